@@ -19,7 +19,7 @@ from gpureport.cli.console import print_text
 from gpureport.data import data_dir
 from gpureport.files import write_file
 from gpureport.observe.statistics import Floats
-from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
+from gpureport.predict.cpu_memory import OPERATIONS, latency_s, machine_streams
 from gpureport.records.curves import Record
 from gpureport.spec.cores import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
@@ -108,9 +108,9 @@ def fitted(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: 
     def bandwidth(one: CoreType) -> Floats:
         # The error of a bandwidth is a share of the observed one: factors upwards count more.
         ratios = [
-            bandwidth_bytes_per_s(one, batch.topology, batch.sizes, o, write_allocate=write_allocate)
-            / batch.bandwidth[o]
-            for o in OPERATIONS
+            machine_streams(one, batch.topology, batch.sizes, pattern, write_allocate=write_allocate).bytes_per_s()
+            / batch.bandwidth[name]
+            for name, pattern in OPERATIONS.items()
         ]
         return np.minimum(np.concatenate(ratios), 20) - 1
 
@@ -153,9 +153,9 @@ def errors(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: 
     """Return |ln(predicted / observed)| of all values."""
     batch = Batch(machines, core)
     found = {"latency": np.abs(np.log(latency_s(core, batch.topology, batch.sizes) / batch.latency_s))}
-    for o in OPERATIONS:
-        predicted = bandwidth_bytes_per_s(core, batch.topology, batch.sizes, o, write_allocate=write_allocate)
-        found[o] = np.abs(np.log(predicted / batch.bandwidth[o]))
+    for name, pattern in OPERATIONS.items():
+        streams = machine_streams(core, batch.topology, batch.sizes, pattern, write_allocate=write_allocate)
+        found[name] = np.abs(np.log(streams.bytes_per_s() / batch.bandwidth[name]))
     return found
 
 

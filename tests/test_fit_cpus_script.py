@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fit_cpus as script
-from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
+from gpureport.predict.cpu_memory import OPERATIONS, latency_s, machine_streams
 from gpureport.spec.cores import topology
 from gpureport.spec.host import ListedCache, ProcessorFacts
 from gpureport.validate.tables import CloudMachine
@@ -19,7 +19,10 @@ def machine(number: int, processors: int) -> CloudMachine:
     l3 = ListedCache(instance_bytes=32 << 20, instances=max(1, processors // 8))
     facts = ProcessorFacts(processors=processors, l3=l3)
     place = topology(facts, CORE)
-    bandwidth = {o: bandwidth_bytes_per_s(CORE, place, SIZES, o, write_allocate=True) for o in OPERATIONS}
+    streams = {
+        name: machine_streams(CORE, place, SIZES, each, write_allocate=True) for name, each in OPERATIONS.items()
+    }
+    bandwidth = {name: each.bytes_per_s() for name, each in streams.items()}
     return CloudMachine(number, f"some/{number}", facts, SIZES, latency_s(CORE, place, SIZES), bandwidth)
 
 

@@ -7,24 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import (
     KERNELS,
     OPERATIONS,
     SPREADS,
-    Operation,
     Socket,
-    bandwidth_bytes_per_s,
-    bandwidth_curve,
+    Streams,
+    chain_misses,
     latency_curve,
     latency_s,
-    random_hits,
-    stream_curve,
-    streamed_hits,
+    machine_streams,
+    socket_streams,
 )
+from gpureport.predict.model import execution
+from gpureport.predict.occupancy import Resources
+from gpureport.predict.residency import ServingLevel, mean_time, streamed_misses
 from gpureport.spec.cores import LINE_BYTES, SHARES, Topology, usable_l3
-from gpureport.spec.models import CoreType, StreamType
+from gpureport.spec.models import CoreType, StreamType, Transition
 from tests.builders import altered
-from tests.toy import KIB, MIB
+from tests.toy import KIB, MIB, of_groups, on_cpu
 
 CORE = CoreType(
     l1_bytes=32 * KIB,
@@ -54,15 +56,18 @@ PLACE = Topology("plain", 64.0, 64.0, 1.0, 1.0, 32.0 * MIB, 8.0)
 SIZES = 2.0 ** np.arange(12, 33)
 
 
-def test_random_loads_hit_with_the_share_of_lines_used_since() -> None:
-    """Four nodes of a line: at half of the capacity, 1 - 0.5^(3/4) of the loads hit."""
+def test_random_loads_miss_with_the_share_of_lines_not_used_since() -> None:
+    """Four nodes of a line: at half of the capacity, 0.5^(3/4) of the loads miss."""
     size = np.array([1.0, 2.0, 4.0, 1e9])
 
-    assert random_hits(2.0, size) == pytest.approx([1, 1, 1 - 0.5**0.75, 0], abs=1e-8)
+    assert chain_misses(np.array(2.0), size) == pytest.approx([0, 0, 0.5**0.75, 1], abs=1e-8)
 
 
-def test_streams_hit_half_at_the_capacity() -> None:
-    assert streamed_hits(8.0, np.array([8.0, 0.8, 80.0]), 5.0) == pytest.approx([0.5, 1, 0], abs=1e-4)
+def test_half_of_a_stream_misses_at_the_capacity() -> None:
+    misses = [streamed_misses(8.0, size) for size in (8.0, 0.8, 80.0)]
+
+    assert misses == pytest.approx([0.5, 0, 1], abs=2e-4)
+    assert mean_time([1.0, 2.0, 6.0], [0.5, 0.25]) == 0.5 * 1 + 0.25 * 2 + 0.25 * 6
 
 
 def test_small_pages_miss_the_tlb_and_huge_ones_do_not() -> None:
@@ -82,12 +87,16 @@ def test_a_part_of_a_socket_has_a_part_of_the_l3() -> None:
     assert (latency_s(CORE, sixteenth, SIZES) >= latency_s(CORE, PLACE, SIZES)).all()
 
 
+def streams(place: Topology, size: Floats, operation: str, *, write_allocate: bool = True) -> Streams:
+    return machine_streams(CORE, place, size, OPERATIONS[operation], write_allocate=write_allocate)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_private_caches_add_up_over_cores(operation: Operation) -> None:
+def test_private_caches_add_up_over_cores(operation: str) -> None:
     size = np.array([1.0 * KIB])
     one = replace(PLACE, processors=1.0, cores=1.0)
 
-    many, single = (bandwidth_bytes_per_s(CORE, p, size, operation, write_allocate=True) for p in (PLACE, one))
+    many, single = (streams(p, size, operation).bytes_per_s() for p in (PLACE, one))
 
     assert many == pytest.approx(64 * single)
     assert single[0] == pytest.approx(100e9 / (2**0.25 if operation == "copy" else 1), rel=1e-3)
@@ -96,26 +105,24 @@ def test_private_caches_add_up_over_cores(operation: Operation) -> None:
 def test_memory_saturates_at_the_traffic_of_the_socket() -> None:
     """A write moves its line twice, a copy three times. 64 cores could read 1280 GB/s."""
     size = np.array([1e12])
-    read, write, copy = (bandwidth_bytes_per_s(CORE, PLACE, size, o, write_allocate=True)[0] for o in OPERATIONS)
+    read, write, copy = (streams(PLACE, size, o).bytes_per_s()[0] for o in OPERATIONS)
 
     assert read == pytest.approx(160e9, rel=1e-3)
     assert write == pytest.approx(80e9, rel=1e-3)
     assert copy == pytest.approx(160e9 / 3, rel=2e-3)
-    assert bandwidth_bytes_per_s(CORE, PLACE, size, "write", write_allocate=False)[0] == pytest.approx(160e9, rel=1e-3)
+    assert streams(PLACE, size, "write", write_allocate=False).bytes_per_s()[0] == pytest.approx(160e9, rel=1e-3)
 
 
 @given(
     part=st.floats(0.01, 1),
     listing=st.sampled_from(list(SPREADS)),
-    operation=st.sampled_from(OPERATIONS),
+    operation=st.sampled_from(list(OPERATIONS)),
     cores=st.integers(1, 64),
 )
-def test_curves_are_monotonic_and_within_their_interval(
-    part: float, listing: str, operation: Operation, cores: int
-) -> None:
+def test_curves_are_monotonic_and_within_their_interval(part: float, listing: str, operation: str, cores: int) -> None:
     place = replace(PLACE, listing=listing, part=part, cores=float(cores), processors=float(cores), **SHARES[listing])  # type: ignore[index, arg-type]
     latency = latency_curve(CORE, place, SIZES)
-    bandwidth = bandwidth_curve(CORE, place, SIZES, operation, write_allocate=True)
+    bandwidth = streams(place, SIZES, operation).curve()
 
     assert (latency.low < latency.values).all()
     assert (latency.values < latency.high).all()
@@ -136,27 +143,40 @@ STREAMS = StreamType(
     transfer_exponent=1,
 )
 SOCKET = Socket(clock_hz=2e9, cores=8, domains=2, l3_bytes=16 * MIB)
-DATA = np.array([2.0 * KIB, 128.0 * KIB, 1e10])
+DATA = np.array([2.0 * KIB, 1.5 * MIB, 1e11])
 
 
 def test_times_of_transfers_add_up() -> None:
     """A copy: two cycles in the core; three lines (one to allocate) at two cycles from the L2."""
-    one = np.ones(3)
-    curve = stream_curve(CORE, STREAMS, SOCKET, KERNELS["copy"], one, DATA, write_allocate=True)
+    one, core = np.ones(3), altered(CORE, l2_bytes=64 * MIB)
+    curve = socket_streams(core, STREAMS, SOCKET, KERNELS["copy"], one, DATA, write_allocate=True).curve()
     l1, l2, memory = 2 * LINE_BYTES / curve.values
 
     assert l1 == pytest.approx(2 / 2e9, rel=1e-3)
     assert l2 == pytest.approx((2 + 6) / 2e9, rel=1e-3)
     alone = (2 + 6 + 12) / 2e9 + 3 * 2e-9
-    assert memory == pytest.approx((alone**5 + (3 * 64 / 40e9) ** 5) ** 0.2, rel=1e-3)
+    assert memory == pytest.approx((alone**4 + (3 * 64 / 40e9) ** 4) ** 0.25, rel=1e-3)
     assert ((curve.low < curve.values) & (curve.values < curve.high)).all()
 
 
 def test_cores_fill_one_domain_after_the_other() -> None:
     cores = np.arange(1.0, 9.0)
-    streams = altered(STREAMS, memory_line_s=0.2e-9, socket_bandwidth_bytes_per_s=20e9)
-    curve = stream_curve(CORE, streams, SOCKET, KERNELS["load"], cores, np.full(8, 1e10), write_allocate=True)
+    fast = altered(STREAMS, memory_line_s=0.2e-9, socket_bandwidth_bytes_per_s=20e9)
+    found = socket_streams(CORE, fast, SOCKET, KERNELS["load"], cores, np.full(8, 1e10), write_allocate=True)
+    values = found.bytes_per_s()
 
-    assert curve.values[3] == pytest.approx(10e9, rel=0.01)
-    assert curve.values[7] == pytest.approx(20e9, rel=0.01)
-    assert curve.values[4] > 1.3 * curve.values[3]
+    assert values[3] == pytest.approx(10e9, rel=0.01)
+    assert values[7] == pytest.approx(20e9, rel=0.01)
+    assert values[4] > 1.3 * values[3]
+
+
+def test_kernels_take_the_mean_time_of_the_levels() -> None:
+    """At the middle of a cache's transition, half of a stream comes from each side."""
+    run = execution(on_cpu(), of_groups(1000), Resources(16))
+    steep = ServingLevel("L2", 2.0 * MIB, Transition(onset=0.5, midpoint=1.0, end=2.0), 1.0)
+    levels = (steep, ServingLevel("DRAM", np.inf, steep.transition, 5.0))
+
+    assert run.streams_served(2.0 * MIB, levels) == (pytest.approx(3.0), "L2")
+    assert run.streams_served(4.0 * MIB, levels) == (pytest.approx(5 - 4 / 17), "DRAM")
+    assert run.loads_served(2.0 * MIB, levels) == (pytest.approx(3.0), "L2")
+    assert run.streams_served(0.0, levels) == (1.0, "L2")

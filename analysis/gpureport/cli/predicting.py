@@ -49,8 +49,7 @@ from gpureport.text import N90, shorten
 from gpureport.units import format_bytes, format_interval, format_ratio
 
 if TYPE_CHECKING:
-    from gpureport.predict.cpu_memory import Curve
-    from gpureport.predict.processor import ProcessorForecast
+    from gpureport.predict.cpu_memory import Curve, ProcessorForecast
     from gpureport.workloads.model import Workload
 
 _FEW_FACTS = 5
@@ -98,7 +97,7 @@ def predict_devices(options: PredictOptions) -> int:
 
 def _predict_listed(options: PredictOptions, path: Path) -> int:
     """Print the prediction for the machine whose ``lscpu`` output is in a file."""
-    from gpureport.predict.processor import processor_forecast
+    from gpureport.predict.cpu_memory import processor_forecast
     from gpureport.spec.host import read_lscpu
 
     others = {
@@ -312,14 +311,13 @@ def _print_processor(forecast: "ProcessorForecast") -> None:
     cells = [format_interval(*each, "s") for each in _intervals(forecast.latency)]
     title = "Latency of a dependent load (95 % interval)"
     print_table(title, ("working set", "latency"), list(zip(sizes, cells, strict=True)), right=(1,))
-    curves = ([format_interval(*each, "B/s") for each in _intervals(c)] for c in forecast.bandwidth.values())
-    rows = list(zip(sizes, *curves, strict=True))
-    print_table("Bandwidth of all threads (95 % interval)", ("of each", *forecast.bandwidth), rows, right=(1, 2, 3))
-    streams = [
-        (level, *(format_interval(*each, "B/s") for each in values)) for level, values in forecast.streams.items()
-    ]
-    title = "Vectorised kernels on all cores of a socket (95 % interval)"
-    print_table(title, ("level", *forecast.kernels), streams, right=range(1, len(forecast.kernels) + 1))
+    for title, first, names, curves in (
+        ("Bandwidth of all threads", "of each", sizes, forecast.bandwidth),
+        ("Vectorised kernels on all cores of a socket", "level", forecast.levels, forecast.streams),
+    ):
+        columns = ([format_interval(*each, "B/s") for each in _intervals(curve)] for curve in curves.values())
+        rows = list(zip(names, *columns, strict=True)) if curves else []
+        print_table(f"{title} (95 % interval)", (first, *curves), rows, right=range(1, len(curves) + 1))
 
 
 def _intervals(curve: "Curve") -> list[tuple[float, float, float]]:
@@ -343,8 +341,9 @@ def _processor_json(forecast: "ProcessorForecast") -> dict[str, object]:
         "latency_s": points("working_set_bytes", forecast.latency),
         "bandwidth_bytes_per_s": {name: points("buffer_bytes", curve) for name, curve in forecast.bandwidth.items()},
         "streams_bytes_per_s": {
-            level: {kernel: _named(each) for kernel, each in zip(forecast.kernels, values, strict=True)}
-            for level, values in forecast.streams.items()
+            level: {kernel: _named(_intervals(curve)[i]) for kernel, curve in forecast.streams.items()}
+            for i, level in enumerate(forecast.levels)
+            if forecast.streams
         },
     }
 

@@ -10,16 +10,20 @@ wait for their latency::
 ``masked_lanes`` and ``barrier_lanes`` of the architecture, and what the compiled code shows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import accumulate
 from math import ceil, log
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
+from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
 from gpureport.spec.uncertainty import MAD_TO_SIGMA
 from gpureport.spec.values import constant
+
+T = TypeVar("T")
 
 EMERALD_RAPIDS = ("architectures/emerald_rapids",)
 """The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants were fitted to earlier runs on
@@ -184,6 +188,17 @@ class CpuExecution(Execution):
         """Return the latencies; 0 if loads are prefetched."""
         shared = self.device.shared_cache
         return (0.0, 0.0) if self.demand.loaded else (load_cycles, shared.latency_cycles if shared else 0.0)
+
+    def loads_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
+        """Return the mean latency (:mod:`gpureport.predict.cpu_memory`) over the transition ranges of levels."""
+        beyond = (fraction_beyond(working_set_bytes, each.capacity_bytes, each.transition) for each in levels[:-1])
+        return mean_cost(levels, list(beyond))
+
+    def streams_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
+        """Return the mean time; half of a stream hits a cache at the middle of its transition range."""
+        capacities = accumulate((each.capacity_bytes * each.transition.midpoint for each in levels[:-1]), max)
+        misses = [streamed_misses(each, working_set_bytes) if working_set_bytes else 0.0 for each in capacities]
+        return mean_cost(levels, misses)
 
     def computing_s(self, by_pipe: Mapping[str, float]) -> float:
         """Return the seconds that a core executes: it starts its groups itself, and barriers end its loops."""

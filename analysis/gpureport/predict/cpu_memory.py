@@ -1,41 +1,63 @@
-"""Latency and bandwidth of a CPU's memory levels by working set, from its core type and its topology.
+"""What the cores of a CPU get from each memory level: one model for machines, streams and kernels.
 
-Latency of dependent loads in random order, by one thread, over a working set of S bytes::
+A working set of S bytes takes the mean of the levels' times, over caches of capacity C::
 
-    t(S) = sum over levels of (h(level) - h(level before)) x latency(level) + TLB misses
-    h(C) = 1 - (1 - min(1, C / S)) ^ 0.75
+    t(S) = t(L1) + sum over caches of  m(C, S) x (t(next level) - t(cache))
 
-``h`` is the share of loads that a cache of C bytes serves under LRU replacement, if four list nodes share a line: the
-line was used within the last C bytes. Bandwidth of all threads, each with buffers of its own::
+``m`` is the share of accesses that a cache misses. Half of a stream misses at the capacity. A chain of dependent loads
+in random order that loads from each line n times finds it again if it was used within the last C bytes (LRU)::
 
-    1 / B(S) = sum over levels of (g(level) - g(level before)) / B(level)
-    g(C) = 1 / (1 + (S / C) ^ p)
+    streams   m(C, S) = 1 / (1 + (C / S) ^ 4)
+    chains    m(C, S) = (1 - min(1, C / S)) ^ ((n - 1) / n)
 
-The levels up to the L3 add up over cores. Memory is limited by the cores, and by the socket's memory controllers. A
+Lists have four nodes on a line. Chains of our kernels visit each line once: ``m`` is then a step, which the transition
+range of the cache makes gradual. TLB misses add to the latency.
+
+A core's time of each level for streams depends on its code: on the rates of ordinary programs
+(:class:`.CoreType`), or for vectorised loops on the execution-cache-memory model (:class:`.StreamType`; Stengel et al.,
+ICS 2015; Hofmann et al., "Bridging the architecture gap: abstracting performance-relevant properties of modern server
+processors", 2020): times per cache line add up, first of instructions in the core, then of transfers between
+neighbouring levels. Where transfers overlap, their p-norm counts. Caches add up over cores. Memory is limited by the
+cores and by the controllers of their NUMA domain, joined by a p-norm (:func:`gpureport.spec.cores.saturated_s`). A
 virtual machine with a part of a socket gets more than this part of the bandwidth, because its neighbours use less.
 
-Vectorised streaming kernels on real machines (:func:`stream_curve`) follow the execution-cache-memory model (Stengel et
-al., ICS 2015; Hofmann et al., "Bridging the architecture gap: abstracting performance-relevant properties of modern
-server processors", 2020). Times per cache line of each stream add up: instructions in the core, then the transfers
-between neighbouring levels. Where transfers overlap, their p-norm counts. Cores add up until they saturate the memory
-of their NUMA domain. They fill one domain after the other.
+Kernels of OpenCL use the same times: ``spec.cores.core_values`` gives them to their device, and
+:class:`.CpuExecution` takes the mean.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from gpureport.observe.statistics import Floats
-from gpureport.spec.cores import LINE_BYTES, Listing, Topology, socket_bandwidth, usable_l3
+from gpureport.predict.residency import mean_time, streamed_misses
+from gpureport.spec.cores import (
+    LINE_BYTES,
+    STREAMED_L3,
+    Listing,
+    Quantity,
+    Topology,
+    core_of_machine,
+    generic_name,
+    norm,
+    saturated_s,
+    socket_limit,
+    streamed_l3,
+    topology,
+    usable_l3,
+)
+from gpureport.spec.database import Database
+from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import CoreType, StreamType
 from gpureport.spec.values import constant
 
-Operation = Literal["read", "write", "copy"]
-OPERATIONS: tuple[Operation, ...] = ("read", "write", "copy")
 _KIB, _MIB = 1 << 10, 1 << 20
+LEAST_BYTES, MOST_BYTES = 16 * _KIB, 2048 * _MIB
+"""Working sets of one thread in the forecast of a machine."""
+_CLOCK = re.compile(r"@\s*([\d.]+)\s*GHz")
 _MACHINES = "machines of reports/published/cpus, which have no entries"
 NODES_PER_LINE = 4
 """List nodes of 16 bytes on a line of 64 bytes."""
@@ -46,21 +68,43 @@ TLB_REACH_BYTES = 256 * _KIB
 FAR_BYTES = 128 * _MIB
 """Beyond this working set, each doubling costs ``FAR_S``: page tables, and misses of the second-level TLB."""
 FAR_S = constant(3e-9, _MACHINES)
-PRIVATE_EXPONENT, SHARED_EXPONENT = constant(5.0, _MACHINES), constant(3.0, _MACHINES)
-"""Steepness of the drop in bandwidth beyond private caches and beyond the L3."""
 L2_REACH = constant(1.15, _MACHINES)
 """Random loads still hit a pseudo-LRU L2 somewhat beyond its capacity."""
-STREAMED_L3 = constant(1.5, _MACHINES)
-"""Half of the accesses of streams hit the L3 at this multiple of its listed size: replacement is not LRU."""
-LEVEL_EXPONENT = constant(10.0, _MACHINES)
-"""Steepness of the change of levels for buffers well within one level."""
-SATURATION_EXPONENT = constant(5.0, _MACHINES)
-"""p-norm that joins the limits of cores and of the memory of their domain."""
-LEVEL_SPREADS = constant(((-2.4, 0.15), (-1.6, 0.3), (-0.9, 0.35), (-0.3, 0.3)), _MACHINES)
-"""Natural logarithm of observed / predicted bandwidth, as intervals of 95 %, for data in L1, L2, L3 and memory. Code
-may have narrower vectors than the core, down to single words."""
 COPY_EXPONENTS = constant((4.0, 2.0, 1.0, 1.0), _MACHINES)
 """p-norm of read and write time in a copy, by level: they overlap in the L1, and follow each other beyond the L2."""
+LEVEL_SPREADS = constant(((-2.4, 0.2), (-1.7, 0.35), (-1.0, 0.45), (-0.32, 0.33)), _MACHINES)
+"""Natural logarithm of observed / predicted bandwidth of vectorised streams, as intervals of 95 %, for data in L1, L2,
+L3 and memory. Code may have narrower vectors than the core, down to single words."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Number of streams that a loop reads and writes; lines of *updated* ones of the stores are also read."""
+
+    loads: int
+    stores: int
+    updated: int = 0
+
+    def lines(self, *, write_allocate: bool) -> int:
+        """Return the lines that move between two levels for one line of each stream."""
+        return self.loads + self.stores + (self.stores - self.updated if write_allocate else 0)
+
+    @property
+    def streams(self) -> int:
+        """Number of streams."""
+        return self.loads + self.stores
+
+
+OPERATIONS: Mapping[str, Pattern] = {"read": Pattern(1, 0), "write": Pattern(0, 1), "copy": Pattern(1, 1)}
+"""Loops of ordinary programs. A copy has two buffers for each thread; its bytes are counted once."""
+KERNELS: Mapping[str, Pattern] = {
+    "load": Pattern(1, 0),
+    "copy": Pattern(1, 1),
+    "update": Pattern(1, 1, 1),
+    "triad": Pattern(3, 1),
+    "daxpy": Pattern(2, 1, 1),
+}
+"""Vectorised loops; the bytes of all streams are counted."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +134,7 @@ SPREADS: Mapping[Listing, Spread] = {
 }
 """Fitted to the machines of SpareCores/sc-inspector-data (commit 804d3c7)."""
 STREAMED_L3_RANGE = constant((0.5, 3.0), _MACHINES)
-"""L3 that streams of all threads find / the predicted one, as an interval of 95 %."""
+"""L3 that streams of all threads of a cloud machine find / the predicted one, as an interval of 95 %."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +149,18 @@ class Curve:
 def latency_s(core: CoreType, topology: Topology, working_set_bytes: Floats) -> Floats:
     """Return the latency of one dependent load, by working set, in seconds."""
     size = np.asarray(working_set_bytes, dtype=float)
-    usable = topology.l3_bytes * usable_l3(core, topology)
-    served = _served(*(random_hits(c, size) for c in (core.l1_bytes, core.l2_bytes * L2_REACH, usable)))
-    latencies = (core.l1_latency_s, core.l2_latency_s, core.l3_latency_s, core.memory_latency_s)
+    caches = core.l1_bytes, core.l2_bytes * L2_REACH, topology.l3_bytes * usable_l3(core, topology)
+    latencies = core.l1_latency_s, core.l2_latency_s, core.l3_latency_s, core.memory_latency_s
     small_pages = np.where(size < SMALL_PAGES_BYTES, 1 - np.minimum(1.0, TLB_REACH_BYTES / size), 0.0)
     far = FAR_S * np.log2(np.maximum(1.0, size / FAR_BYTES))
-    time: Floats = sum(share * t for share, t in zip(served, latencies, strict=True)) + core.tlb_latency_s * small_pages
-    return time + far
+    misses = [chain_misses(capacity, size) for capacity in np.maximum.accumulate(np.broadcast_arrays(*caches))]
+    return np.asarray(mean_time(latencies, misses) + core.tlb_latency_s * small_pages + far)
+
+
+def chain_misses(capacity_bytes: Floats, size: Floats) -> Floats:
+    """Return the share of random dependent loads of list nodes over *size* bytes that a cache misses."""
+    misses: Floats = (1 - np.minimum(1.0, capacity_bytes / size)) ** ((NODES_PER_LINE - 1) / NODES_PER_LINE)
+    return misses
 
 
 def latency_curve(core: CoreType, topology: Topology, working_set_bytes: Floats) -> Curve:
@@ -127,123 +176,81 @@ def latency_curve(core: CoreType, topology: Topology, working_set_bytes: Floats)
     )
 
 
-def bandwidth_curve(
-    core: CoreType, topology: Topology, working_set_bytes: Floats, operation: Operation, *, write_allocate: bool
-) -> Curve:
-    """Return the bandwidth of all threads by the size of each thread's buffer, with its interval."""
-    sizes, spread = np.asarray(working_set_bytes, dtype=float), SPREADS[topology.listing]
-    values, small, large = (
-        _bandwidth(core, replace(topology, l3_bytes=topology.l3_bytes * factor), sizes, operation, write_allocate)
-        for factor in (1.0, *STREAMED_L3_RANGE)
-    )
-    low = small[0] * np.exp(np.tensordot(np.array([f[0] for f in spread.rates]), small[1], axes=1))
-    high = large[0] * np.exp(np.tensordot(np.array([f[1] for f in spread.rates]), large[1], axes=1))
-    return Curve(values[0], low, high)
-
-
-def random_hits(capacity_bytes: npt.ArrayLike, size: Floats) -> Floats:
-    """Return the share of random dependent loads over *size* bytes that a cache serves."""
-    held: Floats = np.minimum(1.0, np.asarray(capacity_bytes, dtype=float) / size)
-    return 1 - (1 - held) ** ((NODES_PER_LINE - 1) / NODES_PER_LINE)
-
-
-def bandwidth_bytes_per_s(
-    core: CoreType, topology: Topology, working_set_bytes: Floats, operation: Operation, *, write_allocate: bool
-) -> Floats:
-    """Return the bandwidth of all threads together, by the size of each thread's buffer.
-
-    A copy has two buffers for each thread; its bytes are counted once.
-    """
-    total: Floats = _bandwidth(core, topology, working_set_bytes, operation, write_allocate)[0]
-    return total
-
-
-def _bandwidth(
-    core: CoreType, topology: Topology, working_set_bytes: Floats, operation: Operation, write_allocate: bool
-) -> tuple[Floats, Floats]:
-    """Return the bandwidth, and the share of the time that private caches, L3 and memory take."""
-    size = np.asarray(working_set_bytes, dtype=float) * (2 if operation == "copy" else 1)
-    threads = topology.processors / topology.cores
-    private = (streamed_hits(each, size * threads, PRIVATE_EXPONENT) for each in (core.l1_bytes, core.l2_bytes))
-    l3_bytes = STREAMED_L3 * topology.l3_bytes * topology.l3_instances + core.l2_bytes * topology.cores
-    served = _served(*private, streamed_hits(l3_bytes, size * topology.processors, SHARED_EXPONENT))
-    busy = topology.cores * topology.core_share
-    rates = level_rates(core, operation)
-    allocated = 1.0 if write_allocate and operation != "read" else 0.0
-    traffic = {"read": 1.0, "write": 1.0, "copy": 2.0}[operation] + allocated
-    memory = traffic / socket_bandwidth(core, topology, rates[-1] * busy * traffic)
-    rate_times = np.stack(np.broadcast_arrays(*(1 / (rate * busy) for rate in rates[:-1]), memory, size))[:-1]
-    times = served * rate_times
-    total: Floats = times.sum(axis=0)
-    return 1 / total, np.stack([times[0] + times[1], times[2], times[3]]) / total
-
-
-def _served(*hits: Floats) -> Floats:
-    """Return the share of accesses that each cache and memory serve, from the hits of caches of growing capacity."""
-    cumulative = np.maximum.accumulate(np.stack(np.broadcast_arrays(*hits)))
-    return np.diff(cumulative, axis=0, prepend=0.0, append=1.0)
-
-
-def streamed_hits(capacity_bytes: npt.ArrayLike, size: Floats, exponent: float) -> Floats:
-    """Return the share of a stream over *size* bytes that a cache serves."""
-    hits: Floats = 1 / (1 + (size / np.asarray(capacity_bytes, dtype=float)) ** exponent)
-    return hits
-
-
-def level_rates(core: CoreType, operation: Operation) -> tuple[float, ...]:
-    """Return the bytes/s of one core from L1, L2, L3 and memory."""
-    reads = (
-        core.l1_read_bytes_per_s,
-        core.l2_read_bytes_per_s,
-        core.l3_read_bytes_per_s,
-        core.memory_read_bytes_per_s,
-    )
-    writes = (
-        core.l1_write_bytes_per_s,
-        core.l2_write_bytes_per_s,
-        core.l3_write_bytes_per_s,
-        core.memory_write_bytes_per_s,
-    )
-    if operation == "copy":
-        return tuple(
-            1 / float(norm(1 / read, 1 / write, p))
-            for read, write, p in zip(reads, writes, COPY_EXPONENTS, strict=True)
-        )
-    return reads if operation == "read" else writes
-
-
-def norm(one: npt.ArrayLike, other: npt.ArrayLike, exponent: float) -> Floats:
-    """Return the p-norm of two times."""
-    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
-    total: Floats = (one**exponent + other**exponent) ** (1 / exponent)
-    return total
-
-
 @dataclass(frozen=True)
-class Kernel:
-    """Number of streams that a kernel reads and writes; lines of *updated* ones of the stores are also read."""
+class Streams:
+    """Streams of all busy cores, each with data of its own; seconds are those of a counted byte.
 
-    loads: int
-    stores: int
-    updated: int
+    Attributes:
+        core: type of the cores.
+        core_s: time of one core for data in L1, L2, L3 and memory.
+        working_set_bytes: of one core.
+        l3_bytes: part of the L3 that the streams of one core find.
+        cores: that are busy, for each domain of memory.
+        limit_s: time of the controllers of one domain.
+        spreads: natural logarithm of observed / predicted bandwidth of each level, as intervals of 95 %.
+        l3_range: L3 that streams find / the predicted one, as an interval of 95 %.
+    """
 
-    def lines(self, *, write_allocate: bool) -> int:
-        """Return the lines that move between two levels for one line of each stream."""
-        return self.loads + self.stores + (self.stores - self.updated if write_allocate else 0)
+    core: CoreType
+    core_s: Sequence[float]
+    working_set_bytes: Floats
+    l3_bytes: Quantity
+    cores: Sequence[Quantity]
+    limit_s: float | Floats
+    spreads: Sequence[tuple[float, float]]
+    l3_range: tuple[float, float] = (1.0, 1.0)
 
-    @property
-    def counted(self) -> int:
-        """Streams whose bytes count."""
-        return self.loads + self.stores
+    def curve(self) -> Curve:
+        """Return the bandwidth of all cores with its interval."""
+        lows, highs = zip(*self.spreads, strict=True)
+        return Curve(
+            self.bytes_per_s(), self.bytes_per_s(self.l3_range[0], lows), self.bytes_per_s(self.l3_range[1], highs)
+        )
+
+    def bytes_per_s(self, l3: float = 1.0, logs: Sequence[float] = (0.0, 0.0, 0.0, 0.0)) -> Floats:
+        """Return the bandwidth with *l3* times the L3 and rates of levels that differ by these *logs*."""
+        caches = self.core.l1_bytes, self.core.l2_bytes, self.core.l2_bytes + l3 * self.l3_bytes
+        size = self.working_set_bytes
+        misses = np.broadcast_arrays(1.0, *(streamed_misses(each, size) for each in caches), 0.0)
+        total = np.zeros_like(size)
+        for cores in self.cores:
+            *cached_s, memory_s = (time_s / cores for time_s in self.core_s)
+            times = np.stack(np.broadcast_arrays(*cached_s, saturated_s(memory_s, self.limit_s), size)[:-1])
+            spent = -np.diff(misses, axis=0) * times
+            time_s = spent.sum(axis=0)
+            total += np.exp(np.tensordot(logs, spent / time_s, axes=1)) / time_s
+        return total
 
 
-KERNELS: Mapping[str, Kernel] = {
-    "load": Kernel(1, 0, 0),
-    "copy": Kernel(1, 1, 0),
-    "update": Kernel(1, 1, 1),
-    "triad": Kernel(3, 1, 0),
-    "daxpy": Kernel(2, 1, 1),
-}
+def machine_streams(
+    core: CoreType, topology: Topology, buffer_bytes: Floats, pattern: Pattern, *, write_allocate: bool
+) -> Streams:
+    """Return the streams of ordinary programs on all threads of a machine, by the size of each thread's buffers."""
+    busy, spread = topology.cores * topology.core_share, SPREADS[topology.listing]
+    private, *shared = spread.rates
+    return Streams(
+        core=core,
+        core_s=ordinary_s(core, pattern),
+        working_set_bytes=np.asarray(buffer_bytes) * pattern.streams * (topology.processors / topology.cores),
+        l3_bytes=streamed_l3(core, topology) * topology.l3_bytes * topology.l3_instances / topology.cores,
+        cores=(busy,),
+        limit_s=pattern.lines(write_allocate=write_allocate) / socket_limit(core, topology),
+        spreads=(private, private, *shared),
+        l3_range=STREAMED_L3_RANGE,
+    )
+
+
+def ordinary_s(core: CoreType, pattern: Pattern) -> tuple[float, ...]:
+    """Return the time of one core for a byte of each stream, by level: reads and writes overlap near the core."""
+    reads = core.l1_read_bytes_per_s, core.l2_read_bytes_per_s, core.l3_read_bytes_per_s, core.memory_read_bytes_per_s
+    writes = (
+        *(core.l1_write_bytes_per_s, core.l2_write_bytes_per_s),
+        *(core.l3_write_bytes_per_s, core.memory_write_bytes_per_s),
+    )
+    return tuple(
+        float(norm(pattern.loads / read, pattern.stores / write, exponent))
+        for read, write, exponent in zip(reads, writes, COPY_EXPONENTS, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -256,48 +263,115 @@ class Socket:
     l3_bytes: float
 
 
-def stream_curve(
+def socket_streams(
     core: CoreType,
     streams: StreamType,
     socket: Socket,
-    kernel: Kernel,
+    pattern: Pattern,
     cores: Floats,
     bytes_per_core: Floats,
     *,
     write_allocate: bool,
-) -> Curve:
-    """Return the bandwidth of *cores* cores that each work on *bytes_per_core*, in bytes/s."""
-    lines = kernel.lines(write_allocate=write_allocate)
+) -> Streams:
+    """Return the vectorised streams of *cores* cores of a socket, which fill one domain after the other."""
+    lines, per_domain = pattern.lines(write_allocate=write_allocate), socket.cores / socket.domains
+    counted = pattern.streams * LINE_BYTES
+    return Streams(
+        core=core,
+        core_s=tuple(time_s / counted for time_s in vectorised_s(streams, socket, pattern, lines)),
+        working_set_bytes=bytes_per_core,
+        l3_bytes=STREAMED_L3 * socket.l3_bytes / socket.domains / np.minimum(cores, per_domain),
+        cores=tuple(
+            np.clip(cores - domain * per_domain, 1e-9, per_domain)  # hardly any: no division by zero
+            for domain in range(socket.domains)
+        ),
+        limit_s=lines / pattern.streams * socket.domains / streams.socket_bandwidth_bytes_per_s,
+        spreads=LEVEL_SPREADS,
+    )
+
+
+def vectorised_s(streams: StreamType, socket: Socket, pattern: Pattern, lines: int) -> Floats:
+    """Return the time of one core for a line of each stream, by level; *lines* move between two levels."""
     in_core = LINE_BYTES * max(
-        kernel.loads / streams.load_bytes_per_cycle,
-        kernel.stores / streams.store_bytes_per_cycle,
-        kernel.counted / streams.access_bytes_per_cycle,
+        pattern.loads / streams.load_bytes_per_cycle,
+        pattern.stores / streams.store_bytes_per_cycle,
+        pattern.streams / streams.access_bytes_per_cycle,
     )
-    transfers = np.array(
-        [
-            in_core / socket.clock_hz,
-            lines * streams.l2_line_cycles / socket.clock_hz,
-            lines * streams.l3_line_cycles / socket.clock_hz,
-            lines * streams.memory_line_s,
-        ]
+    l3_cycles = streams.l3_line_cycles if socket.l3_bytes else 0.0
+    cycles = np.array([in_core, lines * streams.l2_line_cycles, lines * l3_cycles])
+    transfers = np.array([*(cycles / socket.clock_hz), lines * streams.memory_line_s])
+    times: Floats = np.cumsum(transfers**streams.transfer_exponent) ** (1 / streams.transfer_exponent)
+    return times
+
+
+@dataclass(frozen=True)
+class ProcessorForecast:
+    """The predicted memory hierarchy of a machine.
+
+    Attributes:
+        facts: from which it was predicted.
+        architecture: the name of the file of its type of core.
+        architecture_name: for people.
+        known: whether the database knows the type of core.
+        topology: of the machine.
+        usable_l3_bytes: of one instance of the L3, for one thread, with its interval of 95 %.
+        working_sets_bytes: of one thread, ascending powers of two.
+        latency: of a dependent load of one thread, by working set.
+        bandwidth: of all threads, by operation and working set of each thread.
+        levels: memory levels of ``streams``.
+        streams: bandwidth on all cores of a socket, by kernel and level; empty without a known clock.
+    """
+
+    facts: ProcessorFacts
+    architecture: str
+    architecture_name: str
+    known: bool
+    topology: Topology
+    usable_l3_bytes: tuple[float, float, float]
+    working_sets_bytes: Floats
+    latency: Curve
+    bandwidth: Mapping[str, Curve]
+    levels: tuple[str, ...]
+    streams: Mapping[str, Curve]
+
+
+def processor_forecast(facts: ProcessorFacts, database: Database) -> ProcessorForecast:
+    """Predict the memory hierarchy of a machine."""
+    name, core = core_of_machine(facts, database)
+    place, allocates = topology(facts, core), database.write_allocate(name)
+    sizes = 2.0 ** np.arange(np.log2(LEAST_BYTES), np.log2(MOST_BYTES) + 1)
+    cores = max(1, round(float(place.cores / place.sockets)))
+    l3_bytes = float(place.l3_bytes * place.l3_instances / place.sockets)
+    listed = _CLOCK.search(facts.name)
+    clock_hz = float(listed[1]) * 1e9 if listed else facts.clock_hz
+    socket = Socket(clock_hz or 1.0, cores, max(1, round(facts.numa_nodes / float(place.sockets))), l3_bytes)
+    levels = {
+        "L1": core.l1_bytes * 0.6,
+        "L2": core.l2_bytes * 0.6,
+        "L3": core.l2_bytes + l3_bytes / cores * 0.6,
+        "memory": 8 * l3_bytes,
+    }
+    data, busy = np.array(list(levels.values())), np.full(len(levels), float(cores))
+    vectorised = partial(socket_streams, core, database.stream_type(name), socket, cores=busy, bytes_per_core=data)
+    usable = (usable_l3(core, replace(place, l3_share=place.l3_share * f)) for f in (1.0, *SPREADS[place.listing].l3))
+    value, low, high = (float(place.l3_bytes * part) for part in usable)
+    return ProcessorForecast(
+        facts=facts,
+        architecture=name,
+        architecture_name=database.architecture(name).name,
+        known=name != generic_name(facts, database.architectures()),
+        topology=place,
+        usable_l3_bytes=(value, low, high),
+        working_sets_bytes=sizes,
+        latency=latency_curve(core, place, sizes),
+        bandwidth={
+            operation: machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
+            for operation, pattern in OPERATIONS.items()
+        },
+        levels=tuple(levels),
+        streams={
+            kernel: vectorised(pattern, write_allocate=allocates).curve()
+            for kernel, pattern in KERNELS.items()
+            if clock_hz
+        },
     )
-    if not socket.l3_bytes:
-        transfers[2] = 0.0
-    times = np.cumsum(transfers**streams.transfer_exponent) ** (1 / streams.transfer_exponent)
-    per_domain = socket.cores / socket.domains
-    l3_bytes = socket.l3_bytes / socket.domains / np.minimum(cores, per_domain) + core.l2_bytes
-    served = _served(
-        *(streamed_hits(each, bytes_per_core, LEVEL_EXPONENT) for each in (core.l1_bytes, core.l2_bytes, l3_bytes))
-    )
-    counted = kernel.counted * LINE_BYTES
-    from_caches = served[:3].T @ times[:3]
-    # Domains that are filled one after the other; the last may be filled in part.
-    share = streams.socket_bandwidth_bytes_per_s / socket.domains / (lines * LINE_BYTES)
-    total = np.zeros_like(from_caches)
-    for domain in range(socket.domains):
-        used = np.clip(cores - domain * per_domain, 0.0, per_domain)
-        busy = np.maximum(used, 1e-9)
-        memory = norm(times[3] / busy, np.full_like(busy, 1 / share), SATURATION_EXPONENT)
-        total += np.where(used > 0, counted / (from_caches / busy + served[3] * memory), 0.0)
-    spread = np.array(LEVEL_SPREADS).T @ served
-    return Curve(total, total * np.exp(spread[0]), total * np.exp(spread[1]))

@@ -6,16 +6,19 @@ An effect of one kind of device belongs in its class, an effect of all here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, prod
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
+from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, units_per_group
 from gpureport.spec.values import constant
 from gpureport.workloads.model import Demand
+
+T = TypeVar("T")
 
 THROUGHPUT_EXPONENT = constant(
     4.0,
@@ -212,6 +215,16 @@ class Execution(ABC):
         dispatched_s = self.demand.groups / (self.device.launch.groups_per_cycle * self.device.clock_hz)
         rate = self.architecture.wave_starts_per_cycle
         return max(dispatched_s, self.device.cycles(self.waves_per_place / rate)) if rate else dispatched_s
+
+    # Which memory level serves a working set
+
+    def loads_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
+        """Return the cost of dependent loads, and the level that serves most of them; *levels* as of ``staircase``."""
+        return staircase(working_set_bytes, levels)
+
+    def streams_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
+        """Return the same for streams."""
+        return staircase(working_set_bytes, levels)
 
     # What overlaps
 

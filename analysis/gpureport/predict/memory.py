@@ -2,7 +2,7 @@
 
 Each level takes ``bytes / bandwidth`` if it serves the whole working set; it cannot be faster than those before it. The
 cache that all compute units share also takes time for sectors that are written. Memory serves what misses all caches.
-Between the levels, :mod:`gpureport.predict.residency` interpolates by working set and usable capacity.
+Which levels serve a working set follows from usable capacities (:mod:`gpureport.predict.residency`).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from gpureport.predict.residency import (
     Misses,
     ServingLevel,
     latency_levels,
-    staircase,
     translation_levels,
     with_conflicts,
 )
@@ -60,9 +59,9 @@ def usable_capacities(run: Execution) -> tuple[float, ...]:
 def load_latency(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, Level]:
     """Return the cycles of a dependent load, and the level that serves most of the working set."""
     device, demand = run.device, run.demand
-    cycles, level = staircase(footprint, latency_levels(device, usable, demand.stride_bytes))
+    cycles, level = run.loads_served(footprint, latency_levels(device, usable, demand.stride_bytes))
     if demand.span_bytes and device.tlb:
-        cycles, translated = staircase(demand.span_bytes, translation_levels(device, cycles))
+        cycles, translated = run.loads_served(demand.span_bytes, translation_levels(device, cycles))
         level = level if demand.stride_bytes else translated
     return cycles, level
 
@@ -99,7 +98,7 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
     if memory_s > slowest:
         slowest, limiting = memory_s, "DRAM"
     levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
-    return staircase(footprint, shared_by_groups(run, levels, in_flight) if demand.shared else levels)
+    return run.streams_served(footprint, shared_by_groups(run, levels, in_flight) if demand.shared else levels)
 
 
 def shared_by_groups(

@@ -1,17 +1,22 @@
 """Which memory level serves a working set: interpolation between levels, with a transition range for each cache."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
 from typing import Generic, TypeVar
 
+from gpureport.observe.statistics import Floats
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
 from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Cache, Device, Transition
 from gpureport.spec.values import constant
 
 T = TypeVar("T")
+N = TypeVar("N", float, Floats)
+
+STREAMED_EXPONENT = constant(4.0, "machines of reports/published/cpus, which have no entries")
+"""Power of the size with which the hits of streams fall beyond a cache of a CPU."""
 
 NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)
 """Of memory, which serves every working set beyond the caches."""
@@ -67,6 +72,26 @@ def fraction_beyond(working_set_bytes: float, capacity_bytes: float, transition:
     else:
         fraction = 0.5 + (position - middle) / max(log(transition.end) - middle, 1e-9) * (_AT_END - 0.5)
     return clamped(fraction, 0.0, 1.0)
+
+
+def streamed_misses(capacity_bytes: float | N, working_set_bytes: N) -> N:
+    """Return the share of a stream over a working set that a cache misses: half of it at the capacity."""
+    misses: N = 1 / (1 + (capacity_bytes / working_set_bytes) ** STREAMED_EXPONENT)
+    return misses
+
+
+def mean_time(times: Sequence[float], misses: Iterable[N]) -> N | float:
+    """Return the mean of the *times* of levels, from the share of accesses that each level except the last misses."""
+    return times[0] + sum(share * (far - near) for share, (near, far) in zip(misses, pairwise(times), strict=True))
+
+
+def mean_cost(levels: Sequence[ServingLevel[T]], misses: Sequence[float]) -> tuple[float, T]:
+    """Return the mean cost of *levels*, and the name of the one that serves most: the first with less than half missed.
+
+    *misses* are shares of accesses, as of :func:`mean_time`.
+    """
+    names = (level.name for level, share in zip(levels, (*misses, 0.0), strict=True) if share <= 0.5)
+    return mean_time([level.cost for level in levels], misses), next(names)
 
 
 def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:

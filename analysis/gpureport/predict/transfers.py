@@ -27,11 +27,11 @@ for the device answer its read requests, with a header of 12 B. Machines with li
 payload of 128 B: :data:`REACHED` is then almost 1 to the host, on all 14 models. With generation 5, 256 B fit.
 """
 
+from itertools import accumulate
 from typing import Literal
 
-import numpy as np
-
-from gpureport.predict.cpu_memory import PRIVATE_EXPONENT, SHARED_EXPONENT, level_rates, streamed_hits
+from gpureport.predict.cpu_memory import OPERATIONS, ordinary_s
+from gpureport.predict.residency import mean_time, streamed_misses
 from gpureport.spec.models import Device, Link
 from gpureport.spec.values import constant
 from gpureport.workloads.model import HostTraffic
@@ -127,15 +127,7 @@ def _faster(device: Device, moved: float) -> float:
     core = device.architecture.core
     if core is None or not device.caches:
         return 1.0
-    slowest, size = float(device.host_link.host_copy_bytes_per_s), 2.0 * moved
-    levels = (
-        (core.l1_bytes, PRIVATE_EXPONENT),
-        (core.l2_bytes, PRIVATE_EXPONENT),
-        (device.caches[-1].capacity_bytes, SHARED_EXPONENT),
-    )
-    served, relative = 0.0, 1.0
-    for rate, (capacity, exponent) in zip(level_rates(core, "copy"), levels, strict=False):
-        share = max(served, float(streamed_hits(float(capacity), np.asarray(size), exponent)))
-        relative += (share - served) * (slowest / max(rate, slowest) - 1.0)
-        served = share
-    return 1.0 / relative
+    memory_s = 1 / float(device.host_link.host_copy_bytes_per_s)
+    cached_s = (min(memory_s, time_s) for time_s in ordinary_s(core, OPERATIONS["copy"])[:-1])
+    capacities = accumulate((core.l1_bytes, core.l2_bytes, float(device.caches[-1].capacity_bytes)), max)
+    return memory_s / mean_time([*cached_s, memory_s], [streamed_misses(each, 2.0 * moved) for each in capacities])

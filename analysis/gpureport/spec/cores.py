@@ -20,7 +20,7 @@ from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import POCL, CoreType, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
-from gpureport.spec.values import Provenance
+from gpureport.spec.values import Provenance, constant
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database
@@ -42,9 +42,13 @@ _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel X
 """Names of the processor models of QEMU."""
 _MOST_SOCKETS = 8
 LINE_BYTES = 64
-SATURATION_EXPONENT = 3.0
-"""p-norm that joins the limits of cores and socket. Fitted to machines of SpareCores/sc-inspector-data (commit
-804d3c7)."""
+_MACHINES = "machines of reports/published/cpus, which have no entries"
+SATURATION_EXPONENT = constant(4.0, _MACHINES)
+"""p-norm that joins the limits of cores and of the memory of their domain."""
+STREAMED_L3 = constant(1.5, _MACHINES)
+"""Half of the accesses of streams hit the L3 at most at this multiple of its listed size: replacement is not LRU."""
+STREAMED_SHARE = constant(2.5, f"{_MACHINES}; reports/pocl-xeon-*", measured_on=("architectures/emerald_rapids",))
+"""The size at which half of the accesses of streams of all threads hit the L3 / the part that one thread can use."""
 _TOLERANCE = 1.2
 MOST_OF_L3 = 1.3
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
@@ -73,15 +77,8 @@ LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
 """Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
 the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
 (reports/pocl-xeon-2-cores, and a first quick run on the machine of reports/pocl-xeon-16-cores)."""
-STREAMED = 2.13
-"""Size at which half of the accesses of streams of all threads hit the L3 / part that a chain of loads of one thread
-finds. Fitted to the cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
-MOST_STREAMED = 1.5
-"""The largest such size / the listed L3, as on the cloud machines (``predict.cpu_memory.STREAMED_L3``)."""
-HITS_EXPONENT = 3.0
-"""Power of the size with which the hits of streams fall (``predict.cpu_memory.SHARED_EXPONENT``)."""
 _AROUND = (0.6, 1.0, 1.7)
-"""Onset, midpoint and end of the cliff beyond an L3 that others share, relative to its usable part (assumed)."""
+"""Onset, midpoint and end of the cliff beyond an L3 that others share, relative to what programs find (assumed)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
 _FULL_WIDTH = re.compile(r"znver[4-9]")
 """Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
@@ -212,12 +209,24 @@ def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
     return share
 
 
-def socket_bandwidth(core: CoreType, place: Topology, cores_bytes_per_s: Quantity) -> npt.NDArray[np.float64]:
-    """Return the traffic with memory of cores that would reach *cores_bytes_per_s* if memory did not limit them."""
-    part = place.sockets * place.memory_share * place.part**core.socket_exponent
-    p, limit = SATURATION_EXPONENT, core.socket_bandwidth_bytes_per_s * part
-    traffic: npt.NDArray[np.float64] = (np.asarray(cores_bytes_per_s, dtype=float) ** -p + limit**-p) ** (-1 / p)
-    return traffic
+def streamed_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
+    """Return the part of the listed L3 at whose size half of the accesses of streams of all threads hit it."""
+    return np.asarray(np.minimum(STREAMED_L3, STREAMED_SHARE * usable_l3(core, place)))
+
+
+def socket_limit(core: CoreType, place: Topology) -> Quantity:
+    """Return the bytes/s between the cores of a machine and memory that the controllers of its sockets allow."""
+    return core.socket_bandwidth_bytes_per_s * place.sockets * place.memory_share * place.part**core.socket_exponent
+
+
+def saturated_s(cores_s: Quantity, controllers_s: Quantity) -> npt.NDArray[np.float64]:
+    """Return the time of traffic with memory, from those of cores and of controllers without each other's limit."""
+    return norm(cores_s, controllers_s, SATURATION_EXPONENT)
+
+
+def norm(one: Quantity, other: Quantity, exponent: float) -> npt.NDArray[np.float64]:
+    """Return the p-norm of two times."""
+    return np.asarray(np.asarray(one, dtype=float) ** exponent + np.asarray(other) ** exponent) ** (1 / exponent)
 
 
 def _by_caches(
@@ -290,7 +299,7 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     highest = core.load_to_use_cycles / core.l1_latency_s
     clock = max(clock_hz, highest if core.all_core_boost else sqrt(clock_hz * highest))
     threads = float(place.cores) * float(place.core_share) / max(1, processors)
-    share, streamed = host.usable_l3, min(MOST_STREAMED, STREAMED * host.usable_l3) * _middle_of_cliff(host)
+    share, streamed = host.usable_l3, float(streamed_l3(core, place))
 
     def derived(value: object, note: str) -> Value:
         return Value(value, Provenance(kind="derived", source=core_source(host.architecture), note=note))
@@ -338,18 +347,6 @@ def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | Non
     return with_core(values | reported.answers(present) | reported.limits(present), core)
 
 
-def _middle_of_cliff(host: HostCore) -> float:
-    """Return the size at the middle of the cliff beyond the L3 / the size at which half of the accesses hit.
-
-    Memory takes r times as long as the L3. In the middle, on a log scale, the time is sqrt(r) times that of the L3. The
-    misses are then 1 / (1 + sqrt(r)) of the accesses, fewer than half: misses / hits = (size / half)^p = 1 / sqrt(r).
-    """
-    place = host.topology
-    cached = float(host.core.l3_read_bytes_per_s * place.cores * place.core_share)
-    slower = max(1.0, cached / _memory_bytes_per_s(host))
-    return float(slower ** (-1 / (2 * HITS_EXPONENT)))
-
-
 def _memory_bytes_per_s(host: HostCore) -> float:
     """Return the traffic of all cores with memory: reads, writes, and lines that writes fetch.
 
@@ -358,7 +355,7 @@ def _memory_bytes_per_s(host: HostCore) -> float:
     core, place = host.core, host.topology
     ordinary = (core.memory_read_bytes_per_s + 2 * core.memory_write_bytes_per_s) / 2
     one = sqrt(ordinary * LINE_BYTES / host.streams.memory_line_s)
-    return float(socket_bandwidth(core, place, one * place.cores * place.core_share))
+    return 1 / float(saturated_s(1 / (one * place.cores * place.core_share), 1 / socket_limit(core, place)))
 
 
 def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:

@@ -16,11 +16,10 @@ from gpureport.predict.cpu_memory import (
     KERNELS,
     OPERATIONS,
     Curve,
-    Operation,
     Socket,
-    bandwidth_curve,
     latency_curve,
-    stream_curve,
+    machine_streams,
+    socket_streams,
 )
 from gpureport.predict.transfers import BOTH_WAYS, Direction, link_bytes_per_s
 from gpureport.records.curves import SweepKey
@@ -68,7 +67,7 @@ class CloudMachine:
     facts: ProcessorFacts
     working_sets_bytes: Floats
     latency_s: Floats
-    bandwidth_bytes_per_s: Mapping[Operation, Floats]
+    bandwidth_bytes_per_s: Mapping[str, Floats]
 
     @property
     def provider(self) -> str:
@@ -151,7 +150,7 @@ def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType,
     predicted = np.zeros((3, len(machine.kernels)))
     for name in dict.fromkeys(machine.kernels):
         own = np.array([kernel == name for kernel in machine.kernels])
-        curve = stream_curve(
+        curve = socket_streams(
             core,
             streams,
             machine.socket,
@@ -159,7 +158,7 @@ def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType,
             machine.cores[own],
             machine.bytes_per_core[own],
             write_allocate=write_allocate,
-        )
+        ).curve()
         predicted[:, own] = curve.values, curve.low, curve.high
     return Curve(*predicted)
 
@@ -206,8 +205,8 @@ def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
     labels = [format_bytes(size) for size in sizes]
     curve = partial(_of_cpu, CLOUD, name, machine.name, "cpu_memory")
     yield from _residuals(curve("latency"), "latencies", labels, latency_curve(core, place, sizes), machine.latency_s)
-    for operation in OPERATIONS:
-        predicted = bandwidth_curve(core, place, sizes, operation, write_allocate=allocates)
+    for operation, pattern in OPERATIONS.items():
+        predicted = machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
         observed = machine.bandwidth_bytes_per_s[operation]
         yield from _residuals(curve(operation), "bandwidths", labels, predicted, observed)
 
