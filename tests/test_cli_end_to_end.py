@@ -12,6 +12,7 @@ import pytest
 from gpureport import data
 from gpureport.cli import main
 from gpureport.measure.backends import opencl
+from gpureport.predict.calibration import learned
 from gpureport.records.report import Report, load_report
 from gpureport.run import drafting, pipeline
 from gpureport.spec.check import check_file
@@ -125,8 +126,8 @@ def test_a_kernel_with_wrong_results_is_not_timed(
 def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a short run, few sweeps have a transition; launch costs exist on every device."""
     monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
-    monkeypatch.setattr(drafting, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
-    monkeypatch.setattr(drafting, "FURTHER", ())
+    monkeypatch.setattr(learned, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
+    monkeypatch.setattr(learned, "FURTHER", ())
     path = tmp_path / "mine" / "here.yaml"
     assert main(["devices", "new", "-o", str(path)]) == 0
     assert [problem for problem in check_file(path) if problem.severity == "error"] == []

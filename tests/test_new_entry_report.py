@@ -8,7 +8,7 @@ import yaml
 
 from gpureport.cli import main
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.calibration.further import FURTHER
+from gpureport.predict.calibration.learned import FURTHER
 from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measurement, PowerLoad
 from gpureport.records.report import Report, save_report
 from gpureport.spec.check import check_file

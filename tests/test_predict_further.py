@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.calibration.further import FURTHER, cache_details, further
-from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
+from gpureport.predict.calibration.learned import FURTHER, Learned, ObservedSweep, cache_details, further, hierarchy
 from gpureport.records.curves import CurveFeature
 from gpureport.spec.models import Device, Link, Tlb, Transition
 from gpureport.spec.values import Provenance
@@ -124,7 +123,7 @@ def _with_l2(device: Device = ASSUMED_CACHES, **changes: Any) -> Device:
 
 
 def _learned(real: Device, names: tuple[str, ...] = CHASE, draft: Device = ASSUMED_CACHES) -> Learned:
-    return learned(draft, shown(real, draft, names))
+    return hierarchy(draft, shown(real, draft, names))
 
 
 def test_every_figure_of_another_device_is_learned() -> None:
@@ -171,7 +170,7 @@ def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
 
     features = tuple(map(ends, one.observation.features))
     wide = ObservedSweep(one.workload, one.sweep, altered(one.observation, features=features))
-    capacity = learned(flat, [wide]).values["caches.L2.capacity"]
+    capacity = hierarchy(flat, [wide]).values["caches.L2.capacity"]
 
     assert capacity.value == pytest.approx(64 * MIB)
     assert capacity.provenance.source == "cliff of memory/latency"

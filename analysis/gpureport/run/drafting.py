@@ -9,14 +9,12 @@ from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
 from gpureport.observe import observe
-from gpureport.predict.calibration.further import FURTHER, further
-from gpureport.predict.calibration.learned import LEARNED, Learned, ObservedSweep, learned
+from gpureport.predict.calibration.learned import Learned, ObservedSweep, is_learned_from, learned
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value, queried
 from gpureport.units import format_value
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Workload
 
 SWEEP_S = {"cpu": 8.0, "gpu": 4.0, "accelerator": 4.0}
 """Seconds of one sweep: a minute in all on a processor, half of it on a GPU."""
@@ -32,7 +30,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, pro
     """
     explored = _explored(device)
     shown, failed = [], {}
-    for workload in filter(_shows_values, all_workloads()):
+    for workload in filter(is_learned_from, all_workloads()):
         every = workload.sweeps(explored, settings.limits)
         sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
         if not sweeps or (device.architecture.on_host and workload.family == "transfer"):
@@ -44,14 +42,14 @@ def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, pro
                 shown.append(ObservedSweep(workload, sweep, observation))
             else:
                 failed[workload.name] = measurement.skipped or "nothing was sampled"
-    found = _known(device, shown)
+    found = learned(device, shown)
     return replace(found, remarks=(*(f"{name}: {reason}" for name, reason in failed.items()), *found.remarks))
 
 
 def known_from(report: Report, device: Device, shown: Sequence[ObservedSweep]) -> Learned:
     """Derive values from a *report* of the *device*, as drafted from its queries, and from its sweeps, *shown*."""
-    used = [one for one in shown if _shows_values(one.workload) and one.observation.axis.quantity != "work_group"]
-    found, power = _known(device, used), dict[str, Value]()
+    used = [one for one in shown if is_learned_from(one.workload) and one.observation.axis.quantity != "work_group"]
+    found, power = learned(device, used), dict[str, Value]()
     if report.energy and report.energy.limit_w:
         idle_w = idle_power_w(report.energy)
         note = f"idle, with the device open, it draws {format_value(idle_w, 'W')} (measured)" if idle_w else ""
@@ -62,16 +60,6 @@ def known_from(report: Report, device: Device, shown: Sequence[ObservedSweep]) -
     same = "resident work-groups as counted agree with the architecture's rules"
     remarks = (counted if other else same,) if groups else ()
     return replace(found, values={**found.values, **power}, remarks=(*found.remarks, *remarks))
-
-
-def _known(device: Device, shown: Sequence[ObservedSweep]) -> Learned:
-    first = learned(device, shown)
-    more = further(first.device, shown)
-    return Learned({**first.values, **more.values}, (*first.remarks, *more.remarks), first.device)
-
-
-def _shows_values(workload: Workload) -> bool:
-    return workload.name in FURTHER or not LEARNED.isdisjoint(workload.calibrates)
 
 
 def _explored(device: Device) -> Device:

@@ -1,11 +1,13 @@
-"""Derive capacities, latencies and bandwidths of a device without an entry from microbenchmarks, with intervals.
+"""Derive values of a device without an entry from microbenchmarks: of caches, memory, translation, formats, the link.
 
-Curves are predicted from a draft of the device. Where an observed cliff or plateau corresponds to a predicted one, the
-draft's figure is multiplied by observed / predicted, as in ``gpureport.predict.calibration.calibrate``.
+Documented values stay, unless the measured ones contradict them. Curves are predicted from a draft of the device. Where
+an observed cliff or plateau corresponds to a predicted one, the draft's figure is multiplied by observed / predicted,
+as in ``gpureport.predict.calibration.calibrate``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal
 
 from gpureport.matching import match_features, midpoints_of
@@ -14,10 +16,12 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.uncertainty.sensitivity import figures
 from gpureport.records.curves import CurveFeature, Observation, ObservedPoint, Points
 from gpureport.records.prediction import Prediction
-from gpureport.spec.models import Device
-from gpureport.spec.resolve import Value
+from gpureport.spec.files import PrecisionRates
+from gpureport.spec.models import HUGE_PAGE_BYTES, Device
+from gpureport.spec.resolve import Value, assumed
 from gpureport.spec.values import Provenance
-from gpureport.units import format_bandwidth, format_bytes, format_interval
+from gpureport.units import format_bandwidth, format_bytes, format_interval, format_value
+from gpureport.workloads.memory.latency import APART
 from gpureport.workloads.model import Calibration, Sweep, Workload
 
 AGREES = 1.2
@@ -38,9 +42,20 @@ LEARNED: frozenset[Calibration] = frozenset(
     }
 )
 """Quantities that are measured for a device without an entry."""
+FURTHER = (
+    *("memory/sectors", "memory/second_access", "memory/set_conflicts", "memory/translation"),
+    *("instructions/formats", "matrix/rate", "transfer/pinned", "transfer/latency"),
+)
+"""Workloads that show sectors, ways, address translation, rates of number formats, and the link."""
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
+_CLEAR = 1.3
+"""Least factor between the latencies of two levels that can be told apart."""
+_WHOLE = 0.7
+"""A cache that keeps this share of its lines at a stride of a power of two has no conflicts."""
+Found = tuple[str, Value] | str
+"""A path with its value, or a remark."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,19 @@ class Learned:
 
 
 def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
-    """Derive values of a drafted *device* from *sweeps* that show the cliffs of its caches."""
+    """Derive all values of a drafted *device* that *sweeps* show."""
+    first = hierarchy(device, sweeps)
+    more = further(first.device, sweeps)
+    return Learned({**first.values, **more.values}, (*first.remarks, *more.remarks), first.device)
+
+
+def is_learned_from(workload: Workload) -> bool:
+    """Return whether a workload shows such values."""
+    return workload.name in FURTHER or not LEARNED.isdisjoint(workload.calibrates)
+
+
+def hierarchy(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
+    """Derive capacities, latencies, bandwidths and launch costs of a drafted *device* from *sweeps*."""
     sizes = _capacities(device, sweeps)
     found = {name: ends[0] for name, (ends, _) in sizes.items()}
     caches = (c.model_copy(update={"capacity_bytes": found.get(c.name, c.capacity_bytes)}) for c in device.caches)
@@ -203,3 +230,184 @@ def _unexplained(sweeps: Sequence[ObservedSweep], predictions: Sequence[Predicti
             if cliff.value not in explained:
                 size = format_interval(cliff.value, cliff.ci_low, cliff.ci_high, "B")
                 yield f"{one.workload.name} has another cliff at {size}, which no cache of the architecture explains"
+
+
+def further(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
+    """Derive values of *device*, whose capacities and latencies are the measured ones, from *sweeps*."""
+    observations = [one.observation for one in sweeps]
+    found = [*_cache(device, observations), *_translation(device, sweeps), *_rates(device, sweeps)]
+    found += _link(device, observations)
+    values = dict(each for each in found if not isinstance(each, str))
+    return Learned(values, tuple(each for each in found if isinstance(each, str)), device)
+
+
+def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:
+    details = cache_details(device, observations)
+    if not device.caches:
+        return
+    cache = device.caches[0]
+    path, near = f"caches.{cache.name}", f"{cache.name}: memory/second_access shows that"
+    for name, listed, measured in (
+        (f"{path}.sector", cache.sector_bytes, details.sector_bytes),
+        ("memory.access", device.memory.access_bytes, details.access_bytes),
+    ):
+        if measured and measured != listed:
+            yield name, _measured(device, name, measured, "latency of memory/sectors", format_bytes(listed))
+    ways = details.ways(device)
+    if ways and not cache.ways:
+        yield f"{path}.ways", _measured(device, f"{path}.ways", ways, "latency of memory/set_conflicts")
+    if details.keeps_loads is False:
+        yield f"{near} loads do not find data that were loaded there before; `{cache.name}: null` removes the level"
+    if details.keeps_stores is not None and details.keeps_stores != device.architecture.write_allocate:
+        kept = "keeps" if details.keeps_stores else "does not keep"
+        yield f"{near} it {kept} stored data, unlike `write_allocate` of the architecture"
+
+
+def _translation(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
+    """Yield reach and latency of translation lookaside buffers: listed ones, or all if none is listed."""
+    for one in (one for one in sweeps if one.workload.name == "memory/translation"):
+        predicted = predict_sweep(device, one.workload, one.sweep, "specification").features
+        features = one.observation.features
+        matches = match_features(midpoints_of(predicted), midpoints_of(features))
+        levels = {m.observed.value: m.predicted.level for m in matches if m.observed and m.predicted}
+        plateaus = {f.level: f.value for f in features if f.position == "plateau"}
+        following = dict(zip(plateaus, [*plateaus.values()][1:], strict=False))
+        listed = {tlb.level: tlb for tlb in device.tlb}
+        number = 0
+        for cliff in midpoints_of(features):
+            known = levels.get(cliff.value)
+            if cliff.level not in following or (known not in listed if listed else known is not None):
+                continue
+            number += 1
+            tlb = listed.get(known) if known else None
+            path = f"tlb.{tlb.name if tlb else f'L{number}'}"
+            middle = tlb.transition.midpoint if tlb else 1.0
+            cycles = (following[cliff.level] - plateaus[cliff.level]) * device.clock_hz
+            ends = [end / middle for end in (cliff.value, cliff.ci_low or cliff.value, cliff.ci_high or cliff.value)]
+            origins = (device.provenance.get(f"{path}.{key}") for key in ("reach", "entries"))
+            documented = any(each.kind not in ("assumed", "measured") for each in origins if each)
+            if tlb and documented and 1 / AGREES < ends[0] / tlb.covered_bytes < AGREES:
+                continue
+            yield f"{path}.reach", measured_value(ends, "B", "cliff of memory/translation")
+            yield f"{path}.miss", _measured(device, f"{path}.miss", cycles, "plateaus of memory/translation")
+            if not tlb:
+                yield f"{path}.page", assumed(HUGE_PAGE_BYTES, "typical of drivers of GPUs")
+                yield f"{path}.transition", assumed((0.9, 1.0, 1.2), "not known")
+
+
+def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
+    """Yield rates of number formats that differ from those of the architecture; name the others."""
+    agreeing = []
+    for one in (one for one in sweeps if one.workload.name in ("instructions/formats", "matrix/rate")):
+        prediction = predict_sweep(device, one.workload, one.sweep, "specification", intervals=False)
+        for observed, predicted in one.observation.points.pairs(prediction.points):
+            name = observed.point.label
+            if predicted.bottleneck != name or name not in PrecisionRates.model_fields:
+                continue
+            ratio, listed = predicted.time_s / observed.time_s, device.architecture.rates_per_cycle[name]
+            if 1 / AGREES < ratio < AGREES:
+                agreeing.append(name)
+            else:
+                path = f"rates.{name}"
+                yield path, _measured(device, path, listed * ratio, f"rate of {one.workload.name}", f"{listed:g}")
+    if agreeing:
+        yield f"rates measured as in the architecture's file: {', '.join(agreeing)}"
+
+
+def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:
+    if device.architecture.on_host:
+        return
+    pinned = {each.key.sweep: each for each in observations if each.key.workload == "transfer/pinned"}
+    rates = [
+        f"{format_value(feature.value, feature.unit)} {name.replace('_', ' ')}"
+        for name, each in pinned.items()
+        for feature in each.features
+        if feature.position == "plateau"
+    ]
+    if rates:
+        yield f"link: copies of pinned memory reach {', '.join(rates)} (transfer/pinned)"
+    calls = [
+        point.time_s
+        for each in observations
+        if each.key.workload == "transfer/latency"
+        for point in each.points
+        if point.point.label == "pinned, to device"
+    ]
+    if device.link is None:
+        return
+    if "to_host" in pinned:
+        smallest = min(pinned["to_host"].points, key=lambda point: point.point.x)
+        size = format_bytes(smallest.point.x)
+        yield "link.latency", _measured(device, "link.latency", smallest.time_s, f"{size} of transfer/pinned")
+    if calls:
+        yield "link.call", _measured(device, "link.call", calls[0], "4 B of transfer/latency")
+
+
+def _measured(device: Device, path: str, value: float, source: str, listed: str = "") -> Value:
+    """Return a measured value; its note names a documented value that it contradicts, *listed*."""
+    known = device.provenance.get(path)
+    note = conflict(listed, known) if listed and known else ""
+    return Value(value, Provenance(kind="measured", source=source, note=note))
+
+
+@dataclass(frozen=True)
+class CacheDetails:
+    """What was measured; ``None``: not measured, or not clear.
+
+    Attributes:
+        sector_bytes: smallest distance of a word that a load does not bring into the nearest cache.
+        access_bytes: smallest distance of a word that a load does not bring from memory into any cache.
+        keeps_loads: whether the nearest cache keeps data that were loaded.
+        keeps_stores: whether the nearest cache keeps data that were stored.
+        stride_bytes: largest stride at which lines were loaded; 0: none.
+        lines_kept: lines at this stride that the nearest cache keeps: its ways, if the stride selects a single set.
+    """
+
+    sector_bytes: int | None = None
+    access_bytes: int | None = None
+    keeps_loads: bool | None = None
+    keeps_stores: bool | None = None
+    stride_bytes: int = 0
+    lines_kept: int | None = None
+
+    def ways(self, device: Device) -> int | None:
+        """Return the ways of the nearest cache; ``None``: not known, or it keeps lines at all strides."""
+        cache, kept = device.caches[0], self.lines_kept
+        return kept if kept and kept < _WHOLE * cache.capacity_bytes / cache.line_bytes else None
+
+
+def cache_details(device: Device, observations: Iterable[Observation]) -> CacheDetails:
+    """Return what *observations* show, if the latencies of the levels of *device* differ enough."""
+    latencies = [device.cycles(cache.latency_cycles) for cache in device.caches]
+    if len(latencies) < 2 or latencies[1] < _CLEAR * latencies[0]:
+        return CacheDetails()
+    near_s, next_s, memory_s = *latencies[:2], device.cycles(device.memory.latency_cycles)
+    found = {(each.key.workload, each.key.sweep): each.points for each in observations}
+    pairs = found.get(("memory/sectors", "distance"), ())
+    cases = {p.point.label: p.value for p in found.get(("memory/second_access", "first_access"), ())}
+    strides = {p[0].point.parameters[APART]: p for (name, _), p in found.items() if name == "memory/set_conflicts"}
+    stride = max(strides, default=0)
+    middle_s = sqrt(near_s * next_s)
+    loaded_s, stored_s = cases.get("load, load"), cases.get("store, load")
+    return CacheDetails(
+        sector_bytes=_first_beyond(pairs, (next_s - near_s) / 2),
+        access_bytes=_first_beyond(pairs, (next_s + memory_s) / 2 - near_s),
+        # Half of the loads of this case find an empty cache.
+        keeps_loads=None if loaded_s is None else 2 * loaded_s - next_s < middle_s,
+        keeps_stores=None if stored_s is None else stored_s < middle_s,
+        stride_bytes=stride,
+        lines_kept=_kept(strides[stride], (next_s - near_s) / 3) if stride else None,
+    )
+
+
+def _first_beyond(pairs: Sequence[ObservedPoint], added_s: float) -> int | None:
+    """Return the smallest distance at which a pair takes *added_s* longer than at the first, bytes."""
+    by_distance = sorted((4 * pair.point.parameters["distance"], pair.value) for pair in pairs)
+    return next((distance for distance, value in by_distance if value > by_distance[0][1] + added_s), None)
+
+
+def _kept(points: Sequence[ObservedPoint], added_s: float) -> int | None:
+    """Return the most lines whose loads take less than *added_s* longer than of the fewest; ``None`` if all do."""
+    by_lines = sorted((point.point.parameters["lines"], point.value) for point in points)
+    count = next((n for n, (_, value) in enumerate(by_lines) if value > by_lines[0][1] + added_s), 0)
+    return by_lines[count - 1][0] if count else None

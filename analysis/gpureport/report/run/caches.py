@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gpureport.findings.whole_device import usable_part
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.calibration.further import cache_details
+from gpureport.predict.calibration.learned import cache_details
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.report import Report
