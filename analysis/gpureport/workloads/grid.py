@@ -23,6 +23,8 @@ _WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64
 WORKING_SET = Axis(quantity="working_set", label="working set")
 FINE = 8
 """Sizes per factor of two; see also :attr:`~.model.Sweep.coarse`."""
+GROUPS_PER_UNIT = 48
+"""A multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end."""
 _CPU_S = constant(2e-3)
 """Time of a dispatch on a CPU, whose launch takes longer than a GPU's."""
 

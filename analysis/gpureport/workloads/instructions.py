@@ -301,8 +301,6 @@ EXCHANGES = (
 
 
 _NO_BARRIER = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
-_GROUPS_PER_UNIT = 48
-"""A multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end."""
 
 
 class Chains(UnstoredResults):
@@ -328,12 +326,10 @@ class Chains(UnstoredResults):
         """A case for each operation that the architecture may have; no barrier on a CPU."""
         listed = getattr(device.architecture, self.listed_in) if self.listed_in else [each.name for each in self.cases]
         missing = grid.chosen(device, cpu=("barrier",), gpu=())
-        found: dict[bool, list[Parameters]] = {True: [], False: []}
-        for number, case in enumerate(self.cases, 1):
-            if case.name in listed:
-                found[case.name in missing].append({"case": number, **self.shape(case, device, limits)})
-        absent = tuple((point, _NO_BARRIER) for point in found[True])
-        sweep = replace(grid.by_case("operation", "instruction class", found[False]), absent=absent)
+        cases = [(number, case) for number, case in enumerate(self.cases, 1) if case.name in listed]
+        points = {case.name: {"case": number, **self.shape(case, device, limits)} for number, case in cases}
+        absent = tuple((points.pop(name), _NO_BARRIER) for name in missing if name in points)
+        sweep = replace(grid.by_case("operation", "instruction class", points.values()), absent=absent)
         return (sweep,) if sweep.points or absent else ()
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
@@ -482,7 +478,7 @@ class Rate(Chains):
         chains, steps, per_unit, local, lanes = grid.chosen(
             device,
             cpu=(chains_of_cpu, 4, 8, 64, 1) if case.group else (chains_of_cpu, 24, 8, 1, wide),
-            gpu=(8, 64, _GROUPS_PER_UNIT, 256, 1),
+            gpu=(8, 64, grid.GROUPS_PER_UNIT, 256, 1),
         )
         if case.name == "barrier":
             chains, steps = 1, 16

@@ -88,11 +88,10 @@ class Bandwidth(UnstoredResults):
 
 def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
     """Return the sizes of a case that takes about 1 ms on a GPU."""
-    # 48 is a multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end.
     per_unit, local, lanes = grid.chosen(
         device,
         cpu=(8, 8, float(device.architecture.wave_size)),
-        gpu=(48, 256, width / 4 * grid.bank_conflicts(stride, device)),
+        gpu=(grid.GROUPS_PER_UNIT, 256, width / 4 * grid.bank_conflicts(stride, device)),
     )
     groups = per_unit * device.compute_units
     shape = {"groups": groups, "local": min(local, limits.max_work_group), "chains": 4, "steps": 32}
