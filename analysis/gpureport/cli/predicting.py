@@ -1,6 +1,6 @@
 """``gpureport predict``: predictions for one device, or for several side by side, or from the output of ``lscpu``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
@@ -56,6 +56,7 @@ _FEW_FACTS = 5
 _SENSITIVITIES = "What the predictions depend on"
 _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _MOST_CHANGES = 8
+_MOST_NAMED = 4  # devices in the name of a folder
 
 
 def predict_devices(options: PredictOptions) -> int:
@@ -70,19 +71,28 @@ def predict_devices(options: PredictOptions) -> int:
         raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
     if options.output and not options.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
-    workloads = _workloads(options)
-    devices = _devices(options)
-    names = "-and-".join(slug(device.name) for device in devices)
-    folder = options.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
-    with writing(_files(folder) if options.pdf else (), force=options.force):
+    from gpureport.report.render import documents
+
+    workloads, devices = _workloads(options), _devices(options)
+    names = [slug(device.name) for device in devices]
+    if len(names) > _MOST_NAMED:
+        names[1:] = [f"{len(names) - 1}-others"]
+    today = datetime.now(UTC).date().isoformat()
+    folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
+    with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
         predict = partial(_predicted, workloads=workloads, quick=options.quick)
         predicted = in_batches("predicting", predict, devices, lambda device: device.name)
         families = described_families(map(workload_info, workloads))
+        letters = ("".join(each) for count in (1, 2, 3) for each in product(ascii_uppercase, repeat=count))
         first, *others = [
             DevicePredictions(letter, device, tuple(each.prediction for each in own), families)
-            for letter, device, own in zip(_letters(), devices, predicted, strict=False)
+            for letter, device, own in zip(letters, devices, predicted, strict=False)
         ]
-        beside = [_beside(first, predicted[0], *other) for other in zip(others, predicted[1:], strict=True)]
+        beside = [
+            DeviceComparison(other, contrasts(pair, predicted[0], theirs), not_comparable(pair, predicted[0], theirs))
+            for other, theirs in zip(others, predicted[1:], strict=True)
+            for pair in [(first.device, other.device)]
+        ]
         shown = () if options.as_json and not options.pdf else (first, *others)
         reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in shown]
         if options.as_json:
@@ -138,21 +148,9 @@ def _devices(options: PredictOptions) -> list[Device]:
     return devices
 
 
-def _letters() -> Iterator[str]:
-    """Yield A to Z, then AA, AB, …."""
-    return ("".join(letters) for count in (1, 2, 3) for letters in product(ascii_uppercase, repeat=count))
-
-
 def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
     limits = limits_of(device, quick=quick)
     return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
-
-
-def _beside(
-    first: DevicePredictions, predicted: Sequence[Predicted], other: DevicePredictions, theirs: Sequence[Predicted]
-) -> DeviceComparison:
-    devices = first.device, other.device
-    return DeviceComparison(other, contrasts(devices, predicted, theirs), not_comparable(devices, predicted, theirs))
 
 
 def _print(
@@ -193,12 +191,6 @@ def _device_json(side: DevicePredictions) -> dict[str, object]:
     }
     plain = {name: [each.model_dump(mode="json") for each in found] for name, found in records.items()}
     return {"device": side.device.model_dump(mode="json"), **plain}
-
-
-def _files(folder: Path) -> tuple[Path, ...]:
-    from gpureport.report.render import documents
-
-    return documents(folder, appendix=True)
 
 
 def _write(

@@ -1,10 +1,9 @@
 """The sentences of a comparison of machines: facts for the macros of ``templates/comparison_sentences.j2``."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from statistics import geometric_mean
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gpureport.compare.records import BEYOND, WITHIN, Comparison, Difference, RatioEstimate, WorkloadComparison
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
@@ -64,40 +63,26 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     return paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, same=same, several=SEVERAL)
 
 
-class _Speeds(NamedTuple):
-    """A machine's speed by kind of work, relative to the baseline.
+def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:
+    """Return facts on the speed of a machine by kind of work, with values of the *most* different kinds.
 
-    Attributes:
-        name: of the machine.
-        means: of the kinds of work that both have.
-        shown: label, unit and mean of the most different ones, with the best values of both machines.
+    These are in ``shown``: label, unit, mean ratio, and the best values of both machines.
     """
-
-    name: str
-    means: Sequence[MeanRatio]
-    shown: Sequence[tuple[str, str, MeanRatio, tuple[float, ...]]]
-
-    @property
-    def kernels(self) -> list[str]:
-        return list(dict.fromkeys(kernel for mean in self.means for kernel in mean.kernels))
-
-    @property
-    def verdicts(self) -> dict[Verdict, int]:
-        counts = Counter(_verdict(mean.ratio) for mean in self.means)
-        return {verdict: counts[verdict] for verdict in _VERDICTS if counts[verdict]}
-
-
-def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> _Speeds:
-    """Return the speeds of a machine, with values of the *most* different kinds of work."""
     found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
-    different = [pair for pair in found if _verdict(pair[1].ratio) in ("faster", "slower")]
-    speeds = _Speeds(name, [mean for _, mean in found], [])
-    ordered = sorted(different or (found if len(speeds.kernels) < SEVERAL else []), key=_importance)
-    shown = [
-        (_label(work), work.unit, mean, tuple(_values(work.contests, (name, baseline), (name, baseline)).values()))
-        for work, mean in ordered[:most]
-    ]
-    return speeds._replace(shown=shown)
+    verdicts = [_verdict(mean.ratio) for _, mean in found]
+    different = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict in ("faster", "slower")]
+    kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
+    ordered = sorted(different or (found if len(kernels) < SEVERAL else []), key=_importance)
+    return {
+        "name": name,
+        "means": [mean for _, mean in found],
+        "kernels": kernels,
+        "verdicts": {verdict: verdicts.count(verdict) for verdict in _VERDICTS if verdict in verdicts},
+        "shown": [
+            (_label(work), work.unit, mean, tuple(_values(work.contests, (name, baseline), (name, baseline)).values()))
+            for work, mean in ordered[:most]
+        ],
+    }
 
 
 def _values(
