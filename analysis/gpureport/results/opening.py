@@ -266,16 +266,17 @@ def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[Sequence[Fin
     """Return the findings of each other report below *folders* of the same model, measured in the same way.
 
     Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
-    contain the entry's id are read completely; files with errors are left out.
+    contain the entry's id, and not the time of *report*, are read completely; files with errors are left out.
     """
     if (model := _model(report)) is None:
         return ()
     found = []
     for file in (file for folder in folders for file in reports_below(folder)):
         with suppress(InputError):
-            if f'"{report.match.entry}"'.encode() in json_bytes(file):
+            data = json_bytes(file)
+            if f'"{report.match.entry}"'.encode() in data and f'"{report.created_at}"'.encode() not in data:
                 other = load_report(file)
-                if (other.status, _model(other)) == ("complete", model) and other.created_at != report.created_at:
+                if (other.status, _model(other)) == ("complete", model):
                     found.append(other.findings)
     return tuple(found)
 
