@@ -15,7 +15,11 @@ from gpureport.spec.values import constant
 T = TypeVar("T")
 N = TypeVar("N", float, Floats)
 
-STREAMED_EXPONENT = constant(4.0, "machines of reports/published/cpus, which have no entries")
+STREAMED_EXPONENT = constant(
+    4.0,
+    "machines of reports/published/cpus, which have no entries: of 3 to 6, with core types fitted again for each; no "
+    "machine was left out of this choice",
+)
 """Power of the size with which the hits of streams fall beyond a cache of a CPU."""
 
 NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)

@@ -43,11 +43,15 @@ _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel X
 _MOST_SOCKETS = 8
 LINE_BYTES = 64
 _MACHINES = "machines of reports/published/cpus, which have no entries"
-SATURATION_EXPONENT = constant(4.0, _MACHINES)
+SATURATION_EXPONENT = constant(4.0, f"{_MACHINES}: of 3, 4 and 5")
 """p-norm that joins the limits of cores and of the memory of their domain."""
 STREAMED_L3 = constant(1.5, _MACHINES)
 """Half of the accesses of streams hit the L3 at most at this multiple of its listed size: replacement is not LRU."""
-STREAMED_SHARE = constant(2.5, f"{_MACHINES}; reports/pocl-xeon-*", measured_on=("architectures/emerald_rapids",))
+STREAMED_SHARE = constant(
+    2.5,
+    f"{_MACHINES}, which prefer 3 to 4, and cliffs of reports/pocl-xeon-*, which prefer 2",
+    measured_on=("architectures/emerald_rapids",),
+)
 """The size at which half of the accesses of streams of all threads hit the L3 / the part that one thread can use."""
 _TOLERANCE = 1.2
 MOST_OF_L3 = 1.3
