@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
@@ -41,17 +41,14 @@ from gpureport.records.tables import (
     type_like,
 )
 
-Part = Literal["specification", "calibrated", "measurement", "observation"]
 _SHARED = ("key", "metric", "axis")
-_PARTS: dict[Part, tuple[type[Record], type[Point]]] = {
+_PARTS: dict[str, tuple[type[Record], type[Point]]] = {
     "specification": (Prediction, PredictedPoint),
     "calibrated": (Prediction, PredictedPoint),
     "measurement": (Measurement, MeasuredPoint),
     "observation": (Observation, ObservedPoint),
 }
 """By field of a curve, the type of the record, and that of its points."""
-_INHERITED: dict[Part, Part] = {"calibrated": "specification"}
-"""Parts that leave out what they share with another one."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +130,14 @@ def packed(curve: Curve) -> Columns:
     points = {row.point.identity: row.point for record in curve.records for row in record.points}
     places = {identity: place for place, identity in enumerate(points)}
     parts: Columns = {}
-    for name in _PARTS:
+    for name, (_, kind) in _PARTS.items():
         if (record := getattr(curve, name)) is not None:
             part = record.model_dump(mode="json", exclude={*_SHARED, "kind"}, exclude_defaults=True)
             at = [places[row.point.identity] for row in record.points]
             columns = {} if at == list(places.values()) else {"at": at}
-            parts[name] = {**part, "points": {**columns, **part.get("points", {})}}
-    for name, base in _INHERITED.items():
-        if name in parts and base in parts:
-            parts[name] = {"points": {}, **_difference(parts[name], parts[base])}
+            parts[name] = {**part, "points": {**columns, **columns_of(part.get("points", ()), kind, "point")}}
+    if "calibrated" in parts and "specification" in parts:
+        parts["calibrated"] = {"points": {}, **_difference(parts["calibrated"], parts["specification"])}
     shared = {name: getattr(curve, name).model_dump(mode="json") for name in _SHARED}
     keys = [point.model_dump(mode="json") for point in points.values()]
     return {**shared, "points": columns_of(keys, PointKey), **parts}
@@ -214,12 +210,10 @@ class _Keys:
         refuse_repeated("point", identities, lambda place: self.rows[places[place]].label)
 
 
-def _fields(curve: Any, part: Part) -> Columns:  # noqa: ANN401
-    base, own = (
-        {**present(record), "points": present(record.points)} if record else {}
-        for record in (getattr(curve, _INHERITED.get(part, part)), getattr(curve, part))
-    )
-    return _merged(base, own)
+def _fields(curve: Any, part: str) -> Columns:  # noqa: ANN401
+    record = getattr(curve, part)
+    own = {**present(record), "points": present(record.points)} if record else {}
+    return _merged(_fields(curve, "specification"), own) if part == "calibrated" else own
 
 
 def _merged(base: Columns, own: Columns) -> Columns:

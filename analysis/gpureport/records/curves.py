@@ -124,7 +124,7 @@ Q = TypeVar("Q", bound=Point)
 class Points(Rows[P_co]):
     """Points, each of which occurs once."""
 
-    without = "point"
+    by_columns = False  # those of a report's file are columns of curves
 
     @cached_property
     def _by_identity(self) -> dict[Hashable, P_co]:

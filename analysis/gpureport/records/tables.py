@@ -144,8 +144,8 @@ class Rows(Sequence[R_co], Generic[R_co]):
         rows: the records, or a function that makes *count* records when they are first used.
     """
 
-    without: ClassVar[str | None] = None
-    """The field that files have elsewhere."""
+    by_columns: ClassVar[bool] = True
+    """Whether JSON has columns, not records."""
 
     def __init__(self, rows: Iterable[R_co] | Callable[[], Iterable[R_co]] = (), count: int | None = None) -> None:
         self._source = rows if callable(rows) else tuple(rows)
@@ -198,7 +198,7 @@ class Rows(Sequence[R_co], Generic[R_co]):
 
         def write(records: Any, rows: Callable[[Any], Any], info: SerializationInfo) -> Any:  # noqa: ANN401
             written = rows(tuple(records))
-            return columns_of(written, kind, cls.without) if info.mode == "json" else written
+            return columns_of(written, kind) if info.mode == "json" and cls.by_columns else written
 
         written = core_schema.wrap_serializer_function_ser_schema(write, info_arg=True, schema=rows)
         return core_schema.no_info_wrap_validator_function(read, rows, serialization=written, metadata={"kind": kind})

@@ -1,6 +1,5 @@
 """From a published record to a report: predictions, comparison, and explanations of differences."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gpureport import __version__
@@ -8,7 +7,7 @@ from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
-from gpureport.records.curves import Observation, Points
+from gpureport.records.curves import Basis, Observation, Points
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Publication, Report, workload_info
@@ -23,17 +22,18 @@ def published_report(record: Published, device: Device) -> Report:
     It has no machine, compiled kernels or calibrated predictions, because these are unknown. Published values have no
     intervals.
     """
-    predictions = [
-        predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
-        for series in record.series
-    ]
-    observations = [_observation(series) for series in record.series]
-    found: list[Finding] = []
-    reasons: list[Explanation] = []
-    for series, prediction, observation in zip(record.series, predictions, observations, strict=True):
-        each, why = _compared(device, series, prediction, observation)
-        found += each
-        reasons += why
+    predictions, observations = list[Prediction](), list[Observation]()
+    found, reasons = list[Finding](), list[Explanation]()
+    for series in record.series:
+        resources, observation = series.published_resources, _observation(series)
+        prediction = predict_sweep(device, series.workload, series.sweep, "specification", resources)
+        findings = find(device, (prediction,), (series.measurement,), (observation,))
+        inputs: dict[Basis, ModelInput] = {"specification": ModelInput(device, {series.sweep.name: resources})}
+        why = explanations(series.workload, (series.sweep,), inputs, findings, (observation,))
+        predictions.append(prediction)
+        observations.append(observation)
+        found += findings
+        reasons += map(_uncertain, why) if len(observation.points) == 1 else why
     workloads = {series.workload.name: series.workload for series in record.series}
     return Report(
         tool_version=__version__,
@@ -67,21 +67,6 @@ def _observation(series: Series) -> Observation:
             "warnings": (),
         }
     )
-
-
-def _compared(
-    device: Device, series: Series, prediction: Prediction, observation: Observation
-) -> tuple[Iterable[Finding], Iterable[Explanation]]:
-    """Compare one series with its prediction; test hypotheses about differences."""
-    measured, observed = (series.measurement,), (observation,)
-    found = find(device, (prediction,), measured, observed)
-    resources = {series.sweep.name: series.published_resources}
-    reasons = explanations(
-        series.workload, (series.sweep,), {"specification": ModelInput(device, resources)}, found, observed
-    )
-    if len(observation.points) == 1:
-        reasons = tuple(map(_uncertain, reasons))
-    return found, reasons
 
 
 def _uncertain(explanation: Explanation) -> Explanation:
