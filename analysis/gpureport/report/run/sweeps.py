@@ -12,8 +12,8 @@ from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.chart import Picture
 from gpureport.report.grouping import grouped, in_figures
-from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, trace_caption
-from gpureport.report.text.sentences import paragraphs
+from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import with_names
 
 R = TypeVar("R", Prediction | None, Observation | None)
@@ -106,7 +106,7 @@ def other_curves(
         if c.measurement and c.measurement.skipped and c.measurement.skipped != known_skips.get(c.key.workload)
     )
     conditions = report.publication.conditions if report.publication else {}
-    others = [c for c in filter(is_drawn, members) if c.key not in shown and kind_of(c) != "cases"]
+    others = [c for c in filter(is_drawn, members) if c.key not in shown and (kind_of(c) != "cases" or deviates(c))]
     flat = [curve for curve in others if curve.is_work_group and curve.is_flat]
     notes = paragraphs(
         "other_curves",
@@ -133,7 +133,7 @@ def pictures(
     if kind == "traces":
         found = [trace for curve in members for trace in sweeps.traces(curve, curve.key.variant)]
         groups = in_figures(found, sweeps.MOST_TRACES)
-        return tuple(Picture(sweeps.trace_chart(group), trace_caption(group)) for group in groups)
+        return tuple(Picture(sweeps.trace_chart(group), text("trace_caption", traces=group)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     parts = enumerate(sweeps.in_charts(drawn, kind))

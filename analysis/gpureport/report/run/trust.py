@@ -22,7 +22,7 @@ from gpureport.report.text.words import kernel_name, seen_in
 from gpureport.spec.uncertainty import MAD_TO_SIGMA, SIGMA_MEASURED_HERE, UNCERTAINTIES
 from gpureport.units import format_percent, format_time
 
-_MOST = 10  # rows, names
+_MOST = 10  # rows
 _FEWEST_CLOCKS = 10
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _share = partial(format_percent, spec=".2g")
@@ -39,7 +39,6 @@ def answers(report: Report) -> tuple[str, ...]:
     verdicts = Counter(pair.main.verdict for pair in specified(report))
     measured_on = [o.measured_on for o in report.device.provenance.values() if o.measured_on and o.kind == "measured"]
     variants = {found.workload for found in report.evidence if found.agrees is not None}
-    cautions = [observation.key for observation in report.observations if observation.warnings]
     return paragraphs(
         "reliability",
         report=report,
@@ -60,8 +59,7 @@ def answers(report: Report) -> tuple[str, ...]:
         kinds=Counter(origin.kind for origin in report.device.provenance.values()),
         variants=variants,
         agreeing=variants - {found.workload for found in report.evidence if found.agrees is False},
-        cautions=[str(key) for key in cautions],
-        families=Counter(key.family for key in cautions) if len(cautions) > _MOST else {},
+        cautions=sum(bool(observation.warnings) for observation in report.observations),
     )
 
 

@@ -7,7 +7,6 @@ from gpureport.records.curves import SweepKey
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, most_distant, seen_word
 from gpureport.report.figures.rooflines import Dot
-from gpureport.report.figures.sweeps import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import text
 from gpureport.report.text.words import family_name
@@ -88,16 +87,6 @@ def shape_caption(curves: Sequence[CurveRecords]) -> str:
     """Return the caption of maps of shapes."""
     seen = seen_word(curves) if any(curve.observation for curve in curves) else ""
     return text("shape_caption", seen=seen, predicted=any(curve.prediction for curve in curves))
-
-
-def trace_caption(found: Sequence[Trace]) -> str:
-    """Describe traces: extra time of the first dispatches, and drift."""
-    return text(
-        "trace_caption",
-        counts=[len(trace.times_s) for trace in found],
-        firsts=[trace.first for trace in found],
-        drifts=[trace.drift for trace in found],
-    )
 
 
 def roofline_caption(family: str, dots: Sequence[Dot], seen: str) -> str:
