@@ -26,13 +26,14 @@ from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.figures.chart import Axis as ChartAxis
 from gpureport.report.figures.chart import Chart, Mark, Panel, Series
 from gpureport.report.figures.draw import draw, round_ticks, spread
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
 from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, working_set_chart, working_sets
 from gpureport.report.figures.sweeps import binned, case_chart, plateaus, size_chart
-from gpureport.report.figures.theme import COLOURS, readable
+from gpureport.report.figures.theme import COLOURS, readable, theme
 from gpureport.report.run.sweeps import kind_of, pictures
 from gpureport.text import shorten
-from tests.drawn_texts import drawn_texts, faults
+from tests.drawn_texts import faults
 from tests.make_report import many_variants
 
 
@@ -41,8 +42,13 @@ def size_curve(report: Report) -> CurveRecords:
     return curves(report)[2]
 
 
+def svg(chart: Chart) -> str:
+    return Picture(chart, "caption").svg()
+
+
 def texts(chart: Chart) -> list[str]:
-    return [each.text for each in drawn_texts(draw(chart))]
+    """Return the texts of a figure, which must be well-formed."""
+    return [element.text or "" for element in ET.fromstring(svg(chart)).iter() if element.tag.endswith("text")]  # noqa: S314
 
 
 def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
@@ -66,14 +72,15 @@ def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
 
 
 def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
-    chart = size_chart([size_curve], [["naive"]])
-    (stack,) = chart.columns
-    beyond = replace(stack[1], y=ChartAxis(ends=(0, 1)))
-    ids = [set(re.findall(r'id="([^"]+)"', draw(Chart(((beyond,),)), number=n))) for n in (1, 2)]
+    picture = Picture(size_chart([size_curve], [["naive"]]), "caption")
+    one, two = picture.svg(1), picture.svg(2)
+    ids = [set(re.findall(r'id="([^"]+)"', text)) for text in (one, two)]
 
-    assert "style" not in draw(chart)
+    assert "<style" not in one
+    assert "style=" not in one
+    assert ET.fromstring(one).attrib["font-family"].startswith("'Inter'")  # noqa: S314
     assert ids[0]
-    assert not ids[0] & ids[1]
+    assert ids[0] & ids[1] <= {"figure_1"}
 
 
 def test_texts_of_figures_do_not_overlap(report: Report) -> None:
@@ -101,7 +108,7 @@ def test_untrusted_names_are_text() -> None:
     for label in ("<script>x</script>", "設備" * 40, "a\x07\nb", "$\\frac{$"):
         chart = case_chart([observed_only([1e9, 2e9], label)], [[label]])
 
-        assert "<script" not in draw(chart)
+        assert "<script" not in svg(chart)
         assert any(shorten(label, 24).rstrip("…") in text for text in texts(chart))
 
 
@@ -126,13 +133,13 @@ def test_a_wide_mark_overlaps_no_text() -> None:
     names = ("cliff longer than the panel" * 9 + "\ncliff", "taper")
     marks = Series.of("", "observed", "down", [(50, 0, 48, 52), (52, 0, 40, 70)], texts=names, labelled=True)
     panel = Panel(ChartAxis(scale="log2", ends=(1, 2000)), ChartAxis(scale="rows", rows=("",)), (marks,))
-    svg = draw(Chart(((panel,),)))
-    boxes = [each for each in drawn_texts(svg) if each.text in ("cliff", "taper")]
-    (bars,) = (each for each in ET.fromstring(svg) if each.get("stroke-width") == "0.7")  # noqa: S314
-    ends = [float(place.split()[0]) for place in bars.attrib["d"].replace("L", "M").split("M")[1:]]
+    with theme():
+        (axis,) = draw(Chart(((panel,),))).axes
+        middles = {text.get_text(): axis.transAxes.transform(text.get_position())[0] for text in axis.texts}
+        left, right = (axis.transData.transform((x, 0))[0] for x in (40, 70))
 
-    assert len(boxes) == 2
-    assert not any(min(ends) < box.right and box.left < max(ends) for box in boxes)
+    assert middles.keys() == {"cliff", "taper"}
+    assert not any(left < middle < right for middle in middles.values())
 
 
 def plateau(value: float, best: float | None = None) -> CurveFeature:
@@ -193,15 +200,16 @@ def test_a_label_covers_no_curve() -> None:
     names = [Series(name, "amber", "line", (4.0, 6.0), (5.0, 5.0), labelled=True) for name in ("first", "second")]
     axes = ChartAxis(ends=(0, 10)), ChartAxis(ends=(0, 10))
     panel = Panel(*axes, (flat, waves, *names), height_in=1.6, marks=(Mark(5, 5, "third"),))
-    svg = draw(Chart(((panel,),)))
-    boxes = [each for each in drawn_texts(svg) if each.text in ("first", "second", "third")]
-    dots = (each.attrib["d"] for each in ET.fromstring(svg) if each.get("stroke-linecap"))  # noqa: S314
-    points = [tuple(map(float, place.split("L")[0].split())) for path in dots for place in path.split("M")[1:]]
+    with theme():
+        (axis,) = draw(Chart(((panel,),))).axes
+        boxes = [text.get_window_extent() for text in axis.texts]
+        points = axis.transData.transform(
+            [(x, y) for each in (flat, waves) for x, y in zip(each.x, each.y, strict=True)]
+        )
 
     assert len(boxes) == 3
-    assert len(points) == 100
     assert not any(one.overlaps(other) for one, other in pairwise(boxes))
-    assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in points for box in boxes)
+    assert not any(box.contains(*at) for at in points for box in boxes)
 
 
 @pytest.mark.parametrize("colour", COLOURS.values())

@@ -21,8 +21,8 @@ from gpureport.fleet.sentences import as_percent, conclusion, reservations, sent
 from gpureport.inputs import is_there
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
-from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.machines import HeatBlock, HeatRow, heat_chart, reach_of
+from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
 from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table

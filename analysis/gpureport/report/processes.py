@@ -1,11 +1,11 @@
-"""Other processes that predict, make PDFs and read reports."""
+"""Other processes that draw figures, make PDFs and read reports."""
 
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from multiprocessing import forkserver
 from typing import TypeVar
@@ -16,10 +16,11 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 _MOST = 4
+_DRAWING = ("gpureport.report.figures.picture", "matplotlib.backends.backend_svg", "seaborn")
 
 
 def in_parallel(
-    function: Callable[[A], R], arguments: Iterable[A], fewest: int = 2, modules: tuple[str, ...] = ()
+    function: Callable[[A], R], arguments: Iterable[A], fewest: int = 2, modules: tuple[str, ...] = _DRAWING
 ) -> list[R]:
     """Return the *function* of each of *arguments*, computed in other processes if there are *fewest* or more.
 
@@ -34,14 +35,6 @@ def in_parallel(
     except (BrokenProcessPool, EOFError, OSError):  # such as a limit of memory or of processes
         _processes.cache_clear()
         return list(map(function, arguments))
-
-
-def prepare(function: Callable[[], object]) -> None:
-    """Let other processes start, and call a *function* that imports what they will need, while this one works."""
-    if _cores() > 1:
-        with suppress(BrokenProcessPool, EOFError, OSError):
-            for _ in range(min(_MOST, _cores())):
-                _processes(()).submit(function)
 
 
 def _cores() -> int:

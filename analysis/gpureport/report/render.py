@@ -19,11 +19,10 @@ from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.curves import curves
-from gpureport.report.figures.chart import Chart, Picture, chart_json
-from gpureport.report.figures.draw import draw
+from gpureport.report.figures.chart import Chart, chart_json
+from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
-from gpureport.report.processes import prepare
 from gpureport.report.run import appendix, compiled, conditions, efficiency, entry, groups, published, trust, unexpected
 from gpureport.report.run.caches import cliff_table
 from gpureport.report.run.chapters import chapters, first_figure, selections
@@ -88,8 +87,6 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    if with_pdf:
-        prepare(pdf_problem)
     content = _content(report, others, entry)
     return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
 
@@ -163,7 +160,7 @@ def rendered(template: str, contents: Sequence[Content]) -> tuple[str, ...]:
 
     found = environment(placed).get_template(template)
     texts = [found.render(content) for content in contents]
-    svgs = {key: draw(each.chart, each.description, number) for number, (key, each) in enumerate(pictures.items())}
+    svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
     whole = (_PLACE.sub(lambda place: svgs[int(place[1])], typeset(text)) for text in texts)
     return tuple(_BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)) for text in whole)
 

@@ -37,7 +37,6 @@ from gpureport.report.comparison.tables import (
     standings_tables,
     works_table,
 )
-from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.machines import (
     MOST_PANELS,
     MOST_ROWS,
@@ -55,6 +54,7 @@ from gpureport.report.figures.machines import (
     spread_chart,
     strip_chart,
 )
+from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.sentences import text

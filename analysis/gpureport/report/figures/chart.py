@@ -1,7 +1,7 @@
 """The specification of a figure: panels with axes, series, marks and cells. One module draws it, one script shows it.
 
-Functions of this package build charts from records. :mod:`gpureport.report.figures.draw` draws any chart as SVG,
-``templates/charts.js`` any chart but heat maps on a screen.
+Functions of this package build charts from records. :mod:`gpureport.report.figures.draw` draws any chart with
+matplotlib, ``templates/charts.js`` any chart but heat maps on a screen.
 """
 
 import json
@@ -167,19 +167,6 @@ def described(stack: Sequence[Panel]) -> str:
         rows = [f"rows: {listed(panel.y.rows)}"] if by_rows else []
         parts.append("; ".join(filter(None, (of, *ranges, *rows))))
     return printable(": ".join(parts))
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure with its caption."""
-
-    chart: Chart
-    caption: str
-
-    @property
-    def description(self) -> str:
-        """What the figure shows, for those who cannot see it."""
-        return " ".join(f"{described(stack)}." for stack in stacks(self.chart))
 
 
 def chart_json(chart: Chart) -> str:

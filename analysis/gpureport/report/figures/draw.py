@@ -1,72 +1,67 @@
-"""Charts as SVG text. All texts get their room before anything is drawn; lengths are points (1/72 inch)."""
+"""Charts drawn with matplotlib."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
-from itertools import chain, zip_longest
-from math import asinh, ceil, cos, floor, inf, isnan, log1p, log2, log10, pi, sin
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import asinh, ceil, floor, inf, log1p, log2, log10
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gpureport.report.figures.chart import Axis, Cells, Chart, Panel, Role, Series, known
 from gpureport.report.figures.theme import (
     COLOURS,
     FONT_PT,
-    INKS,
     SMALL_PT,
-    WIDTH_PT,
+    WIDTH_IN,
     first_fitting,
     fitted,
-    shade,
-    shades,
-    width_of,
+    needed_in,
+    readable,
 )
 from gpureport.report.grouping import grouped
-from gpureport.text import printable
 from gpureport.units import abbreviated, format_bytes, scale_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 Ticks = Sequence[tuple[float, str]]
 
-_TITLE, _UNIT, _LEGEND, _FOOT, _TICKS, _JOINED = 13.7, 10.8, 12.2, 26.0, 14.4, 4.3
-_LABEL, _EDGE, _LONGEST = 11.5, 10.0, 165.0
-_NAMES, _BEND = 102.0, 16.0  # right of the axes; width in which lines to names bend
-_TALLEST = 112.0  # of upright names of columns
-_WIDEST_CELL = 68.0
-_LINE = 7.6  # between lines of text
-_STEP = 3.6  # between points that stand for what is drawn
+_TITLE_IN, _UNIT_IN, _LEGEND_IN, _FOOT_IN, _TICKS_IN, _JOINED_IN = 0.19, 0.15, 0.17, 0.36, 0.2, 0.06
+_LABEL_IN, _EDGE_IN, _LONGEST_IN = 0.16, 0.14, 2.3
+_NAMES_IN, _BEND_IN = 1.42, 0.22  # right of the axes; width in which lines to names bend
+_TALLEST_IN = 1.55  # of upright names of columns
+_LINE_IN = 0.105  # between lines of text
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LOGARITHMIC = ("log2", "log10", "ratio")
-_LINES = ("line", "dashes")
-_INK: tuple[Role, ...] = ("ink",)
-_TINY = 1e-300
-_SYMBOLS: Mapping[str, Sequence[tuple[float, float]]] = {
-    "dots": ((0, 0), (0, 0)),
-    "small dots": ((0, 0), (0, 0)),
-    "strokes": ((0, -2), (0, 2)),
-    "up": ((0, -2), (-2, 2), (2, 2)),
-    "down": ((0, 2), (-2, -2), (2, -2)),
-    "squares": ((-2, -2), (2, -2), (2, 2), (-2, 2)),
-    "rings": [(2 * cos(pi * part / 6), 2 * sin(pi * part / 6)) for part in range(12)],
-    "<": ((0, 0), (3, -1.5), (3, 1.5)),
-    ">": ((0, 0), (-3, -1.5), (-3, 1.5)),
-    "^": ((0, 0), (-1.5, 3), (1.5, 3)),
-    "v": ((0, 0), (-1.5, -3), (1.5, -3)),
-}
-"""Corners of marks around their places."""
+_MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale ``asinh`` compresses."""
 _REACHES = ((1.5, 1.2), (2.5, 1.5), (4.5, 2.0), (9.0, 3.0), (inf, 5.0))
 """The outer ticks of an axis of ratios, by its reach."""
 _CHANGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
+_SHADES = 21
+_KEY_IN = (0.9, 0.08)
 _FEWEST_TICKS = 2
-_KEY = 65.0
 _BRIGHT = 0.3  # relative luminance of a colour on which text is dark
 
 
+@dataclass(frozen=True)
+class _Box:
+    """Where a panel is: inches from the upper left corner of the figure."""
+
+    left: float
+    top: float
+    width: float
+    right: float
+    """Width of the free space to the right."""
+
+
 class Spot(NamedTuple):
-    """A possible place of a text."""
+    """A possible place of a text, in inches from the lower left corner of the axes."""
 
     at: Floats
     side: int = 0
@@ -86,85 +81,97 @@ class Label(NamedTuple):
     """Of the text."""
 
 
-class _Sheet:
-    """The elements of a figure, from back to front."""
+def draw(chart: Chart) -> "Figure":
+    """Draw a chart within :func:`gpureport.report.figures.theme.theme`."""
+    from matplotlib.figure import Figure
 
-    def __init__(self, number: int) -> None:
-        self.number, self.elements = number, list[str]()
-
-    def path(self, d: str, stroke: str = "", width: float = 0.7, fill: str = "none", look: str = "") -> None:
-        """Add a path, unless it is empty; *look* are further attributes."""
-        line = f' stroke="{stroke}" stroke-width="{width:g}"' if stroke else ""
-        if d:
-            self.elements.append(f'<path d="{d}" fill="{fill}"{line}{look}/>')
-
-    def text(
-        self,
-        text: str,
-        x: float,
-        y: float,
-        anchor: str = "start",
-        colour: str = INKS["ink"],
-        size: float = SMALL_PT,
-        look: str = "",
-        turned: float = 0.0,
-    ) -> None:
-        """Add a text that is centred vertically at *y*, and *turned* (degrees) around its place."""
-        place, shift = f'x="{x:.1f}" y="{y + 0.36 * size:.1f}"', ""
-        if turned:
-            place, shift = f'y="{0.36 * size:.1f}"', f' transform="translate({x:.1f} {y:.1f}) rotate({turned:.4g})"'
-        anchor = "" if anchor == "start" else f' text-anchor="{anchor}"'
-        size_pt = "" if size == SMALL_PT else f' font-size="{size:g}"'
-        shown = escape(printable(text))
-        self.elements.append(f'<text {place} fill="{colour}"{anchor}{size_pt}{look}{shift}>{shown}</text>')
-
-
-def draw(chart: Chart, title: str = "", number: int = 0) -> str:
-    """Return a chart as an SVG element with a *title* for screen readers; *number* is its own on the page."""
-    sheet, columns = _Sheet(number), _placed(chart)
-    plots = list(chain.from_iterable(columns))
-    for plot in plots:
-        plot.draw(sheet)
-    cells = [plot.panel.cells for plot in plots if plot.panel.cells]
-    x = _draw_key(sheet, cells[0]) if cells else 0.0
-    each = (WIDTH_PT - x) / max(1, len(chart.legend))
+    boxes = list(_boxes(chart))
+    height = max(box.top + panel.height_in + _foot_in(panel) for panel, box, _ in boxes)
+    figure = Figure(figsize=(WIDTH_IN, height))
+    for panel, box, beside in boxes:
+        bottom = height - box.top - panel.height_in
+        share = (box.left / WIDTH_IN, bottom / height, box.width / WIDTH_IN, panel.height_in / height)
+        _Drawing(figure.add_axes(share), panel, box).draw(beside)
+    x = 0.0 if not _has_cells(chart) else _key(figure, next(p.cells for p, *_ in boxes if p.cells))
+    each = (WIDTH_IN - x) / max(1, len(chart.legend))
     for name, role in chart.legend:
-        text = fitted(f"● {name}", each - 3.6)
-        sheet.text(text, x, 5, colour=INKS[role])
-        x += min(width_of(text) + 10.8, each)
-    height = max(plot.bottom + plot.foot for plot in plots)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH_PT:g} {height:.0f}" '
-        f'width="{WIDTH_PT:g}pt" height="{height:.0f}pt" font-family="\'Inter\', \'DejaVu Sans\'" '
-        f'font-size="{SMALL_PT:g}" stroke-linejoin="round">'
-        f"<title>{escape(title)}</title>{''.join(sheet.elements)}</svg>"
+        text = fitted(f"● {name}", each - 0.05)
+        figure.text(x / WIDTH_IN, 1 - 0.02 / height, text, color=readable(COLOURS[role]), va="top")
+        x += min(needed_in(text) + 0.15, each)
+    return figure
+
+
+def _has_cells(chart: Chart) -> bool:
+    return any(panel.cells for column in chart.columns for panel in column)
+
+
+def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
+    """Place the panels; yield each with the one to its left, whose names it does not repeat."""
+    columns = chart.columns
+    beside = [(), *columns][: len(columns)]
+    pairs = [list(zip_longest(column, left[: len(column)])) for column, left in zip(columns, beside, strict=True)]
+    lefts = [max(_left_in(panel, left) for panel, left in column) for column in pairs]
+    rights = [max(map(_right_in, column)) for column in columns]
+    places = max(len(columns), chart.places)
+    free = WIDTH_IN - sum(lefts) - sum(rights) - (places - len(columns)) * ((lefts[-1] + rights[-1]) if lefts else 0)
+    weights = [max(len(panel.x.rows) or 1 for panel in column) for column in columns]
+    share = free / (sum(weights) + places - len(columns))
+    if _has_cells(chart):
+        share = min(share, 0.95)
+    x = 0.0
+    top = _LEGEND_IN if chart.legend or _has_cells(chart) else 0.02
+    for column, left_in, right_in, weight in zip(pairs, lefts, rights, weights, strict=True):
+        y, x = top, x + left_in
+        for panel, left in column:
+            y += _head_in(panel, share)
+            last = column is pairs[-1] and places == len(columns)
+            beyond = WIDTH_IN - x - weight * share if last else right_in + (0.0 if panel.cells else 0.3)
+            yield panel, _Box(x, y, weight * share, beyond), left
+            y += panel.height_in + _foot_in(panel)
+        x += weight * share + right_in
+
+
+def _left_in(panel: Panel, beside: Panel | None) -> float:
+    """Return the width of ticks and label of the y axis."""
+    if panel.y.scale == "rows":
+        repeated = beside is not None and beside.y.rows == panel.y.rows
+        names = 0.0 if repeated else max(map(needed_in, panel.y.rows), default=0.0) + 0.08
+        return min(names, _LONGEST_IN) + (0.0 if repeated else _label_in(panel, beside))
+    ticks = _ticks(panel.y, _ends(panel, upright=False), panel.height_in / 0.2)
+    unit = needed_in(_unit(panel.y, _ends(panel, upright=False)))
+    return max(*(needed_in(text) for _, text in ticks), unit - 0.02, 0.1) + 0.08 + _label_in(panel, beside)
+
+
+def _label_in(panel: Panel, beside: Panel | None) -> float:
+    return _LABEL_IN * (panel.y.label.count("\n") + 1) if _y_label(panel, beside) else 0.0
+
+
+def _y_label(panel: Panel, beside: Panel | None) -> str:
+    """Return the label of the y axis, unless the panel to the left has the same one."""
+    return "" if beside and beside.y.label == panel.y.label else panel.y.label
+
+
+def _right_in(panel: Panel) -> float:
+    if panel.names:
+        return min(_NAMES_IN, max(needed_in(text) for *_, text, _ in panel.names) + _BEND_IN + 0.05) + _EDGE_IN
+    return max([_EDGE_IN, *(needed_in(text) + _EDGE_IN for text, _ in panel.notes)])
+
+
+def _head_in(panel: Panel, column_in: float) -> float:
+    names = max(map(needed_in, panel.x.rows), default=0.0) if panel.cells and not panel.x.label else 0.0
+    upright = names > column_in
+    title = _TITLE_IN if panel.titles or panel.notes else 0.0
+    return title + (min(names, _TALLEST_IN) + 0.08 if upright else _LINE_IN + 0.04 if names else 0.0) or (
+        _UNIT_IN if panel.y.unit or panel.y.scale == "time" else 0.0
     )
 
 
-def _placed(chart: Chart) -> list[list["_Plot"]]:
-    """Place the panels: columns from left to right that share the width."""
-    beside: list[Sequence[Panel]] = [(), *chart.columns]
-    columns = [
-        [_Plot(panel, left) for panel, left in zip_longest(column, others[: len(column)])]
-        for column, others in zip(chart.columns, beside, strict=False)
-    ]
-    lefts = [max(plot.left for plot in column) for column in columns]
-    rights = [max(plot.right for plot in column) for column in columns]
-    has_cells = any(plot.panel.cells for column in columns for plot in column)
-    missing = max(0, chart.places - len(columns))
-    weights = [max(len(plot.panel.x.rows) or 1 for plot in column) for column in columns]
-    free = WIDTH_PT - sum(lefts) - sum(rights) - missing * (lefts[-1] + rights[-1])
-    share = free / (sum(weights) + missing)
-    share = min(share, _WIDEST_CELL) if has_cells else share
-    x, top = 0.0, _LEGEND if chart.legend or has_cells else 1.4
-    for column, left, right, weight in zip(columns, lefts, rights, weights, strict=True):
-        x, y = x + left, top
-        width = weight * share
-        beyond = WIDTH_PT - x - width if column is columns[-1] and not missing else right + (0 if has_cells else 20)
-        for plot in column:
-            y = plot.place(x, y, width, beyond) + plot.foot
-        x += width + right
-    return columns
+def _foot_in(panel: Panel) -> float:
+    if panel.joined:
+        return _JOINED_IN
+    if panel.cells and not panel.x.label:
+        return 0.03
+    return _FOOT_IN if panel.x.label else _TICKS_IN
 
 
 def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
@@ -172,9 +179,7 @@ def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
     axis, by_rows = panel.x if upright else panel.y, panel.y.scale == "rows"
     if axis.scale == "rows":
         return (-0.5, len(axis.rows) - 0.5) if upright else (len(axis.rows) - 0.5, -0.5)
-    values = [value for each in panel.series for value in (each.x if upright else each.y)]
-    if upright == by_rows:
-        values += [end for each in panel.series for end in known((*each.low, *each.high))]
+    values = [value for each in panel.series for value in _along(each, upright=upright, intervals=upright == by_rows)]
     values += [
         end for mark in panel.marks if mark.upright == upright and not axis.ends for end in (mark.start, mark.end)
     ]
@@ -194,6 +199,12 @@ def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
     return low - room, high + (room or (0.5 if high == low else 0.0))
 
 
+def _along(series: Series, *, upright: bool, intervals: bool) -> list[float]:
+    """Return the values of a series along an axis, with the ends of its intervals if these are along this axis."""
+    values = series.x if upright else series.y
+    return [*values, *(known((*series.low, *series.high)) if intervals else ())]
+
+
 def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     """Return at most *most* round ticks between the *ends* of an axis, with their texts."""
     low, high = sorted(ends)
@@ -203,8 +214,7 @@ def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     if axis.scale == "time":
         return _dates(low, high)
     if axis.scale == "log2":
-        exponents = range(ceil(log2(low)), floor(log2(high)) + 1)
-        return [(2.0**each, _size(each, axis.unit)) for each in exponents[:: max(1, ceil(len(exponents) / most))]]
+        return [(value, _size(value, axis.unit)) for value in _powers(low, high, most)]
     if axis.scale == "ratio":
         near = next(near for reach, near in _REACHES if high < reach)
         return [(value, f"{value:.2g}") for value in (1 / near, 1.0, near)]
@@ -224,17 +234,22 @@ def round_ticks(low: float, high: float, most: int, logarithmic: bool) -> list[f
                 break
         if len(found) >= _FEWEST_TICKS:
             return found[:: ceil(len(found) / most)]
-    least = (high - low) / (most - 1) or abs(high) or 1.0
-    power = 10.0 ** floor(log10(least))
-    step = next((step * power for step in (1, 2, 2.5, 5) if step * power >= least), 10 * power)
-    return [number * step for number in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    from matplotlib.ticker import MaxNLocator
+
+    every = np.asarray(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)).tolist()
+    return [value for value in every if low <= value <= high]
 
 
-def _size(exponent: int, unit: str) -> str:
-    """Write a power of two: bytes as such, sizes of work-groups in full, and other counts as powers."""
+def _powers(low: float, high: float, most: int) -> list[float]:
+    exponents = range(ceil(log2(low)), floor(log2(high)) + 1)
+    return [2.0**exponent for exponent in exponents[:: max(1, ceil(len(exponents) / most))]]
+
+
+def _size(value: float, unit: str) -> str:
+    """Write bytes as such, sizes of work-groups in full, and other counts as powers of two."""
     if unit in ("B", ""):
-        return format_bytes(2.0**exponent) if unit else f"{2**exponent}"
-    return f"2{exponent}".translate(_SUPERSCRIPTS).replace("²", "2", 1)
+        return format_bytes(value) if unit else f"{value:.0f}"
+    return "2" + str(round(log2(value))).translate(_SUPERSCRIPTS)
 
 
 def _changes(reach: float, most: int) -> list[float]:
@@ -263,350 +278,302 @@ def _unit(axis: Axis, ends: tuple[float, float]) -> str:
     return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
 
 
-def _share(axis: Axis, ends: tuple[float, float], values: ArrayLike) -> Floats:
-    """Return where *values* are between the *ends* of an axis, from 0 to 1."""
-    found = np.append(ends, np.asarray(values, dtype=float))
-    if axis.scale in _LOGARITHMIC:
-        found = np.log(np.maximum(found, _TINY))
-    elif axis.scale == "asinh":
-        found = np.arcsinh(found / _STRAIGHT)
-    share: Floats = (found[2:] - found[0]) / (found[1] - found[0])
-    return share.clip(-9, 9)
+class _Drawing:
+    """A panel on its axes."""
 
+    def __init__(self, axis: "Axes", panel: Panel, box: _Box) -> None:
+        self.axis, self.panel, self.width_in, self.height_in = axis, panel, box.width, panel.height_in
+        self.right_in = box.right
+        self.by_rows = panel.y.scale == "rows"
+        self.ends = {name: _ends(panel, upright=name == "x") for name in ("x", "y")}
+        self.taken: list[tuple[float, float]] = []
 
-class _Plot:
-    """A panel: the room that it needs, and where its axes are."""
-
-    def __init__(self, panel: Panel, beside: Panel | None) -> None:
-        """Find the room; names of rows and a label that *beside*, the panel to the left, has are not repeated."""
-        self.panel, self.by_rows = panel, panel.y.scale == "rows"
-        self.height = 72 * panel.height_in
-        self.x_ends, self.y_ends = _ends(panel, upright=True), _ends(panel, upright=False)
-        shared = self.by_rows and beside is not None and beside.y.rows == panel.y.rows
-        label = "" if beside and beside.y.label == panel.y.label else panel.y.label
-        self.label = [fitted(line, max(self.height + 2.9, 43)) for line in label.split("\n")] if label else []
-        self.y_ticks = [] if shared else _ticks(panel.y, self.y_ends, self.height / _TICKS)
-        self.unit = _unit(panel.y, self.y_ends)
-        names = max((width_of(text) for _, text in self.y_ticks), default=0.0)
-        names = min(names + 5.8, _LONGEST) if self.by_rows else max(names, width_of(self.unit) - 1, 7.2) + 5.8
-        self.left = (0.0 if shared else names) + _LABEL * len(self.label)
-        ends = [width_of(text) for text, _ in panel.notes]
-        if panel.names:
-            ends = [min(_NAMES, max(width_of(text) for *_, text, _ in panel.names) + _BEND + 3.6)]
-        self.right = max(ends, default=0.0) + _EDGE
-
-    @property
-    def foot(self) -> float:
-        """The height of ticks and label of the x axis."""
-        if self.panel.joined:
-            return _JOINED
-        if self.panel.cells and not self.panel.x.label:
-            return 2.2
-        return _FOOT if self.panel.x.label else _TICKS
-
-    def place(self, x: float, y: float, width: float, beyond: float) -> float:
-        """Place the axes below *y*, with free space *beyond* them to the right; return the y of their lower end."""
-        self.x, self.width, self.beyond = x, width, beyond
-        self.cell = width / max(1, len(self.panel.x.rows))
-        names = self.panel.x.rows if self.panel.cells and not self.panel.x.label else ()
-        widest = max(map(width_of, names), default=0.0)
-        self.upright = widest > self.cell
-        self.head = _TITLE if self.panel.titles or self.panel.notes else 0.0
-        self.head += min(widest, _TALLEST) + 5.8 if self.upright else _LINE + 2.9 if widest else 0.0
-        self.head = self.head or (_UNIT if self.panel.y.unit or self.panel.y.scale == "time" else 0.0)
-        self.top = y + self.head
-        self.bottom = self.top + self.height
-        return self.bottom
-
-    def across(self, values: ArrayLike) -> Floats:
-        """Return the x of *values*."""
-        return self.x + self.width * _share(self.panel.x, self.x_ends, values)
-
-    def down(self, values: ArrayLike) -> Floats:
-        """Return the y of *values*."""
-        return self.bottom - self.height * _share(self.panel.y, self.y_ends, values)
-
-    def draw(self, sheet: _Sheet) -> None:
-        """Draw everything, what is behind first."""
-        self.sheet, self.taken = sheet, list[Floats]()
-        if self.panel.cells:
-            self._draw_cells(self.panel.cells)
-        self._draw_axes()
+    def draw(self, beside: Panel | None) -> None:
+        """Draw everything, what is behind first; *beside* is the panel to the left."""
+        panel, axis = self.panel, self.axis
+        if panel.cells:
+            self._draw_cells(panel.cells)
+        self._scale("x", self.width_in / 0.55)
+        self._scale("y", self.height_in / 0.2)
+        label = "\n".join(fitted(line, max(self.height_in + 0.04, 0.6)) for line in _y_label(panel, beside).split("\n"))
+        axis.set_ylabel(label, labelpad=2)
+        if beside and self.by_rows and beside.y.rows == panel.y.rows:
+            axis.tick_params(labelleft=False)
         self._draw_marks()
-        for number, each in enumerate(self.panel.series):
+        for number, each in enumerate(panel.series):
             self._draw_series(each, 3 * number)
-        for each in self.panel.series:
-            self._draw_points(each)
-        self._write_title()
+        if panel.titles:
+            room = self.width_in + (0.0 if panel.notes else self.right_in)
+            cut = first_fitting(panel.titles, room, FONT_PT * 1.06)
+            title = cut if len(panel.titles) > 1 else fitted(panel.titles[0], room, FONT_PT * 1.06)
+            left = min(0.0, self.width_in - needed_in(title, FONT_PT * 1.06)) if panel.notes else 0.0
+            above = _head_in(panel, self._cell_in) - 0.11 if panel.cells else 0.07
+            self._write(title, left, self.height_in + above, size=FONT_PT, weight=600)
         self._write_labels()
         self._write_names()
-        edge = self.x + self.width + max((width_of(text) for text, _ in self.panel.notes), default=0.0) + 4.3
-        for row, (text, role) in enumerate(self.panel.notes):
-            last = row == len(self.panel.notes) - 1
-            sheet.text(text, edge, self.top - 5 if last else float(self.down(row)[0]), "end", INKS[role])
+        for row, (text, role) in enumerate(panel.notes):
+            last = row == len(panel.notes) - 1
+            y = self.height_in + 0.07 if last else self._inches([0.0], [row])[0][1]
+            self._write(text, self.width_in + max(needed_in(t) for t, _ in panel.notes) + 0.06, y, role, ha="right")
 
-    def _write_title(self) -> None:
-        titles, size = self.panel.titles, FONT_PT * 1.06
-        if not titles:
-            return
-        room = self.width + (0.0 if self.panel.notes else self.beyond)
-        title = first_fitting(titles, room, size) if len(titles) > 1 else fitted(titles[0], room, size)
-        left = min(0.0, self.width - width_of(title, size)) if self.panel.notes else 0.0
-        y = self.top - (self.head - 8 if self.panel.cells else 5)
-        self.sheet.text(title, self.x + left, y, size=FONT_PT, look=' font-weight="600"')
+    @property
+    def _cell_in(self) -> float:
+        return self.width_in / max(1, len(self.panel.x.rows))
 
-    def _draw_axes(self) -> None:
-        """Draw grid, ticks, labels and unit."""
-        panel, sheet, right = self.panel, self.sheet, self.x + self.width
-        ticks = [] if panel.x.scale == "rows" else _ticks(panel.x, self.x_ends, self.width / 40)
-        x, y = (self.across([at for at, _ in ticks]), self.down([at for at, _ in self.y_ticks]))
-        grid = _lines(x, self.top, x, self.bottom) if not (self.by_rows and (panel.joined or panel.cells)) else ""
-        grid += "" if self.by_rows else _lines(self.x, y, right, y)
-        sheet.path(grid, COLOURS["faint"], 0.4)
-        left = "" if self.by_rows else f"M{self.x:.1f} {self.top:.1f}L{self.x:.1f} {self.bottom:.1f}"
-        lower = f"M{self.x:.1f} {self.bottom:.1f}L{right:.1f} {self.bottom:.1f}"
-        sheet.path(left + ("" if panel.cells or (self.by_rows and panel.joined) else lower), COLOURS["muted"], 0.6)
-        roles = panel.y.roles or _INK * len(y)
-        for (_, text), at, role in zip(self.y_ticks, y.tolist(), roles, strict=False):
-            sheet.text(fitted(text, _LONGEST - 4) if self.by_rows else text, self.x - 3, at, "end", INKS[role])
-        if panel.x.scale == "rows":
-            self._write_columns()
-        elif not panel.joined:
-            for (_, text), at in zip(ticks, x.tolist(), strict=True):
-                sheet.text(text, at, self.bottom + 8, "middle")
-        for number, line in enumerate(self.label):
-            at = self.x - self.left + 4 + _LABEL * number
-            sheet.text(line, at, (self.top + self.bottom) / 2, "middle", size=FONT_PT, turned=-90)
-        if self.unit:
-            sheet.text(self.unit, self.x - 4, self.top - 7, "end")
-        if panel.x.label and not panel.joined:
-            unit = _unit(panel.x, self.x_ends)
-            label = fitted(f"{panel.x.label} ({unit})" if unit else panel.x.label, self.width + 20)
-            sheet.text(label, self.x + self.width / 2, self.bottom + 18.5, "middle", size=FONT_PT)
+    def _scale(self, name: Literal["x", "y"], most: float) -> None:
+        """Set scale, ends, ticks and unit of the x or the y axis."""
+        axis, spec, ends = self.axis, getattr(self.panel, name), self.ends[name]
+        if spec.scale in _LOGARITHMIC:
+            axis.set(**{f"{name}scale": "log"})
+        elif spec.scale == "asinh":
+            getattr(axis, f"set_{name}scale")("asinh", linear_width=_STRAIGHT)
+        axis.set(**{f"{name}lim": ends})
+        ticks, unit = _ticks(spec, ends, most), _unit(spec, ends)
+        hidden = name == "x" and self.panel.joined
+        texts = ["" if hidden else text for _, text in ticks]
+        if spec.scale == "rows":
+            self._rows(name, texts)
+        else:
+            getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
+        getattr(axis, f"{name}axis").minorticks_off()
+        if name == "y" and unit:
+            self._write(unit, -0.03, self.height_in + 0.1, ha="right")
+        if name == "x" and spec.label and not hidden:
+            label = f"{spec.label} ({unit})" if unit else spec.label
+            axis.set_xlabel(fitted(label, self.width_in + (0.3 if self.by_rows else 0.2)), labelpad=1)
 
-    def _write_columns(self) -> None:
-        """Write the names of columns: above without a label of the axis, upright if they are too wide."""
-        names, axis = self.panel.x.rows, self.panel.x
-        step = ceil(len(names) / 5) if axis.label else ceil(_LINE / self.cell) if self.upright else 1
-        places = self.across(range(len(names))).tolist()
-        roles = axis.roles or _INK * len(names)
-        for name, x, role in list(zip(names, places, roles, strict=True))[::step]:
-            if self.upright:
-                self.sheet.text(fitted(name, _TALLEST), x, self.top - 3, "start", INKS[role], turned=-90)
-            else:
-                y = self.bottom + 8 if axis.label else self.top - 6
-                self.sheet.text(fitted(name, step * self.cell), x, y, "middle", INKS[role])
+    def _rows(self, name: Literal["x", "y"], texts: Sequence[str]) -> None:
+        spec, axis = getattr(self.panel, name), getattr(self.axis, f"{name}axis")
+        self.axis.grid(visible=False, axis=name)
+        self.axis.spines["left"].set_visible(False)
+        if self.panel.joined or self.panel.cells:
+            self.axis.spines["bottom"].set_visible(False)
+            self.axis.grid(visible=False)
+        upright = name == "x" and max(map(needed_in, texts), default=0.0) > self._cell_in
+        room = _TALLEST_IN if upright else self._cell_in if name == "x" else _LONGEST_IN - 0.06
+        step = ceil(_LINE_IN / self._cell_in) if name == "x" and (upright or self.panel.x.label) else 1
+        if self.panel.cells and self.panel.x.label:
+            step = ceil(len(texts) / 5)
+        axis.set_ticks(range(0, len(texts), step), [fitted(text, room) for text in texts[::step]])
+        if name == "x" and not self.panel.x.label:
+            axis.tick_top()
+        for label, role in zip(axis.get_ticklabels(), spec.roles[::step], strict=False):
+            label.set(color=readable(COLOURS[role]), rotation=90 if upright else 0)
+        if upright:
+            self.axis.tick_params("x", rotation=90, pad=2)
 
     def _draw_marks(self) -> None:
-        right = self.x + self.width
         for mark in self.panel.marks:
-            ends, colour = (mark.start, mark.end), COLOURS[mark.role]
-            if mark.upright:
-                low, high = np.clip(self.across(ends), self.x, right).tolist()
-                outline = (low, self.top, high, self.bottom)
-            else:
-                low, high = np.clip(self.down(ends), self.top, self.bottom).tolist()
-                outline = (self.x, low, right, high)
+            colour = COLOURS[mark.role]
             if mark.start == mark.end:
-                dashes = ' stroke-dasharray="0.7 1.05"' if mark.dashed else ""
-                self.sheet.path(_lines(*outline), colour, 0.7, look=f' stroke-opacity="0.8"{dashes}')
+                along = self.axis.axvline if mark.upright else self.axis.axhline
+                style: Any = (0, (1, 1.5)) if mark.dashed else "-"
+                along(mark.start, color=colour, linewidth=0.7, linestyle=style, zorder=1, alpha=0.8)
             else:
-                self.sheet.path(_boxes(*outline), fill=colour, look=' fill-opacity="0.13"')
+                over = self.axis.axvspan if mark.upright else self.axis.axhspan
+                over(mark.start, mark.end, color=colour, alpha=0.13, linewidth=0, zorder=0.5)
 
     def _draw_series(self, each: Series, phase: float) -> None:
-        """Draw lines, bands and intervals."""
-        colour = COLOURS[each.role]
-        x, y = self.across(each.x), self.down(each.y)
+        colour, x, y = COLOURS[each.role], np.array(each.x), np.array(each.y)
         if each.low:
-            self._draw_intervals(each, x, y, colour)
-        if each.style in _LINES:
-            dashes = f' stroke-dasharray="3.6 1.8" stroke-dashoffset="{phase}"' if each.style == "dashes" else ""
-            self.sheet.path(_outline(x, y), colour, 0.9, look=dashes + self._clip(x, y))
+            self._draw_intervals(each, colour)
+        if each.style in ("line", "dashes"):
+            style: Any = "-" if each.style == "line" else (phase, (4, 2))
+            self.axis.plot(x, y, color=colour, linewidth=0.9, linestyle=style)
+        elif each.style in ("dots", "small dots"):
+            size = 1.8 if each.style == "small dots" else 3.2 if self.by_rows else 2.4
+            look: Any = {"linewidth": size, "solid_capstyle": "round", "zorder": 3}
+            self.axis.plot(_gapped(x, x), _gapped(y, y), color=colour, **look)
+        elif each.style in _MARKERS:
+            hollow = each.role == "predicted" or each.style in ("rings", "squares")
+            face = "white" if hollow else colour
+            look = {"markersize": 4.0, "markerfacecolor": face, "markeredgewidth": 0.8, "color": colour}
+            self.axis.plot(x, y, _MARKERS[each.style], clip_on=False, zorder=3, **look)
+        self._draw_arrows(each, colour)
 
-    def _clip(self, x: Floats, y: Floats) -> str:
-        """Return the attribute of what is drawn only within the axes, with its definition if anything is beyond."""
-        right, room = self.x + self.width, 0.05
-        if self.x - room <= x.min() and x.max() <= right + room and self.top <= y.min() and y.max() <= self.bottom:
-            return ""
-        name = f"clip{self.sheet.number}-{len(self.sheet.elements)}"
-        outline = _boxes(self.x, self.top, right, self.bottom)
-        self.sheet.elements.append(f'<clipPath id="{name}"><path d="{outline}"/></clipPath>')
-        return f' clip-path="url(#{name})"'
-
-    def _draw_intervals(self, each: Series, x: Floats, y: Floats, colour: str) -> None:
+    def _draw_intervals(self, each: Series, colour: str) -> None:
         """Draw a band around a line, bars along x in rows, or else bars along y."""
         low, high = (np.array(ends, dtype=float) for ends in (each.low, each.high))
-        if self.by_rows:
-            start, end = (np.clip(self.across(ends), self.x, self.x + self.width) for ends in (low, high))
-            bars = _lines(start, y, end, y)
-        else:
-            start, end = (np.clip(self.down(ends), self.top, self.bottom) for ends in (low, high))
-            bars = _lines(x, start, x, end)
         if each.style == "boxes":
-            half = 0.42 * self.height / len(self.panel.y.rows)
-            boxes = _boxes(start, y - half, end, y + half)
-            self.sheet.path(boxes, "white", 1, COLOURS["faint"])
-        elif each.style in _LINES and not self.by_rows:
-            band = _outline(np.append(x, x[::-1]), np.append(start, end[::-1]))
-            self.sheet.path(band, fill=colour, look=f' fill-opacity="0.15"{self._clip(x, start)}')
+            ends, rows = np.column_stack([low, high - low]), grouped(zip(each.y, range(len(low)), strict=True))
+            for row, members in rows.items():
+                spans = ends[members].tolist()
+                self.axis.broken_barh(spans, (row - 0.42, 0.84), facecolor=COLOURS["faint"], edgecolor="white")
+        elif each.style in ("line", "dashes") and not self.by_rows:
+            self.axis.fill_between(each.x, low, high, color=colour, alpha=0.15, linewidth=0)
         else:
-            opacity = 0.22 if each.wide else 0.5 if each.style == "small dots" else 0
-            look = f' stroke-opacity="{opacity}"' if opacity else ""
-            self.sheet.path(bars, colour, 5 if each.wide else 0.7, look=look)
+            at = np.array(each.y if self.by_rows else each.x, dtype=float)
+            ends, across = _gapped(low, high), _gapped(at, at)
+            pair = (ends, across) if self.by_rows else (across, ends)
+            width, alpha = (5.0, 0.22) if each.wide else (0.7, 1.0 if each.style != "small dots" else 0.5)
+            self.axis.plot(*pair, color=colour, linewidth=width, alpha=alpha, solid_capstyle="butt", zorder=2)
 
-    def _draw_points(self, each: Series) -> None:
-        """Draw marks that are within the axes, and for others arrow heads at the edge of the axis of values."""
-        if each.style in (*_LINES, "ranges", "boxes"):
-            return
-        colour, x, y = COLOURS[each.role], self.across(each.x), self.down(each.y)
-        along, first, last = (x, self.x, self.x + self.width) if self.by_rows else (y, self.top, self.bottom)
-        inside = (along >= first - 0.1) & (along <= last + 0.1)
-        dots = {"dots": 3.2 if self.by_rows else 2.4, "small dots": 1.8}
-        hollow = each.role == "predicted" or each.style in ("rings", "squares")
-        look = ("none", ' stroke-linecap="round"') if each.style in dots else ("white" if hollow else colour, "")
-        self.sheet.path(_symbols(each.style, x[inside], y[inside]), colour, dots.get(each.style, 0.8), *look)
-        for beyond, edge, names in ((along < first - 0.1, first, "<^"), (along > last + 0.1, last, ">v")):
-            place = np.full(int(beyond.sum()), edge)
-            ends = (place, y[beyond]) if self.by_rows else (x[beyond], place)
-            self.sheet.path(_symbols(names[not self.by_rows], *ends), fill=colour)
+    def _draw_arrows(self, each: Series, colour: str) -> None:
+        """Draw arrow heads at the edge of the axes beyond which points lie."""
+        low, high = sorted(self.ends["x" if self.by_rows else "y"])
+        values = each.x if self.by_rows else each.y
+        for edge, beyond, marker in ((low, low, "<v"), (high, -high, ">^")):
+            at = [
+                (edge, y) if self.by_rows else (x, edge)
+                for x, y, value in zip(each.x, each.y, values, strict=True)
+                if (value < low if beyond == low else value > high) and each.style not in ("line", "dashes")
+            ]
+            look: Any = {"color": colour, "markersize": 3, "markeredgewidth": 0, "clip_on": False}
+            if at:
+                self.axis.plot(*zip(*at, strict=True), marker[not self.by_rows], **look)
 
     def _draw_cells(self, cells: Cells) -> None:
-        """Draw the cells, one path for each colour, and their texts."""
+        from matplotlib.transforms import Affine2D
+        from seaborn import heatmap
+        from seaborn.utils import relative_luminance
+
         values = np.array(cells.values, dtype=float)
-        colours = [[None if isnan(v) else shade(v, cells.reach) for v in row] for row in values.tolist()]
-        x, y = self.across(range(values.shape[1])), self.down(range(values.shape[0]))
-        half, tall = self.cell / 2 - 0.4, self.height / len(values) / 2 - 0.4
-        places = [(colour, (x[j], y[i])) for i, row in enumerate(colours) for j, colour in enumerate(row) if colour]
-        for colour, members in grouped(places).items():
-            across, down = np.array(members).T
-            self.sheet.path(_boxes(across - half, down - tall, across + half, down + tall), fill=colour.paint)
-        for i, texts in enumerate(cells.texts):
-            for j, text in enumerate(texts):
-                behind = colours[i][j]
-                ink = INKS["muted"] if behind is None else "white" if behind.luminance < _BRIGHT else INKS["ink"]
-                if shown := next((each for each in text.split("\n") if width_of(each) + 1.4 <= self.cell), ""):
-                    self.sheet.text(shown, x[j], y[i], "middle", ink)
+        norm, colours = _palette(cells)
+        look: Any = {"cbar": False, "linewidths": 0.8, "linecolor": "white", "vmin": 0, "vmax": 1}  # norm replaces both
+        heatmap(values, norm=norm, cmap=colours, ax=self.axis, **look)
+        centred = Affine2D().translate(-0.5, -0.5) + self.axis.transData  # seaborn's first cell is from 0 to 1
+        self.axis.collections[-1].set_transform(centred)
+        for row, texts in enumerate(cells.texts):
+            for column, text in enumerate(texts):
+                value = values[row, column]
+                dark = not np.isnan(value) and relative_luminance(colours(norm(value))) < _BRIGHT
+                ink = "white" if dark else COLOURS["muted" if np.isnan(value) else "ink"]
+                if shown := next((each for each in text.split("\n") if needed_in(each) + 0.02 <= self._cell_in), ""):
+                    self.axis.text(column, row, shown, color=ink, ha="center", va="center_baseline")
+
+    def _inches(self, x: Sequence[float], y: Sequence[float]) -> Floats:
+        """Return the places of points in inches from the lower left corner of the axes, shape (n, 2)."""
+        to_axes = self.axis.transData + self.axis.transAxes.inverted()
+        found: Floats = to_axes.transform(np.column_stack([x, y])) * (self.width_in, self.height_in)
+        return found
+
+    def _write(self, text: str, x: float, y: float, role: Role = "ink", *, size: float = SMALL_PT, **look: Any) -> None:  # noqa: ANN401
+        place = x / self.width_in, y / self.height_in
+        look = {"va": "center", "color": readable(COLOURS[role]), **look}
+        self.axis.text(*place, text, transform=self.axis.transAxes, size=size, **look)
 
     def _labels(self) -> Iterator[Label]:
         """Yield what is written beside marks, the most important first."""
-        top, low = self.top + 5, self.bottom - 5
         for mark in self.panel.marks:
             if mark.name and mark.upright:
-                x = float(self.across(mark.start)[0])
+                x, top = self._inches([mark.start], [self.ends["y"][0]])[0][0], self.height_in - 0.07
                 sides = (1, -1) if mark.role == "muted" and not mark.dashed else (-1, 1)
-                heights = (top, top + 8, low) if mark.role == "muted" else (low, low - 8, top)
+                heights = (top, top - 0.11, 0.07) if mark.role == "muted" else (0.07, 0.18, top)
                 yield Label(mark.name, mark.role, [Spot(np.array((x, y)), side) for y in heights for side in sides])
         for each in self.panel.series:
-            if each.labelled and each.style in _LINES:
+            if each.labelled and each.style in ("line", "dashes"):
                 yield self._line_label(each)
             elif each.labelled:
                 yield from self._point_labels(each)
 
     def _line_label(self, line: Series) -> Label:
         """Return the name of a line, above or below it; along it if it is slanted."""
-        start, end = np.column_stack([self.across(line.x), self.down(line.y)])[[0, -1]]
+        start, end = self._inches(line.x, line.y)[[0, -1]]
         direction = end - start
         length, angle = float(np.hypot(*direction)), float(np.arctan2(direction[1], direction[0]))
         if abs(angle) < 0.01:
             return Label(line.name, line.role, _around((start + end) / 2))
         along = direction / length
-        normal = np.array((along[1], -along[0]))
+        normal = np.array((-along[1], along[0]))
         spots = [
             Spot(start + shift * along + away * normal, 1, length - shift)
-            for away in (6.5, -6.5)
-            for shift in np.arange(0.0, length, 7.2)
+            for away in (0.09, -0.09)
+            for shift in np.arange(0.0, length, 0.1)
         ]
         return Label(line.name, line.role, spots, angle)
 
     def _point_labels(self, each: Series) -> Iterator[Label]:
         """Yield the texts of points: inside boxes, beside marks in rows, else above or below points."""
-        spans = self._spans(each)
+        spans = list(self._spans(each))
         for text, (left, right) in zip(each.texts, spans, strict=True):
             if each.style == "boxes":
                 yield Label(text, each.role, [Spot((left + right) / 2, 0, float(right[0] - left[0]))])
             elif self.by_rows:  # where marks overlap, beside all of them
                 over = [
-                    (a, b) for a, b in spans if a[1] == left[1] and a[0] <= right[0] + 7.2 and left[0] <= b[0] + 7.2
+                    (a, b) for a, b in spans if a[1] == left[1] and a[0] <= right[0] + 0.1 and left[0] <= b[0] + 0.1
                 ]
                 beside = (max((b for _, b in over), key=tuple), min((a for a, _ in over), key=tuple))
                 yield Label(text, each.role, [Spot(right, 1), Spot(left, -1), Spot(beside[0], 1), Spot(beside[1], -1)])
             else:
                 yield Label(text, each.role, _around(left))
 
-    def _spans(self, each: Series) -> list[tuple[Floats, Floats]]:
-        """Return where each mark begins and ends; in rows with its interval."""
+    def _spans(self, each: Series) -> Iterator[tuple[Floats, Floats]]:
+        """Yield where each mark begins and ends, in inches; in rows with its interval."""
         ends = (each.low, each.high) if self.by_rows else ((), ())
-        low, high = ([x if end is None else end for x, end in zip_longest(each.x, found)] for found in ends)
-        y = self.down(each.y)
-        return list(zip(*(np.column_stack([self.across(found), y]) for found in (low, high)), strict=True))
+        low, high = ([x if end is None else end for x, end in zip_longest(each.x, known)] for known in ends)
+        yield from zip(self._inches(low, each.y), self._inches(high, each.y), strict=True)
 
     def _write_labels(self) -> None:
         """Write each label at the first place that is free of other labels and covers least of what is drawn."""
-        points = [np.column_stack([self.across(s.x), self.down(s.y)]) for s in self.panel.series if not self.by_rows]
+        points = [self._inches(each.x, each.y) for each in self.panel.series if each.x and not self.by_rows]
         drawn = np.concatenate(points) if points else np.empty((0, 2))
         for each in self.panel.series if self.by_rows and not self.panel.cells else ():
             if each.style != "boxes":
-                self.taken += [_spots(*span) for span in self._spans(each)]
-        for label in self._labels():
+                self.taken += [tuple(spot) for span in self._spans(each) for spot in _spots(*span)]
+        for label in list(self._labels()):
             for text in filter(None, label.text.split("\n")):
                 if self._write_label(text, label, drawn):
                     break
 
     def _write_label(self, text: str, label: Label, drawn: Floats) -> bool:
-        width = width_of(text)
+        width = needed_in(text)
         along = np.array((np.cos(label.angle), np.sin(label.angle)))
         half, least, found = width / 2 * along, inf, None
         for spot in label.spots:
-            middle = spot.at + spot.side * (width / 2 + 3.6) * along
+            middle = spot.at + spot.side * (width / 2 + 0.05) * along
             if not label.angle and not self.by_rows:
-                middle[0] = np.clip(middle[0], self.x + width / 2, max(0, self.width - width) + self.x + width / 2)
-            if width <= spot.room and (covered := self._covered(_spots(middle - half, middle + half), drawn)) < least:
+                middle[0] = np.clip(middle[0], width / 2, max(width / 2, self.width_in - width / 2))
+            covered = self._covered(_spots(middle - half, middle + half), drawn)
+            if width <= spot.room and covered < least:
                 least, found = covered, middle
         if found is None:
             return False
-        x, y = found.tolist()
-        if (not self.by_rows or self.panel.cells) and not label.angle:
-            back = _boxes(x - width / 2, y - 4, x + width / 2, y + 4)
-            self.sheet.path(back, fill="white", look=' fill-opacity="0.75"')
-        self.sheet.text(text, x, y, "middle", INKS[label.role], turned=float(np.degrees(label.angle)))
-        self.taken.append(_spots(found - half, found + half))
+        look: Any = {"va": "center", "ha": "center", "rotation": np.degrees(label.angle), "rotation_mode": "anchor"}
+        if not self.by_rows or self.panel.cells:
+            look["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}
+        self._write(text, found[0], found[1], label.role, **look)
+        self.taken += [tuple(spot) for spot in _spots(found - half, found + half)]
         return True
 
     def _covered(self, spots: Floats, drawn: Floats) -> float:
         """Return how many *drawn* points a text would cover; infinity beyond the axes or over another text."""
-        room = (-7.2, -7.2) if self.by_rows else (0.0, 2.9)
-        first, last = np.array((self.x, self.top)) + room, np.array((self.x + self.width, self.bottom)) - room
-        apart = (2.9, 5.4) if self.by_rows else (6.8, 5.4)
-        if bool((spots < first).any() or (spots > last).any()):
+        size = np.array((self.width_in, self.height_in))
+        room = (-0.1, -0.1) if self.by_rows else (0.0, 0.04)
+        beyond = bool((spots < room).any() or (spots > size - room).any())
+        apart = (0.04, 0.075) if self.by_rows else (0.095, 0.075)
+        if beyond or (self.taken and _near(spots, np.array(self.taken), *apart).any()):
             return inf
-        if self.taken and _near(spots, np.concatenate(self.taken), *apart).any():
-            return inf
-        return float(_near(spots, drawn, _STEP, _STEP).sum()) if len(drawn) else 0.0
+        return float(_near(spots, drawn, 0.05, 0.05).sum()) if len(drawn) else 0.0
 
     def _write_names(self) -> None:
         """Write names to the right of the axes in the order of their places, with lines that do not cross."""
-        names, edge = self.panel.names, self.x + self.width
+        names = self.panel.names
         if not names:
             return
-        x, y = self.across([x for x, *_ in names]), self.down([y for _, y, *_ in names])
-        heights = np.array(spread(y.tolist(), _LINE))
-        heights += max(0.0, self.top - heights.min())
-        heights -= max(0.0, heights.max() - self.bottom)
-        lines = _lines(x, y, edge, y) + _lines(edge, y, edge + _BEND, heights)
-        self.sheet.path(lines, "#BBBBBB", 0.4)
-        for (*_, text, role), height in zip(names, heights.tolist(), strict=True):
-            self.sheet.text(fitted(text, _NAMES - _BEND - 2), edge + _BEND + 1.4, height, "start", INKS[role])
+        places = self._inches([x for x, *_ in names], [y for _, y, *_ in names])
+        heights = spread([float(up) for _, up in places], _LINE_IN)
+        shift = min(0.0, self.height_in - max(heights))
+        shift += max(0.0, -(min(heights) + shift))
+        edge, size = self.width_in, (self.width_in, self.height_in)
+        lines = []
+        for (*_, text, role), (across, up), height in zip(names, places, heights, strict=True):
+            lines += [(across, up), (edge, up), (edge + _BEND_IN, height + shift), (np.nan, np.nan)]
+            text = fitted(text, _NAMES_IN - _BEND_IN - 0.03)
+            self._write(text, edge + _BEND_IN + 0.02, height + shift, role)
+        x, y = (np.array(lines) / size).T
+        look: Any = {"color": "#BBBBBB", "linewidth": 0.4, "clip_on": False, "zorder": 1}
+        self.axis.plot(x, y, transform=self.axis.transAxes, **look)
 
 
 def _around(middle: Floats) -> list[Spot]:
     """Return places above and below a point, the nearest first."""
-    down = [side * away for away in (6.5, 14.4, 22.3, 30.2) for side in (-1, 1)]
-    return [Spot(middle + np.array((across, height))) for height in down for across in (0.0, 14.4, -14.4)]
+    up = [side * away for away in (0.09, 0.2, 0.31, 0.42) for side in (1, -1)]
+    return [Spot(middle + np.array((across, height))) for height in up for across in (0.0, 0.2, -0.2)]
 
 
 def _spots(start: Floats, end: Floats) -> Floats:
-    """Return points along a line, shape (n, 2)."""
-    return np.linspace(start, end, ceil(float(np.hypot(*(end - start))) / _STEP) + 1)
+    """Return points along a line that are 0.05 inches apart, shape (n, 2)."""
+    return np.linspace(start, end, ceil(float(np.hypot(*(end - start))) / 0.05) + 1)
 
 
 def _near(spots: Floats, others: Floats, across: float, up: float) -> NDArray[np.bool_]:
@@ -616,43 +583,39 @@ def _near(spots: Floats, others: Floats, across: float, up: float) -> NDArray[np
     return found
 
 
-def _outline(x: Floats, y: Floats) -> str:
-    """Return the path of a line through points."""
-    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+def _gapped(starts: Floats, ends: Floats) -> Floats:
+    """Return one path of separate lines: page layout takes time for every element. Shape (3 n,) from (n,) each.
 
-
-def _shapes(*corners: tuple[Floats | float, Floats | float]) -> str:
-    """Return one path of shapes, closed from three *corners* on: page layout takes time for every element.
-
-    What is not completely known (NaN) is left out. A line without length that has round ends is a dot.
+    A line without length that has round ends is a dot.
     """
-    rows = np.column_stack(np.broadcast_arrays(*map(np.atleast_1d, chain.from_iterable(corners))))
-    one = f"M{'L'.join(['{:.1f} {:.1f}'] * len(corners))}{'Z' if len(corners) > 2 else ''}"
-    return "".join(one.format(*row) for row in rows[~np.isnan(rows).any(axis=1)].tolist())
+    return np.column_stack([starts, ends, np.full(len(starts), np.nan)]).ravel()
 
 
-def _lines(x: Floats | float, y: Floats | float, to_x: Floats | float, to_y: Floats | float) -> str:
-    return _shapes((x, y), (to_x, to_y))
+def _palette(cells: Cells) -> tuple[Any, Any]:
+    """Return norm and colours: of ratios orange below 1 and blue above, of shares from pale to dark."""
+    from matplotlib.colors import LogNorm, Normalize
+    from seaborn import blend_palette, light_palette
+
+    if cells.reach:
+        between = [COLOURS["observed"], "#F4F4F4", COLOURS["predicted"]]
+        return LogNorm(1 / cells.reach, cells.reach, clip=True), blend_palette(between, _SHADES, as_cmap=True)
+    return Normalize(0, 1), light_palette("#A63B00", as_cmap=True)
 
 
-def _boxes(x: Floats | float, y: Floats | float, to_x: Floats | float, to_y: Floats | float) -> str:
-    return _shapes((x, y), (to_x, y), (to_x, to_y), (x, to_y))
-
-
-def _symbols(style: str, x: Floats, y: Floats) -> str:
-    return _shapes(*((x + across, y + down) for across, down in _SYMBOLS[style]))
-
-
-def _draw_key(sheet: _Sheet, cells: Cells) -> float:
-    """Draw the key of the colours at the upper edge, and return its width."""
+def _key(figure: "Figure", cells: Cells | None) -> float:
+    """Draw the key of the colours at the upper edge, and return its width in inches."""
+    assert cells is not None  # noqa: S101 - the caller found them
+    height, (width, thick) = figure.get_figheight(), _KEY_IN
     low, high = (f"≤ {1 / cells.reach:.3g}", f"≥ {cells.reach:.3g}") if cells.reach else ("0", "100 % of the best")
-    colours, left = shades(cells.reach), width_of(low) + 3.6
-    for number, colour in enumerate(colours):
-        start, end = (left + _KEY * at / len(colours) for at in (number, number + 1))
-        sheet.path(_boxes(start, 2, end, 8), fill=colour.paint)
-    sheet.text(low, 0, 5)
-    sheet.text(high, left + _KEY + 3.6, 5)
-    return left + _KEY + width_of(high) + 18
+    left = needed_in(low) + 0.05
+    axis = figure.add_axes((left / WIDTH_IN, 1 - 0.125 / height, width / WIDTH_IN, thick / height))
+    norm, colours = _palette(cells)
+    ends = np.geomspace(1 / cells.reach, cells.reach, _SHADES) if cells.reach else np.linspace(0, 1, _SHADES)
+    axis.imshow(ends[None], norm=norm, cmap=colours, aspect="auto", interpolation="none")
+    axis.axis("off")
+    for text, x in ((low, 0.0), (high, left + width + 0.05)):
+        figure.text(x / WIDTH_IN, 1 - 0.085 / height, text, va="center")
+    return left + width + needed_in(high) + 0.25
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:

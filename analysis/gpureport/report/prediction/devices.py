@@ -13,8 +13,9 @@ from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report import Paper
 from gpureport.report.comparison.document import curve_pictures
 from gpureport.report.comparison.sentences import FILE
-from gpureport.report.figures.chart import MACHINES, Picture
+from gpureport.report.figures.chart import MACHINES
 from gpureport.report.figures.machines import MOST_ROWS, HeatBlock, HeatRow, heat_chart, reach_of
+from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.side_by_side import (

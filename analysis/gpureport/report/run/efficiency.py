@@ -11,7 +11,7 @@ from gpureport.records.curves import ObservedPoint, Points, SweepKey
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
-from gpureport.report.figures.chart import Picture
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dots
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast

@@ -8,7 +8,7 @@ from gpureport.records.curves import SweepKey
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.curves import CurveRecords, Group
-from gpureport.report.figures.chart import Picture
+from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.sweeps import kind_of, other_curves

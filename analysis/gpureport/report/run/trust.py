@@ -12,7 +12,7 @@ from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import specified
-from gpureport.report.figures.chart import Picture
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
 from gpureport.report.run.conditions import other_load
 from gpureport.report.run.entry import fact_name, fact_value, written_values

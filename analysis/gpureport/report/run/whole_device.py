@@ -7,7 +7,7 @@ from gpureport.records.curves import Position
 from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
-from gpureport.report.figures.chart import Picture
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import power_chart
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table

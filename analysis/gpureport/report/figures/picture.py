@@ -1,0 +1,101 @@
+"""Pictures of a page: what draws them, and their SVG text, drawn in parallel processes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from xml.etree import ElementTree as ET
+
+from gpureport.report.figures.chart import Chart, described, stacks
+from gpureport.report.figures.draw import draw
+from gpureport.report.figures.theme import theme
+from gpureport.report.processes import in_parallel
+
+_MANY = 6
+"""Other processes would take longer to start than to draw fewer pictures."""
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_DECIMALS = re.compile(r"(\.\d)\d+")
+"""More decimals than a page needs, in points."""
+_COMMANDS = re.compile(r"\s*([MLCQz])\s*")
+_FAMILIES = "'Inter', 'DejaVu Sans'"
+_NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with its caption."""
+
+    chart: Chart
+    caption: str
+
+    @property
+    def description(self) -> str:
+        """What the figure shows, for those who cannot see it."""
+        return " ".join(f"{described(stack)}." for stack in stacks(self.chart))
+
+    def svg(self, number: int = 0) -> str:
+        """Return the figure as an SVG element with its description as its title; *number* is its own on the page."""
+        import matplotlib as mpl
+
+        with theme(), mpl.rc_context({"svg.hashsalt": str(number)}):
+            text = StringIO()
+            draw(self.chart).savefig(text, format="svg", metadata=_NO_METADATA)
+        return _described(text.getvalue(), self.description)
+
+
+def _described(svg: str, text: str) -> str:
+    """Return the element of an SVG file with only what is drawn, and *text* as its title for screen readers."""
+    for prefix, name in _NAMES.items():
+        ET.register_namespace(prefix, name)
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    for parent in root.iter():
+        parent[:] = [child for child in parent if not _invisible(child)]
+    _ungroup(root)
+    for element in root.iter():
+        if "d" in element.attrib:
+            element.set("d", _short(element.attrib["d"]))
+        element.attrib.update(_declarations(element.attrib.pop("style", "")))
+        if element.get("transform", "").startswith("rotate(-0 "):
+            del element.attrib["transform"]
+        element.text, element.tail = (element.text or "").strip() or None, None
+    title = ET.Element("title")
+    title.text = text
+    root.insert(0, title)
+    root.attrib.update({"role": "img", "stroke-linejoin": "round", "font-family": _FAMILIES})
+    return ET.tostring(root, encoding="unicode")
+
+
+def _declarations(style: str) -> dict[str, str]:
+    """Return the declarations of a style as attributes, which page layout reads faster; all texts have one font."""
+    pairs = (declaration.partition(":") for declaration in style.split(";") if declaration.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs if name.strip() != "font-family"}
+
+
+def _invisible(element: ET.Element) -> bool:
+    """Whether an element is a remark, a style rule, or a shape without fill and stroke."""
+    return element.tag.partition("}")[2] in ("metadata", "style") or element.get("style") == "fill: none"
+
+
+def _short(path: str) -> str:
+    """Write a path with fewer decimals and blanks."""
+    return _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", path))
+
+
+def _ungroup(element: ET.Element) -> None:
+    """Replace each group that has nothing but a name by its members; their order stays."""
+    members: list[ET.Element] = []
+    for child in element:
+        _ungroup(child)
+        plain = child.tag.endswith("}g") and not child.attrib.keys() - {"id"}
+        members += list(child) if plain else [child]
+    element[:] = members
+
+
+def drawn(pictures: Sequence[Picture]) -> list[str]:
+    """Return the SVG element of each picture; many are drawn at once."""
+    return in_parallel(_drawn, list(enumerate(pictures)), _MANY)
+
+
+def _drawn(numbered: tuple[int, Picture]) -> str:
+    number, picture = numbered
+    return picture.svg(number)
