@@ -61,14 +61,12 @@ class FamilyAdvice:
         variants: its searches.
         shapes: the smallest set.
         choices: for each member of the set, itself and all shapes that could replace it without loss of a median.
-        matters: whether a shape of any search is significantly slower than its best.
     """
 
     family: str
     variants: tuple[VariantAdvice, ...]
     shapes: tuple[str, ...]
     choices: tuple[tuple[str, ...], ...]
-    matters: bool
 
 
 @dataclass(frozen=True)
@@ -246,7 +244,7 @@ def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
         for search, share in zip(searches, shares, strict=True)
     )
     choices = tuple(_instead(shape, chosen, suited, shares) for shape in chosen)
-    return FamilyAdvice(family, found, chosen, choices, any(min(each.values()) < 1 - WITHIN for each in suited))
+    return FamilyAdvice(family, found, chosen, choices)
 
 
 def _instead(shape: str, chosen: Sequence[str], suited: Sequence[Shares], shares: Sequence[Shares]) -> tuple[str, ...]:

@@ -98,14 +98,14 @@ def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
 
 def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
     """Draw the devices of each model by key figures; in one map those without peers, relative to their predictions."""
-    for peers in every:
+    for peers in (each for each in every if each.basis == "peers"):
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
         cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
         rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
         rows = [
             HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
             for m in (*odd, *rest)
-            if m in cells and peers.basis == "peers"
+            if m in cells
         ]
         caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
         yield from _heat_map(rows, "speed relative to the median device", f"{caption}Blue: faster; orange: slower.")

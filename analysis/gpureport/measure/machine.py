@@ -41,11 +41,11 @@ def free_memory_bytes(device: PresentDevice) -> float:
     """Return the memory that is free for buffers, in bytes: at most the device's total memory.
 
     Raises:
-        DeviceError: the limit of this process's memory leaves nothing for buffers.
+        DeviceError: nothing is free. A CPU's memory may be limited for this process.
     """
     free = sensors.free_memory_bytes(device)
     if free is not None and free <= 0:
-        raise DeviceError(f"no memory is free for measuring{limit_remark()}")
+        raise DeviceError(f"no memory is free for measuring{limit_remark() if device.is_cpu else ''}")
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
 
 
