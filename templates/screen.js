@@ -57,9 +57,10 @@ function follow(nav) {
 }
 // Tables that are wider than the screen have a hint.
 const fits = new ResizeObserver((entries) => {
-  for (const {target} of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth);
+  for (const box of new Set(entries.map(({target}) => target.closest(".scroll"))))
+    box.classList.toggle("wide", box.scrollWidth > box.clientWidth);
 });
-for (const box of document.querySelectorAll(".scroll")) fits.observe(box);
+for (const part of document.querySelectorAll(".scroll, .scroll > *")) fits.observe(part);
 for (const head of document.querySelectorAll("thead th")) onClick(head, sort);
 for (const picture of document.querySelectorAll("figure > svg")) onClick(picture, enlarge);
 const contents = document.querySelector("nav.contents") ?? listed(document.querySelectorAll("h2[id]"));
