@@ -16,8 +16,8 @@ from gpureport.cli.app import ValidateOptions
 from gpureport.cli.validating import compared, constants, error_cells, result_cells, unmatched
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
+from gpureport.grouping import grouped
 from gpureport.records.curves import BASES
-from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import predecessors
 from gpureport.validate.residuals import FIRST_DAY as FIRST

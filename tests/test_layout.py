@@ -12,11 +12,11 @@ from gpureport.spec.values import Leaf
 
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
-    *("errors", "text", "docstrings", "data", "units", "files", "inputs"),
+    *("errors", "text", "grouping", "docstrings", "data", "units", "files", "inputs"),
     *("records", "glossary", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
     *("measure.backends", "measure", "run"),
-    *("report.grouping", "compare", "report.processes", "report.curves", "report.figures", "report.text", "report"),
+    *("compare", "report.processes", "report.curves", "report.figures", "report.text", "report"),
     *("results", "fleet", "validate", "notebook", "cli"),
 )
 """Packages and modules, from the first to the last. The report contains devices, which contain records."""

@@ -22,6 +22,7 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.tables import print_document_table, print_table
 from gpureport.errors import InputError
+from gpureport.grouping import grouped
 from gpureport.predict import Predicted, limits_of, predict_sweeps
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import INTERVAL, capacity_difference, contrasts, not_comparable
@@ -29,7 +30,6 @@ from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report, described_families, workload_info
-from gpureport.report.grouping import grouped
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import (
     COPIES,

@@ -14,9 +14,9 @@ from gpureport.cli.options import described, open_all, open_database, selected, 
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
+from gpureport.grouping import grouped
 from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
-from gpureport.report.grouping import grouped
 from gpureport.results.opening import is_record, kept_folders, measured_report, open_record, short_name
 from gpureport.results.published import published_result
 from gpureport.results.replay import Result, report_result

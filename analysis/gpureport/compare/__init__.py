@@ -10,7 +10,7 @@ from gpureport.compare.records import Comparison, MachineCurve
 from gpureport.compare.results import contests
 from gpureport.compare.runs import Run, excerpt, same_device
 from gpureport.errors import InputError
-from gpureport.report.grouping import grouped
+from gpureport.grouping import grouped
 
 FEW = 4
 """Machines up to which every value is shown."""

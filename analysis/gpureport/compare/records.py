@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field
 
+from gpureport.grouping import grouped
 from gpureport.records.curves import Axis, Level, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact, Name, Rough, Table
-from gpureport.report.grouping import grouped
 
 SCHEMA_VERSION = 1
 BEYOND, WITHIN = "beyond the caches", "within the caches"

@@ -7,8 +7,8 @@ from statistics import fmean, geometric_mean, stdev
 from typing import Literal
 
 from gpureport.compare.records import PLACES, Comparison, MachineResult, RatioEstimate, WorkloadComparison
+from gpureport.grouping import grouped
 from gpureport.observe.significance import interval_in_errors
-from gpureport.report.grouping import grouped
 from gpureport.workloads import applications
 
 What = Literal["speed", "efficiency"]

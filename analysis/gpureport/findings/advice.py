@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeVar
 
+from gpureport.grouping import grouped
 from gpureport.records.curves import Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 
@@ -172,12 +173,9 @@ def _unclear(
 
 def _best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
     """Return the shape that suits most searches; a tie: the smallest largest loss."""
-    by_shape: dict[tuple[int, ...], list[ShapeLoss]] = {}
-    for each in losses:
-        by_shape.setdefault(each.sides, []).append(each)
     found = [
         BestShape(max(of, key=lambda each: each.loss), sum(each.loss <= WITHIN for each in of), len(of))
-        for of in by_shape.values()
+        for of in grouped((each.sides, each) for each in losses).values()
     ]
     return max(found, key=lambda each: (each.suits, -each.most.loss, each.most.sides), default=None)
 
@@ -227,11 +225,8 @@ def shape_text(point: PointKey) -> str:
 
 def advise(observations: Iterable[Observation]) -> tuple[FamilyAdvice, ...]:
     """Summarise every search over work-group shapes by family, in the order of the observations."""
-    families: dict[str, list[Observation]] = {}
-    for observation in observations:
-        if observation.axis.quantity == "work_group" and len(observation.points) > 1:
-            families.setdefault(observation.key.family, []).append(observation)
-    return tuple(_family(family, searches) for family, searches in families.items())
+    searches = (each for each in observations if each.axis.quantity == "work_group" and len(each.points) > 1)
+    return tuple(_family(*family) for family in grouped((search.key.family, search) for search in searches).items())
 
 
 def _family(family: str, searches: list[Observation]) -> FamilyAdvice:

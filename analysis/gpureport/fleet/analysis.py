@@ -25,9 +25,9 @@ from gpureport.fleet.peers import (
 )
 from gpureport.fleet.schema import TABLES
 from gpureport.fleet.store import Store
+from gpureport.grouping import grouped
 from gpureport.observe.significance import Flags, adjusted, p_values, significant
 from gpureport.observe.statistics import Floats
-from gpureport.report.grouping import grouped
 from gpureport.spec.uncertainty import NORMAL_95
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure, OtherValue, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.fleet.store import Store
+from gpureport.grouping import grouped
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of
@@ -68,10 +69,10 @@ def others_of(report: Report, store: Store) -> tuple[tuple[OtherValue, ...], ...
     own = [report.match.entry, present.name, present.compute_units, report.settings.quick, utc(report.created_at)]
     with store.connect() as connection:
         rows = connection.execute(_OTHERS, own).fetchall()
-    found: dict[str, list[OtherValue]] = {}
-    for run, family, variant, sweep, position, level, measured in rows:
-        key = SweepKey(family=family, variant=variant, sweep=sweep)
-        found.setdefault(run, []).append(OtherValue(key, position, level, measured))
+    found = grouped(
+        (run, OtherValue(SweepKey(family=family, variant=variant, sweep=sweep), *value))
+        for run, family, variant, sweep, *value in rows
+    )
     return tuple(map(tuple, found.values()))
 
 

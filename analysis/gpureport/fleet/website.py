@@ -18,12 +18,12 @@ from gpureport.fleet.analysis import Difference, Figure, Fleet, Member, Peers
 from gpureport.fleet.figures import MOST_LINES, percents, strip_chart, trend_chart
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.sentences import as_percent, conclusion, reservations, sentence
+from gpureport.grouping import grouped
 from gpureport.inputs import is_there
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
 from gpureport.report.figures.machines import HeatBlock, HeatRow, heat_chart, reach_of
 from gpureport.report.figures.picture import Picture
-from gpureport.report.grouping import grouped
 from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table
 from gpureport.spec.uncertainty import MAD_TO_SIGMA

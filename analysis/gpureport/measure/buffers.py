@@ -86,12 +86,8 @@ class RepeatedDraws(np.random.Generator):
     def _draw(self, name: str, *arguments: object, **keywords: object) -> Any:  # noqa: ANN401 - as the method it replaces
         """Return a draw from a generator of its own, so that it does not depend on earlier draws."""
         self._draws += 1
-        key = (
-            self._seed,
-            self._draws,
-            name,
-            repr((arguments, keywords)),
-        )  # sizes and bounds; no workload passes an array
+        # sizes and bounds: no workload passes an array
+        key = self._seed, self._draws, name, repr((arguments, keywords))
         drawn = self._cache.get(key)
         if drawn is None:
             drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **keywords)

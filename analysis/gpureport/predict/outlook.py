@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpureport.grouping import grouped
 from gpureport.records.curves import CurveFeature, Record
 from gpureport.records.prediction import LATENCY_OF, Occupancy, PredictedPoint, Prediction
 from gpureport.records.quantities import Compact
@@ -36,10 +37,7 @@ class Outlook(Record):
 
 def outlooks(predictions: Iterable[Prediction]) -> tuple[Outlook, ...]:
     """Return a summary of each workload, in order of appearance; work-group searches and frame traces are left out."""
-    found: dict[str, list[Prediction]] = {}
-    for prediction in predictions:
-        if is_shown(prediction):
-            found.setdefault(prediction.key.workload, []).append(prediction)
+    found = grouped((prediction.key.workload, prediction) for prediction in predictions if is_shown(prediction))
     return tuple(_outlook(name, sweeps) for name, sweeps in found.items())
 
 

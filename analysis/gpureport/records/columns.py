@@ -4,7 +4,6 @@ All records of a sweep share its key, metric, axis and points; in a file they ar
 prediction leaves out is that of the specification.
 """
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
+from gpureport.grouping import grouped
 from gpureport.records.curves import (
     Axis,
     Basis,
@@ -86,12 +86,11 @@ def joined(
     for record in records:
         part = record.kind if isinstance(record, Prediction) else type(record).__name__.lower()
         found.setdefault(record.key, {name: getattr(record, name) for name in _SHARED})[part] = record
-    compared: dict[SweepKey, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        compared[finding.key].append(finding)
+    compared = grouped((finding.key, finding) for finding in findings)
     tested = {explanation.key: explanation for explanation in explanations}
     return tuple(
-        Curve(**fields, findings=tuple(compared[key]), explanation=tested.get(key)) for key, fields in found.items()
+        Curve(**fields, findings=tuple(compared.get(key, ())), explanation=tested.get(key))
+        for key, fields in found.items()
     )
 
 

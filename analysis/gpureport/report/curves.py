@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TypeVar
 
 from gpureport.findings.verdicts import log_error
+from gpureport.grouping import grouped
 from gpureport.records.columns import Curve
 from gpureport.records.curves import (
     MAIN_POSITIONS,
@@ -20,7 +21,6 @@ from gpureport.records.curves import (
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
-from gpureport.report.grouping import grouped
 
 T = TypeVar("T")
 

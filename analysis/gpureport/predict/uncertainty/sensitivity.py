@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
@@ -219,9 +220,7 @@ def sensitivities(relative: Floats, facts: Iterable[Fact], other: float = 0.0) -
 def ranked(predictions: Iterable[Prediction]) -> tuple[Sensitivity, ...]:
     """Rank facts by their mean share over all sweeps; the effect is the median over the sweeps that list the fact."""
     sweeps = [prediction.sensitivities for prediction in predictions if prediction.sensitivities]
-    found: dict[str, list[Sensitivity]] = {}
-    for sensitivity in (each for sweep in sweeps for each in sweep):
-        found.setdefault(sensitivity.fact, []).append(sensitivity)
+    found = grouped((sensitivity.fact, sensitivity) for sweep in sweeps for sensitivity in sweep)
     rows = (
         entries[0].model_copy(
             update={

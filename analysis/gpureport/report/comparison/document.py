@@ -20,6 +20,7 @@ from gpureport.compare.summary import (
 )
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
+from gpureport.grouping import grouped, in_figures
 from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE, PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
@@ -55,7 +56,6 @@ from gpureport.report.figures.machines import (
     strip_chart,
 )
 from gpureport.report.figures.picture import Picture
-from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import workload_table

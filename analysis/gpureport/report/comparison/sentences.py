@@ -7,7 +7,7 @@ from typing import Literal
 
 from gpureport.compare.records import BEYOND, WITHIN, Comparison, Difference, RatioEstimate, WorkloadComparison
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
-from gpureport.report.grouping import grouped
+from gpureport.grouping import grouped
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import family_title
 from gpureport.text import listed

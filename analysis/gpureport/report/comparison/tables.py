@@ -31,8 +31,8 @@ from gpureport.compare.summary import (
     rows_of,
     works,
 )
+from gpureport.grouping import grouped
 from gpureport.report.comparison.sentences import work_name
-from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table, side_by_side
 from gpureport.report.text.words import family_title
 from gpureport.text import listed, printable, shorten

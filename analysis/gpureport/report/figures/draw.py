@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.grouping import grouped
 from gpureport.report.figures.chart import Axis, Cells, Chart, Panel, Role, Series, known
 from gpureport.report.figures.theme import (
     COLOURS,
@@ -20,7 +21,6 @@ from gpureport.report.figures.theme import (
     needed_in,
     readable,
 )
-from gpureport.report.grouping import grouped
 from gpureport.units import abbreviated, format_bytes, scale_of
 
 if TYPE_CHECKING:

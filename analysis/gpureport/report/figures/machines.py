@@ -8,10 +8,10 @@ from statistics import median
 
 from gpureport.compare.records import Difference, Landmark, MachineCurve
 from gpureport.compare.summary import MeanRatio
+from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import Feature
 from gpureport.report.figures.chart import MACHINES, Axis, Cells, Chart, Mark, Panel, Role, Series, stretch
 from gpureport.report.figures.sweeps import MOST_SIZES, UNITS, interpolation, one, value_scale
-from gpureport.report.grouping import grouped, in_figures
 from gpureport.text import N90, shorten
 from gpureport.units import format_ratio
 

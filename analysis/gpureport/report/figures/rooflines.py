@@ -7,12 +7,12 @@ lower of the instruction ceiling and arithmetic intensity x bandwidth.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpureport.grouping import grouped
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import ObservedPoint, Points
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Panel, Series, stretch
-from gpureport.report.grouping import grouped
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
 

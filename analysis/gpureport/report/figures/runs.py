@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from gpureport.grouping import grouped
 from gpureport.records.curves import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.measurement import Energy
@@ -10,7 +11,6 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, FindingPair, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series, Style, stretch
 from gpureport.report.figures.sweeps import drawable, observed, plateaus, predictions
-from gpureport.report.grouping import grouped
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_value
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.findings.advice import shape_of
+from gpureport.grouping import grouped, in_figures
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import CurveFeature, Feature, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
-from gpureport.report.grouping import grouped, in_figures
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.compare.runs import machine_curve
 from gpureport.glossary import terms
+from gpureport.grouping import grouped, in_figures
 from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report import Paper
@@ -16,7 +17,6 @@ from gpureport.report.comparison.sentences import FILE
 from gpureport.report.figures.chart import MACHINES
 from gpureport.report.figures.machines import MOST_ROWS, HeatBlock, HeatRow, heat_chart, reach_of
 from gpureport.report.figures.picture import Picture
-from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.side_by_side import (
     EQUAL,

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
 from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
 from gpureport.records.prediction import Prediction
-from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device

@@ -7,6 +7,7 @@ from math import log, log1p
 from statistics import median_low
 
 from gpureport.compare.figures import figures
+from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point, is_shown, outlooks
@@ -14,7 +15,6 @@ from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_label, ceiling_
 from gpureport.records.prediction import Prediction
 from gpureport.report.comparison.sentences import FILE
 from gpureport.report.comparison.tables import figures_table
-from gpureport.report.grouping import grouped
 from gpureport.report.prediction.forecast import ceiling_name, cliffs_and_n90, joined, value_of
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table, side_by_side

@@ -5,10 +5,10 @@ from math import fsum
 from string import ascii_uppercase
 
 from gpureport.findings.advice import shape_of
+from gpureport.grouping import grouped
 from gpureport.predict.occupancy import compiled_resources, too_many_registers
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
-from gpureport.report.grouping import grouped
 from gpureport.report.run.trust import examples
 from gpureport.report.run.unexpected import deviations_table
 from gpureport.report.text.tables import Table

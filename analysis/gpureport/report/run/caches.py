@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpureport.findings.whole_device import usable_part
+from gpureport.grouping import grouped
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.calibration.learned import cache_details
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain, reading_units, specified_values
-from gpureport.report.grouping import grouped
 from gpureport.report.prediction import forecast
 from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
+from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
-from gpureport.report.grouping import grouped
 from gpureport.report.run import caches, efficiency, groups, kernels, trust, unexpected, whole_device, work
 from gpureport.report.run.sweeps import Selection, curve_pictures, selection
 from gpureport.report.text.sentences import text

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from gpureport.grouping import grouped
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.measurement import Compilation
 from gpureport.records.report import Report
-from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import TIMES, with_names
 from gpureport.units import UNKNOWN, format_bytes, format_range

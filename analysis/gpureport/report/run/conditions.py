@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from gpureport.grouping import grouped
 from gpureport.observe.disturbance import (
     Cause,
     Span,
@@ -18,7 +19,6 @@ from gpureport.observe.disturbance import (
 )
 from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
-from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN, format_count, format_frequency, format_percent

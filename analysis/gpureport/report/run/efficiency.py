@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gpureport.findings.verdicts import ABOVE_CEILING
+from gpureport.grouping import grouped, in_figures
 from gpureport.records.ceilings import ceiling_text
 from gpureport.records.curves import ObservedPoint, Points, SweepKey
 from gpureport.records.prediction import Occupancy, PredictedPoint
@@ -13,7 +14,6 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dots
-from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.text.captions import roofline_caption
 from gpureport.report.text.sentences import paragraphs

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice, OneSize, one_size
 from gpureport.findings.whole_device import resident_groups
+from gpureport.grouping import grouped
 from gpureport.records.report import Report
-from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_name, set_of

@@ -4,12 +4,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.explain.hypotheses import statement
+from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.curves import CurveRecords, Group
 from gpureport.report.figures.picture import Picture
-from gpureport.report.grouping import grouped
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.sweeps import kind_of, other_curves
 from gpureport.report.text.captions import section_title

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from gpureport.findings.verdicts import grade
+from gpureport.grouping import grouped
 from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint, SweepKey
 from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.curves import CurveRecords, curves
-from gpureport.report.grouping import grouped
 from gpureport.report.run.unexpected import explanation_text
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from gpureport.findings.advice import shape_of
+from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import Observation, Points, SweepKey
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.picture import Picture
-from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import with_names

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
+from gpureport.grouping import grouped
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import most_distant, specified
-from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
-from gpureport.report.grouping import grouped
 from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table

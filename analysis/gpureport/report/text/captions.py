@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, most_distant, seen_word
 from gpureport.report.figures.rooflines import Dot
-from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import text
 from gpureport.report.text.words import family_name
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from math import prod
 
 from gpureport.findings.advice import FamilyAdvice
+from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
-from gpureport.report.grouping import grouped
 from gpureport.report.text.words import any_of
 from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
