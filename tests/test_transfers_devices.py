@@ -218,3 +218,5 @@ def test_key_figures_and_table_have_both_directions(measured: Report) -> None:
     assert len(rows) == 2
     assert not any(cell == "—" for row in rows for cell in row)
     assert any("second device" in answer for answer in answers(measured))
+    predicted = measured.model_copy(update={"measurements": (), "observations": (), "findings": ()})
+    assert transfer_table(curves(predicted)).columns == ("transfer", "predicted", "n90 predicted")

@@ -55,7 +55,7 @@ def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table |
 
 
 def transfer_table(found: Sequence[CurveRecords]) -> Table:
-    """List prediction and measurement of the transfers of each kind of memory."""
+    """List prediction and measurement of the transfers of each kind of memory; only predictions without any."""
     rows = (
         (
             f"{_DIRECTIONS[curve.key.sweep]}, {_WAYS[curve.key.variant]}",
@@ -66,7 +66,10 @@ def transfer_table(found: Sequence[CurveRecords]) -> Table:
         if curve.key.workload in _TRANSFERS
     )
     columns = ("transfer", "predicted", "measured", "ratio", "n90 predicted", "n90 measured", "n90 ratio")
-    return Table(columns, tuple(rows), frozenset(columns[1:]))
+    kept = [0, 1, 4] if all(curve.observation is None for curve in found) else range(len(columns))
+    return Table(
+        tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows), frozenset(columns[1:])
+    )
 
 
 def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
