@@ -288,10 +288,9 @@ def _print_worst(residuals: Sequence[Residual], number: int) -> None:
     for kind in BASES:
         times = grouped((str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind)
         sweeps = [(summarise(own), name, own) for name, own in times.items()]
+        sweeps.sort(key=lambda each: each[0].errors.median if each[0].errors else 0.0, reverse=True)
         rows: list[Row] = []
-        for summary, name, own in sorted(sweeps, key=lambda each: -(each[0].errors.median if each[0].errors else 0.0))[
-            :number
-        ]:
+        for summary, name, own in sweeps[:number]:
             rows.append((f"{name}: {summary.n} points, median {error_cells(summary)[0]}",))
             rows += [_stretch(list(points)) for _, points in groupby(own, lambda c: (c.bottleneck, c.level))]
         print_table(f"Sweeps with the largest errors, {kind} predictions", columns, rows, right=(3, 4, 5))
