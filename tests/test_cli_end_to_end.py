@@ -19,7 +19,8 @@ from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from tests.present import stand_in, working
 
-RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
+COMMAND = ("env", "--default-signal", sys.executable, "-m", "gpureport", "measure", "--quick")  # SIGINT may be ignored
+RUN = ("--workload", "bit_transpose/local,memory/copy", "-o")
 
 pytestmark = pytest.mark.xdist_group("opencl")
 
@@ -48,7 +49,7 @@ def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
 
 def stopped(path: Path, number: signal.Signals, measured: int) -> tuple[subprocess.Popen[str], Report]:
     """Start a run, send a signal once it has saved *measured* sweeps, and return what is on disk then."""
-    process = subprocess.Popen([*RUN, "-o", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, *RUN, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
     while not (path.exists() and len(load_report(path).measurements) >= measured):
         assert time.monotonic() < until

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from gpureport.errors import GpuReportError
 from gpureport.files import reserved
 from gpureport.measure import presence
 from gpureport.records.measurement import MachineCode
-from gpureport.records.report import Report, load_report
+from gpureport.records.report import Report, load_report, save_report
 from gpureport.report import pdf, render
 from gpureport.run import workload_run
 from tests.fake_backend import FakeBackend
@@ -300,6 +301,18 @@ def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, ca
     assert report.status == "partial"
     assert [m.key.variant for m in report.measurements] == ["copy"]
     assert main(["render", "r.json", "--no-pdf"]) == 0
+
+
+def test_an_interrupt_waits_until_the_report_is_saved(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def slow(report: Report, path: Path, _: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        save_report(report, path)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
+    fake.setattr(measuring, "save_report", slow)
+    assert main(["measure", "-o", "r.json"]) == 130
+    assert "r.json is marked partial" in capsys.readouterr().err
+    assert load_report(Path("r.json")).status == "partial"
 
 
 def test_an_interruption_before_anything_was_saved_says_so(fake: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -89,25 +89,18 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
     """By the workload's own counting: bytes read and written; loads."""
     copy = GOOD.replace("particles/structs32", "memory/copy").replace("local: 64", "local: 64, per_item: 1, words: 2")
     copy = copy.replace("[count, registers, time_us]", "[vectors, GB_per_s]").replace(" 20,", "").replace(" 24,", "")
-    chase = GOOD.replace("particles/structs32", "memory/latency").replace(
-        "local: 64", "line: 64, steps: 1000, warm_up: 64"
-    )
+    chase = GOOD.replace("particles/structs32", "memory/latency").replace("local: 64", "line: 64, steps: 9, warm_up: 6")
     chase = chase.replace("[count, registers, time_us]", "[bytes, registers, ns_per_load]")
-    times = [
-        [point.samples_s[0] for point in load(written(text)).series[0].measurement.points] for text in (copy, chase)
-    ]
+    series = [load(written(text)).series[0] for text in (copy, chase)]
+    times = [[point.samples_s[0] for point in each.measurement.points] for each in series]
 
-    assert np.allclose(times, [[2 * 8 * 8192 / 2.5e9, 2 * 8 * 16384 / 3e9], [2.5e-6, 3e-6]], rtol=1e-8)
+    assert np.allclose(times, [[2 * 8 * 8192 / 2.5e9, 2 * 8 * 16384 / 3e9], [9 * 2.5e-9, 9 * 3e-9]], rtol=1e-8)
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        (
-            "particles/structs32",
-            "particles/struct32",
-            "9: series.0.workload: no workload is called 'particles/struct32'",
-        ),
+        ("particles/structs32", "particles/struct32", "9: series.0.workload: no workload is called 'particles/str"),
         ("particles/structs32", "particles", "9: series.0.workload: 'particles' is a family; "),
         ("time_us", "time", "14: series.0.columns: exactly one column"),
         ("time_us", "GB_per_s", "14: series.0.columns: 'GB_per_s'"),
@@ -118,11 +111,7 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
         ("[8192,", "[0,", "16: series.0.rows.0: values must be above zero"),
         ("24, 3", "24, -3", "17: series.0.rows.1: values must be above zero"),
         ("24, 3", "24, fast", "17: series.0.rows.1.2: must be a number"),
-        (
-            "local: 64",
-            "local: 64, size: 4",
-            "14: series.0.columns: particles/structs32 has no parameter 'size'; ",
-        ),
+        ("local: 64", "local: 64, size: 4", "14: series.0.columns: particles/structs32 has no parameter 'size'; "),
         ("date: 2026-04", "date: spring", "4: date: must be of the form"),
         (
             "about: [particles/structs32]",
@@ -130,11 +119,7 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
             "7: statements.0.about.0: there is no series 'particles/arrays'; ",
         ),
         (", about:", ", at: {count: 1}, about:", "7: statements.0.at: "),
-        (
-            ", about:",
-            ", at: {count: 8192}, compare: rate, about:",
-            "7: statements.0.at: applies only to ",
-        ),
+        (", about:", ", at: {count: 8192}, compare: rate, about:", "7: statements.0.at: applies only to "),
         ("https:", "ftp:", "3: url: must be of the form ^https://"),
     ],
 )

@@ -5,6 +5,7 @@ import fcntl
 import glob
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -111,6 +112,22 @@ def remove_files(*paths: Path) -> None:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise GpuReportError(f"{path}: cannot be replaced ({error.strerror})") from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let an interrupt wait for the end of the context, in the main thread; then the earlier handler gets it.
+
+    Pydantic replaces an interrupt within a serialiser by an error of its own.
+    """
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: arrived.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if arrived:
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

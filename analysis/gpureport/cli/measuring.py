@@ -30,7 +30,7 @@ from gpureport.cli.predicting import print_advice
 from gpureport.cli.rendering import write_documents
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
-from gpureport.files import is_stream, remove_files, write_file
+from gpureport.files import is_stream, remove_files, uninterrupted, write_file
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
@@ -251,14 +251,17 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
 
     def save(report: Report) -> None:
         nonlocal saved
-        if is_stream(path) and report.status == "partial" and not report.stopped:
-            return  # a stream cannot be overwritten by the next, more complete report
-        if not saved and not is_stream(path):
-            remove_files(*documents_of(path))
-        save_report(report, path, written)
-        if not (saved or earlier or is_stream(path)):
-            remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
-        saved = True
+        if is_stream(path):  # it cannot be overwritten by the next, more complete report
+            if report.status != "partial" or report.stopped:
+                save_report(report, path)
+            return
+        with uninterrupted():
+            if not saved:
+                remove_files(*documents_of(path))
+            save_report(report, path, written)
+            if not (saved or earlier):
+                remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
+            saved = True
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
@@ -327,8 +330,8 @@ def _close(report: Report, path: Path) -> int:
 
 def _print_findings(findings: Sequence[Finding]) -> None:
     """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
-    calibrated = {f.key for f in findings if f.basis == "calibrated"}
-    best = [f for f in findings if f.basis == "calibrated" or f.key not in calibrated]
+    calibrated = {f.key for f in findings if not f.specified}
+    best = [f for f in findings if not f.specified or f.key not in calibrated]
     shown = [f for f in best if f.position in MAIN_POSITIONS and f.position != "case"]
     kinds = sorted({f.basis for f in shown})
     print_table(
@@ -343,7 +346,7 @@ def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
     """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
     for key, group in groupby(findings, lambda f: f.key):
         features = list(group)
-        basis = ", specification" if marked and features[0].basis == "specification" else ""
+        basis = ", specification" if marked and features[0].specified else ""
         units = dict.fromkeys(f.unit for f in features if f.feature == "rate" and f.unit != short_unit(f.unit))
         of_rates = f" ({', '.join(units)})" if units else ""
         yield (f"{key.workload}, {key.sweep}{of_rates}{basis}",)

@@ -154,9 +154,8 @@ def _is_without_data(curve: Observation | Prediction, cache_bytes: float) -> boo
 
 def interval_of(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
     """Return the 95 % interval of a point's value, if it has one."""
-    if isinstance(point, PredictedPoint):
-        return (point.value / point.spread, point.value * point.spread) if point.spread > 1 else None
-    return (point.ci_low, point.ci_high) if point.ci_low < point.ci_high else None
+    low, high = point.interval
+    return (low, high) if low < high else None
 
 
 def _rank(point: ComparedPoint, regime: str) -> tuple[float, float]:

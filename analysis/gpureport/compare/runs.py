@@ -153,7 +153,7 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
     """Yield the cliffs and tapers of a run's findings; of its predictions if nothing was observed."""
     for curve in curves:
         predicted = curve.specification.features if curve.specification else ()
-        findings = (f for f in curve.findings if f.basis == "specification")
+        findings = (f for f in curve.findings if f.specified)
         for each in findings if report.findings else predicted:
             kind = _LANDMARKS.get((each.feature, each.position))
             if kind and (kind, each.unit) != ("taper", "B"):  # that of transfers

@@ -65,7 +65,7 @@ def explanations(
     unexpected = {
         finding.key
         for finding in findings
-        if finding.basis == "specification" and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
+        if finding.specified and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
     }
     found = []
     for curve in (each for each in observed if each.key in unexpected):

@@ -246,13 +246,12 @@ def _beyond_caches(report: Report, workload: str) -> Estimate | None:
 
 def _values(report: Report) -> dict[_Place, _Value]:
     """Return the values that were found or, without a finding, predicted; observed ones come first."""
-    findings = sorted((f for f in report.findings if f.basis == "specification"), key=lambda f: f.observed is None)
+    findings = sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None)
     rows: list[_Row] = []
     for f in findings:
         predicted = _estimate(f.predicted, f.predicted_low, f.predicted_high)
         rows.append((f.key, f, predicted, _estimate(f.observed, f.ci_low, f.ci_high)))
-    predictions = (p for p in report.predictions if p.kind == "specification")
-    rows += [(p.key, f, Estimate(f.value, f.ci_low, f.ci_high), None) for p in predictions for f in p.features]
+    rows += [(p.key, f, Estimate(f.value, f.ci_low, f.ci_high), None) for p in report.specified for f in p.features]
     values: dict[_Place, _Value] = {}
     for key, feature, predicted, measured in rows:
         origin = Origin(key, feature.position, feature.level)

@@ -51,7 +51,7 @@ def read_run(path: Path, node: str) -> StoredRun:
     tables: dict[Table, Iterable[Row]] = {
         "runs": [_run(report, node, str(file.absolute()), hashlib.sha256(data).hexdigest())],
         "key_figures": map(_key_figure, key_figures(report)),
-        "features": map(_feature, (f for f in report.findings if f.basis == "specification")),
+        "features": map(_feature, (f for f in report.findings if f.specified)),
         "points": points,
     }
     return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
@@ -176,14 +176,14 @@ def _points(report: Report) -> Iterator[Row]:
                 "x": observed.point.x,
                 "working_set_bytes": observed.point.working_set_bytes,
                 "unit": metric.value_unit,
-                **_interval("measured", observed.value, observed.ci_low, observed.ci_high),
+                **_interval("measured", observed.value, *observed.interval),
             }
             if found := predicted.get(key, Points()).at(observed.point):
                 ratio = observed.value / found.value if metric.kind == "rate" else found.value / observed.value
                 row |= {
                     "bottleneck": found.bottleneck,
                     "layer": layer_of(key.family, found.bottleneck, found.level.name, caches),
-                    **_interval("predicted", found.value, found.value / found.spread, found.value * found.spread),
+                    **_interval("predicted", found.value, *found.interval),
                     "log_speed": log(ratio),
                 }
             yield row

@@ -281,6 +281,11 @@ class ObservedPoint(Point):
     samples: Whole
     """Number of samples."""
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the value."""
+        return self.ci_low, self.ci_high
+
 
 class Observation(Record):
     """Statistics and features of a measured curve, found without knowledge of any prediction."""

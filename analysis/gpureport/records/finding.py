@@ -121,6 +121,11 @@ class Finding(Record):
     explanation: str
     """The bottleneck, and the reason for a difference, in one or two sentences."""
 
+    @property
+    def specified(self) -> bool:
+        """Whether it is on the prediction from the specification, which gives the verdicts that reports count."""
+        return self.basis == "specification"
+
 
 class Explanation(Record):
     """Test of hypotheses about the hardware that would change the predicted curve of a sweep to the observed one.

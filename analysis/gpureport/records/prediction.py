@@ -99,6 +99,11 @@ class PredictedPoint(Point):
     """Half-width of the 95 % interval of time and value, as a factor: from value / spread to value x spread, if the
     uncertainties of the device's figures are right. 1: no interval was computed."""
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the value, or twice the value."""
+        return self.value / self.spread, self.value * self.spread
+
 
 class Sensitivity(Record):
     """How strongly a prediction depends on one fact of the device."""
@@ -163,3 +168,8 @@ class Prediction(Record):
     """Facts that determine the interval, largest share first. Facts with a small share are left out."""
     arithmetic: Arithmetic | None = None
     """Computation of the sweep's largest point. Only the main workloads have one, as an example."""
+
+    @property
+    def specified(self) -> bool:
+        """Whether it is from the database entry alone."""
+        return self.kind == "specification"

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import Field, ValidationError
 
 from gpureport.docstrings import Documented
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
+from gpureport.grouping import grouped
 from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import GROWING, Curve, joined, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
@@ -253,7 +254,19 @@ class Report(Record):
     @property
     def specified(self) -> tuple[Prediction, ...]:
         """Predictions from the specification."""
-        return tuple(each for each in self.predictions if each.kind == "specification")
+        return tuple(each for each in self.predictions if each.specified)
+
+    @property
+    def calibrated(self) -> tuple[Prediction, ...]:
+        """Predictions with results of microbenchmarks."""
+        return tuple(each for each in self.predictions if not each.specified)
+
+    def of_workload(self, name: str) -> Self:
+        """Return the report with the curves, findings, advice and evidence of one workload only."""
+        fields = (*GROWING, "findings", "explanations", "advice", "evidence")
+        every = ((field, each, getattr(each, "key", each)) for field in fields for each in getattr(self, field))
+        own = grouped((field, each) for field, each, key in every if key.workload == name)
+        return self.model_copy(update={field: tuple(own.get(field, ())) for field in fields})
 
     @property
     def has_samples(self) -> bool:

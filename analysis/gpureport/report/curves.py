@@ -217,7 +217,7 @@ def _predicted(prediction: Prediction | None, findings: Iterable[Finding]) -> Pr
 
 def _observed(observation: Observation | None, findings: Iterable[Finding]) -> Observation | None:
     """Return an observation with the features of its findings; without any if nothing was compared."""
-    compared = (f for f in findings if f.basis == "specification" and f.observed)
+    compared = (f for f in findings if f.specified and f.observed)
     features = tuple(_feature(f, value=f.observed) for f in compared)
     return observation and observation.model_copy(update={"features": features})
 

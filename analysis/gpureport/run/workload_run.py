@@ -1,8 +1,7 @@
 """One workload of a run: its sweeps and all records of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.evidence import code_evidence
@@ -20,7 +19,6 @@ from gpureport.records.report import Report
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Features, Sweep, Workload
 
-_Record = TypeVar("_Record", Prediction, Measurement, Observation, Finding, Explanation, Advice, CodeEvidence)
 DERIVED = ("observations", "findings", "explanations", "advice", "evidence")
 """Records of a finished workload, as fields of a workload's run and of the report."""
 
@@ -77,22 +75,16 @@ class WorkloadRun:
 
         Failed workloads are measured again, and so are sweeps whose points changed: they depend on the free memory.
         """
-
-        def own(records: Iterable[_Record]) -> tuple[_Record, ...]:
-            keys = ((each, each if isinstance(each, Advice | CodeEvidence) else each.key) for each in records)
-            return tuple(each for each, key in keys if key.workload == self.name)
-
-        predictions, measurements = own(earlier.predictions), own(earlier.measurements)
-        specified = tuple(each for each in predictions if each.kind == "specification")
-        if self.name in earlier.unfinished:
+        own = earlier.of_workload(self.name)
+        if self.name in own.unfinished:
             points = {sweep.name: list(sweep.points) for sweep in self.sweeps}
-            same = {p.key: p for p in specified if [q.point.parameters for q in p.points] == points.get(p.key.sweep)}
-            self.ended = tuple(each for each in measurements if each.key in same and not each.failed)
+            specified = ((p, [each.point.parameters for each in p.points]) for p in own.specified)
+            same = {p.key: p for p, parameters in specified if parameters == points.get(p.key.sweep)}
+            self.ended = tuple(each for each in own.measurements if each.key in same and not each.failed)
             self.specified = tuple(same[each.key] for each in self.ended)
-        elif measurements and self.name not in earlier.failed_variants:
-            self.measurements, self.specified = measurements, specified
-            self.calibrated = tuple(each for each in predictions if each.kind == "calibrated")
-            vars(self).update((name, own(getattr(earlier, name))) for name in DERIVED)
+        elif own.measurements and not own.failed_variants:
+            self.specified, self.calibrated = own.specified, own.calibrated
+            vars(self).update((name, getattr(own, name)) for name in ("measurements", *DERIVED))
         if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
             self.skipped, self.restarted = info.skipped, info.restarted
 

@@ -159,10 +159,10 @@ def _of_series(
         devices["calibrated"] = measured
     for kind, device in devices.items():
         curve = _curve(result, series, kind, independence)
-        if curves and features and kind == "specification":
+        if curves and features and curves[0].kind == kind:
             prediction = curves[0]
         else:
-            resources = series.published_resources if kind == "specification" else series.compiled
+            resources = {"specification": series.published_resources, "calibrated": series.compiled}[kind]
             prediction = predict_sweep(device, series.workload, series.sweep, kind, resources, intervals=features)
         yield from _times(curve, series.measurement, prediction)
         if curves and features and curves[1]:

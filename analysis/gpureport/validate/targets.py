@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from gpureport.findings.verdicts import ErrorStatistics, error_statistics
+from gpureport.grouping import grouped
 from gpureport.records.curves import BASES, Basis
 from gpureport.validate.residuals import Residual, What
 
@@ -43,9 +44,9 @@ def where_calibrated(residuals: Iterable[Residual]) -> list[Residual]:
 
     Microbenchmarks have none. So only these points show whether calibration improves predictions.
     """
-    times = [(_place(c), c) for c in residuals if c.what == "times"]
-    calibrated = {place for place, c in times if c.curve.kind == "calibrated"}
-    return [c for place, c in times if c.curve.kind == "specification" and place in calibrated]
+    times = grouped((c.curve.kind, c) for c in residuals if c.what == "times")
+    calibrated = set(map(_place, times.get("calibrated", ())))
+    return [c for c in times.get("specification", ()) if _place(c) in calibrated]
 
 
 def _place(residual: Residual) -> tuple[str, str, str, str]:
@@ -96,7 +97,7 @@ class Target:
 
     def limit(self, kind: Basis) -> float | None:
         """Return the largest error, |ln(predicted / observed)|, that is allowed."""
-        factor = self.specification if kind == "specification" else self.calibrated
+        factor: float | None = getattr(self, kind)
         return factor and log(factor)
 
     def includes(self, workload: str) -> bool:

@@ -146,9 +146,8 @@ def predictions(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
         if banded:
             points = [(x, y, y / p.spread, y * p.spread) for (x, y), p in zip(points, found, strict=True)]
         limits = tuple(ceiling_label(p.bottleneck) for p in found) if banded and base is one else ()
-        style: Style = "dashes" if record.kind == "specification" else "line"
         name = PREDICTED_NAMES[record.kind] if base is one else ""
-        yield Series.of(name, "predicted", style, points, texts=limits)
+        yield Series.of(name, "predicted", "dashes" if record.specified else "line", points, texts=limits)
 
 
 PREDICTED_NAMES = {"specification": "predicted from the specification", "calibrated": "predicted, calibrated"}
@@ -291,9 +290,9 @@ def _case_series(curve: CurveRecords, rows: Mapping[str, float]) -> Iterator[Ser
     for record in (curve.specification, curve.calibrated):
         found = [p for p in (record.points if record else ()) if p.point.label in rows and p.value > 0]
         if record and found:
-            spreads = [(p.value / p.spread, p.value * p.spread) if record is curve.prediction else () for p in found]
+            spreads = [p.interval if record is curve.prediction else () for p in found]
             points = [(p.value, rows[p.point.label], *ends) for p, ends in zip(found, spreads, strict=True)]
-            style: Style = "rings" if record.kind == "specification" else "strokes"
+            style: Style = "rings" if record.specified else "strokes"
             yield Series.of(PREDICTED_NAMES[record.kind], "predicted", style, points, wide=True)
     seen = [p for p in (curve.observation.points if curve.observation else ()) if p.point.label in rows and p.value > 0]
     if seen:

@@ -20,8 +20,7 @@ def best_size(report: Report) -> OneSize | None:
     """Return the work-group size that suits most searches: observed ones, if anything was observed."""
     incomplete = report.incomplete
     seen = [each for each in report.observations if each.key not in incomplete]
-    predicted = [each for each in report.predictions if each.kind == "specification"]
-    return one_size(seen if report.observations else predicted)
+    return one_size(seen if report.observations else report.specified)
 
 
 def work_group_size(report: Report) -> str:
