@@ -9,7 +9,7 @@ from gpureport.predict.uncertainty.sensitivity import uncertain
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.files import ArchitectureFile, architecture_schema
 from gpureport.spec.models import Architecture, listed
-from gpureport.spec.reading import inherited, merged, read_file
+from gpureport.spec.reading import merged, read_file
 from gpureport.spec.resolve import layer
 
 OWN = """
@@ -45,23 +45,26 @@ def test_own_values_come_first_and_others_keep_their_source(mine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("nothing", "no architecture 'nothing'"), ("mine", "extends another"), ("zen3", "extends another")],
+    ("name", "key", "where", "words"),
+    [
+        ("nothing", "manual", "5: extends", "no architecture 'nothing'"),
+        ("mine", "manual", "5: extends", "extends another"),
+        ("zen3", "manual", "5: extends", "extends another"),
+        ("other", "manual", "5: extends", r"other\.yaml has errors"),
+        ("x86_64", "fog", "6: sources.fog", "x86_64, which this file extends, has another citation"),
+    ],
 )
-def test_what_cannot_be_extended_is_refused_with_its_line(name: str, words: str, mine: Path) -> None:
-    mine.write_text(OWN.replace("x86_64", name))
+def test_what_cannot_be_extended_is_refused_with_its_line(
+    name: str, key: str, where: str, words: str, mine: Path
+) -> None:
+    """A key of a source has one citation: values that are inherited keep theirs."""
+    (mine.parent / "other.yaml").write_text("name: Other\n")
+    mine.write_text(OWN.replace("x86_64", name).replace("manual", key))
 
     with pytest.raises(InputError, match=words) as error:
         read_file(mine, ArchitectureFile).get()
 
-    assert str(error.value).startswith(f"{mine}:5: extends: ")
-
-
-def test_a_base_with_errors_is_named(mine: Path) -> None:
-    (mine.parent / "other.yaml").write_text("name: Other\n")
-
-    with pytest.raises(InputError, match=r"other\.yaml has errors"):
-        inherited(mine, {"extends": "other"})
+    assert str(error.value).startswith(f"{mine}:{where}: ")
 
 
 def test_values_replace_values_and_parts_are_merged() -> None:

@@ -97,8 +97,8 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
         return document
     try:
         data = inherited(path, content.data) if issubclass(model, ArchitectureFile) else content.data
-    except InputError as error:
-        document.problems.append(document.problem("extends", str(error), "error"))
+    except InheritanceError as error:
+        document.problems.append(document.problem(error.steps, str(error), "error"))
         return document
     _validate(document, model, data)
     return document
@@ -130,11 +130,20 @@ def _undefined_sources(document: Document[F], contents: File) -> Iterator[Proble
             yield document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error")
 
 
-def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:
+class InheritanceError(InputError):
+    """A file cannot extend another one; the field at *steps* is the cause."""
+
+    def __init__(self, message: str, *steps: Step) -> None:
+        super().__init__(message)
+        self.steps: Steps = steps or ("extends",)
+
+
+def inherited(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the contents of the file at *path* on top of those of the architecture that it extends, if any.
 
     Raises:
-        InputError: that architecture does not exist, has errors, or itself extends another one.
+        InheritanceError: that architecture does not exist, has errors, or itself extends another one; or one key of
+            ``sources`` has a citation in each file.
     """
     name = data.get("extends")
     if not isinstance(name, str):
@@ -142,14 +151,19 @@ def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:
     folders = (path.parent, data_dir("devices") / "architectures")
     file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
     if file is None:
-        raise InputError(f"there is no architecture {name!r}")
+        raise InheritanceError(f"there is no architecture {name!r}")
     base = read_yaml(file).data
     if not isinstance(base, Mapping) or "extends" in base:
-        raise InputError(f"{name} extends another architecture; extend one that does not")
+        raise InheritanceError(f"{name} extends another architecture; extend one that does not")
     try:
         contents = ArchitectureFile.model_validate(base)
     except ValidationError:
-        raise InputError(f"{file} has errors; correct them first") from None
+        raise InheritanceError(f"{file} has errors; correct them first") from None
+    own, known = data.get("sources"), base.get("sources", {})
+    for key, citation in own.items() if isinstance(own, Mapping) else ():
+        if known.get(key, citation) != citation:
+            message = f"{name}, which this file extends, has another citation for this key; choose a different key"
+            raise InheritanceError(message, "sources", key)
     return merged({key: value for key, value in _with_sources(base, contents).items() if key not in _OWN}, data)
 
 
