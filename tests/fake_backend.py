@@ -35,7 +35,7 @@ PRESENT = PresentDevice(
     timer_resolution_s=1e-9,
     extensions=("cl_khr_fp64",),
 )
-FEATURES = Features(frozenset(), "Fake", "gpu", 2**15)
+FEATURES = Features(frozenset(), "gpu", 2**15)
 LIMITS = Limits(max_bytes=2**20, max_buffer_bytes=2**19, max_work_group=256)
 
 

@@ -16,7 +16,7 @@ from gpureport.workloads.particles import BOUNCING, STEP_S, advanced, drawn
 from tests.toy import TOY
 
 VARIANTS: tuple[Transpose, ...] = WORKLOADS
-NONE = Features(frozenset(), "x", "gpu", 1)
+NONE = Features(frozenset(), "gpu", 1)
 
 
 def _with(*extensions: str) -> Features:

@@ -110,7 +110,7 @@ def test_cases_are_labelled_by_their_class(workload: Workload, device: object) -
 
 def test_exchanges_are_skipped_with_the_reason() -> None:
     def features(*extensions: str) -> Features:
-        return Features(frozenset(extensions), "x", "gpu", 1)
+        return Features(frozenset(extensions), "gpu", 1)
 
     mixed = features("cl_khr_subgroup_ballot", "cl_intel_subgroups")
     both = features("cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot")

@@ -197,7 +197,7 @@ def test_examples_give_the_expected_results(backend: OpenCLBackend, file: Path) 
     for workload in load_kernels([file]):
         assert workload.is_verified
         assert not workload.missing(
-            Features(frozenset(backend.device.extensions), "", "cpu", backend.device.local_memory_bytes)
+            Features(frozenset(backend.device.extensions), "cpu", backend.device.local_memory_bytes)
         )
         received = pickle.loads(pickle.dumps(workload))  # noqa: S301 - as the driver process receives it
         verification = verify(backend, received, np.random.default_rng(5))

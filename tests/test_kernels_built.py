@@ -20,10 +20,8 @@ from gpureport.workloads.sub_group import Exchanging
 VARIANTS: tuple[Transpose, ...] = tuple(w for w in WORKLOADS if isinstance(w, Exchanging))
 LANES = {"gfx906": 64, "gfx1100": 32}
 generations = pytest.mark.parametrize("generation", [pytest.param("gfx906", marks=pytest.mark.slow), "gfx1100"])
-AMD = Features(
-    frozenset({"cl_amd_device_attribute_query", "cl_khr_fp16"}), "Advanced Micro Devices, Inc.", "gpu", 2**16
-)
-NVIDIA = Features(frozenset({"cl_nv_device_attribute_query", "cl_khr_fp64"}), "NVIDIA Corporation", "gpu", 48 << 10)
+AMD = Features(frozenset({"cl_amd_device_attribute_query", "cl_khr_fp16"}), "gpu", 2**16)
+NVIDIA = Features(frozenset({"cl_nv_device_attribute_query", "cl_khr_fp64"}), "gpu", 48 << 10)
 # Zig leaves out the header in which clang keeps the types and functions of OpenCL C.
 _DECLARED = """
 typedef unsigned int uint;

@@ -22,7 +22,7 @@ class Counted(CopyWorkload):
         self.made: list[int] = []
 
     def options(self, features: Features) -> str:
-        return f"-DON_{features.vendor.upper()}"
+        return f"-DON_{features.kind.upper()}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         self.made.append(parameters["items"])
@@ -30,7 +30,7 @@ class Counted(CopyWorkload):
 
 
 def test_options_of_the_point_precede_those_of_the_device() -> None:
-    assert program_options(Counted(), {"items": 8, "local": 4}, FEATURES) == "-DLOCAL=4 -DON_FAKE"
+    assert program_options(Counted(), {"items": 8, "local": 4}, FEATURES) == "-DLOCAL=4 -DON_GPU"
     assert program_options(CopyWorkload(), {"items": 8}, FEATURES) == "-DLOCAL=1"
 
 
@@ -39,7 +39,7 @@ def test_each_set_of_options_is_compiled_once_at_its_smallest_point() -> None:
     eight, four = workload.sweep(64, 32, 128, local=8), workload.sweep(256, 16, local=4)
     sweep = Sweep("both", workload.axis, (*eight.points, *four.points), "both")
     facts = compile_sweep(backend, workload, sweep)
-    assert [fact.options if fact else "" for fact in facts] == ["-DLOCAL=8 -DON_FAKE"] * 3 + ["-DLOCAL=4 -DON_FAKE"] * 2
+    assert [fact.options if fact else "" for fact in facts] == ["-DLOCAL=8 -DON_GPU"] * 3 + ["-DLOCAL=4 -DON_GPU"] * 2
     assert sorted(workload.made) == [16, 32]
     assert sorted(backend.allocated) == [64, 64, 128, 128]
     assert not backend.buffers

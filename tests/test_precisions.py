@@ -156,7 +156,7 @@ def test_an_operation_without_its_extension_is_left_out_with_the_reason() -> Non
     workload = PrecisionRate()
 
     def lacking(*extensions: str) -> set[str]:
-        features = Features(frozenset(extensions), "x", "gpu", 1)
+        features = Features(frozenset(extensions), "gpu", 1)
         points = [point for point in workload.verification() if workload.unsupported(point, features)]
         assert all("does not support" in (workload.unsupported(point, features) or "") for point in points)
         return {workload.case(point).name for point in points}

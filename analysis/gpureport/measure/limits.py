@@ -87,7 +87,6 @@ def features(device: PresentDevice) -> Features:
     """Return the device's features, on which the choice and the build options of variants depend."""
     return Features(
         extensions=frozenset(device.extensions),
-        vendor=device.vendor,
         kind=device.kind,
         local_memory_bytes=device.local_memory_bytes,
         peers=device.peers,

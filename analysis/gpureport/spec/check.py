@@ -11,6 +11,7 @@ from pathlib import Path
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
+from gpureport.spec import drivers
 from gpureport.spec.cores import host_values
 from gpureport.spec.database import (
     Database,
@@ -24,7 +25,7 @@ from gpureport.spec.database import (
 from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
-from gpureport.spec.reported import plain, same, vendor
+from gpureport.spec.reported import plain, same
 from gpureport.spec.resolve import Layer, layer, missing, resolve
 from gpureport.text import nearest, suggestion
 from gpureport.units import format_bandwidth, format_bytes
@@ -248,9 +249,9 @@ def _implausible(device: Device) -> Iterator[Remark]:
             f"devices of this kind have {low:g} to {high:g}"
         )
         yield "memory.bandwidth", message
-    if len({vendor(device.vendor), vendor(architecture.vendor)} - {None}) > 1:
-        message = f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does"
-        yield "vendor", message
+    own, other = device.vendor, architecture.vendor
+    if drivers.differ(own, other):
+        yield "vendor", f"{own} does not make the architecture {architecture.name}; {other} does"
     for cache in device.caches:
         if cache.capacity_bytes > (largest := _LARGEST_BYTES[cache.scope][device.kind]):
             whose = "one per compute unit" if cache.scope == "compute_unit" else "one for all compute units"

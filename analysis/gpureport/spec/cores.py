@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpureport.spec import reported
+from gpureport.spec.drivers import maker
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
-from gpureport.spec.models import POCL, CoreType, PresentDevice, StreamType, core_source
+from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
 from gpureport.spec.values import Provenance, constant
 
@@ -375,12 +376,12 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         file: the architecture of its processor.
         narrow: that of the vectors which compilers prefer; instructions per cycle are those of *file*.
     """
-    if POCL not in present.platform:
+    if not present.implementation.emulates_exchanges:
         return {}
     own, other = file.leaves(), narrow.leaves()
     lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
-    has_masks, version = _WIDE.search(present.version) is not None, re.match(r"\d+", present.driver)
-    scalar = version is None or int(version[0]) >= _SCALAR_POCL
+    has_masks, version = _WIDE.search(present.version) is not None, present.driver_version
+    scalar = not version or version[0] >= _SCALAR_POCL
 
     def emitted(value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
         return Value(value, Provenance(kind="derived", source=present.version, note=note))
@@ -430,10 +431,10 @@ def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[s
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
     """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
 
-    Ways are left out where a hash of the address selects the set: in an L3, and in an L2 other than Intel's (CPUID of
-    Intel's tells which caches have such a hash; an L2 of Zen 4 keeps three times the lines that bits would allow).
+    Ways are left out where a hash of the address selects the set.
     """
     values: dict[str, Value] = {}
+    indexed_levels = maker(host.facts.vendor if host.facts else "").indexed_levels
     for cache in host.caches:
         path = f"caches.L{cache.level}"
         source = f"/sys/devices/system/cpu/cpu0/cache, level {cache.level}"
@@ -441,7 +442,7 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             sharers = min(cache.shared_by, max(cores, 1))
             note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
             values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
-            if cache.ways and (cache.level == 1 or (host.facts and host.facts.vendor == "GenuineIntel")):
+            if cache.ways and cache.level <= indexed_levels:
                 values[f"{path}.ways"] = queried(cache.ways, source)
         else:
             instances = max(1, round(cores / cache.shared_by))

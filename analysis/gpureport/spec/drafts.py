@@ -18,9 +18,9 @@ from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
 from gpureport.spec import reported
 from gpureport.spec.cores import cpu_values
+from gpureport.spec.drivers import Maker, maker
 from gpureport.spec.files import ArchitectureFile, DeviceFile, Place, declaration, places
 from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
-from gpureport.spec.reported import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.text import printable, shorten
@@ -89,7 +89,7 @@ def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     if units is None:
         least = max(1, round(architecture.units_per_opencl_unit))
         return assumed(least, "the device does not report a plausible number")
-    per_unit = 1 if reported.driver(present).counts_units else architecture.units_per_opencl_unit
+    per_unit = 1 if present.implementation.counts_units else architecture.units_per_opencl_unit
     kind = "vector engines" if per_unit < 1 else "work-group processors"  # a part of a unit (Intel), or two (AMD)
     counted = f"{units} {kind}" if per_unit != 1 else ""
     return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
@@ -198,7 +198,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     if relative and not reported.same_kind(architecture.kind, present.kind):
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
     if present.is_cpu:
-        name, found, without = product(present.name), cpu_values(host, present), host.without
+        name, found, without = reported.name_of(present.name).product, cpu_values(host, present), host.without
     else:
         name, found, without = present.name, draft_values(present, architecture), ()
     if relative:
@@ -263,8 +263,9 @@ def drafted_device(draft: Draft, database: "Database") -> Device:
 
 def _maker(name: str, database: "Database") -> str:
     """Return the vendor's name in other entries, if any, else its name as reported."""
-    known = (entry.file.vendor for entry in database.entries.values() if vendor(entry.file.vendor) == vendor(name))
-    return next(known, named(name)) if vendor(name) else named(name)
+    known = (entry.file.vendor for entry in database.entries.values())
+    own = maker(name)
+    return named(next((each for each in known if own == maker(each) != Maker()), name))
 
 
 def write_entry(draft: Draft, *, schema: bool = True) -> str:

@@ -1,14 +1,15 @@
 """Find the entry of a device that is present, and correct the values in which the device differs from it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpureport.spec import reported
+from gpureport.spec import drivers, reported
 from gpureport.spec.cores import HostCore, cpu_values, vector_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
-from gpureport.spec.reported import agreement, keys, mig_slice, pci_id, product, same, same_kind, target, vendor
+from gpureport.spec.reported import agreement, keys, name_of, pci_id, same, same_kind
 from gpureport.spec.resolve import Value, queried
 from gpureport.spec.values import Provenance
 from gpureport.text import shorten
@@ -98,10 +99,10 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
     if entry.file.host:
         return exact
     device = database.device(entry.id)
-    vendors = {vendor(device.vendor), vendor(present.vendor)} - {None}
     if not same_kind(device.kind, present.kind) or _belongs_to_another(database, entry, present, what):
         return False
-    if len(vendors) > 1 and not device.architecture.on_host:  # else the vendor of the runtime may differ
+    # Of a CPU, the vendor of the runtime may differ.
+    if not device.architecture.on_host and drivers.differ(device.vendor, present.vendor):
         return False
     units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
@@ -119,14 +120,16 @@ def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDe
     if own is None:
         return False
     others = (e.file.pci_ids for e in database.entries.values() if e is not entry)
-    return any(own in ids for ids in others) or (what == "OpenCL name" and target(present.name) is not None)
+    return any(own in ids for ids in others) or (what == "OpenCL name" and name_of(present.name).target is not None)
 
 
 def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
-    """Whether several boards share the identifier: AMD's targets, code names and the PCI ids of Radeon cards."""
-    if vendor(device.vendor) != "amd" or what == "board name":
-        return False
-    return "instinct" not in device.name.lower() if what == "PCI id" else " " not in product(present.name)
+    """Whether several boards of the vendor share such an identifier."""
+    own = {
+        "PCI id": (device.maker.own_ids, device.name),
+        "OpenCL name": (device.maker.own_names, name_of(present.name).product),
+    }
+    return what in own and not re.search(*own[what], re.IGNORECASE)
 
 
 def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentDevice) -> Sequence["Entry"]:
@@ -200,8 +203,10 @@ def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
     units, whole = reported.compute_units(present), reported.whole_units(listed, present)
     if units is None or units >= min(whole):
         return None
-    if mig := mig_slice(present.name, listed.memory.size_bytes):
-        return _Part(f"MIG {mig[0]}", mig[1], "NVIDIA, MIG User Guide, supported profiles")
+    if mig := name_of(present.name).mig:
+        # Whole eighths of the memory, bandwidth and L2 of a card, also where only quarters are supported.
+        eighths = min(8, max(1, round(8 * mig[1] * 2**30 / listed.memory.size_bytes)))
+        return _Part(f"MIG {mig[0]}", Fraction(eighths, 8), "MIG User Guide of NVIDIA, supported profiles")
     share = Fraction(units, whole[0])
     if parts % share.denominator:
         return None
@@ -288,7 +293,7 @@ def _clock(listed: Device, present: PresentDevice) -> _Found:
     off = there / listed.clock_hz - 1
     listed_clock = format_frequency(listed.clock_hz)
     clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has {listed_clock}"
-    if reported.driver(present).highest_clock:
+    if present.implementation.highest_clock:
         if listed.provenance["clock"].kind == "assumed":
             return value, ""
         which = "a laptop, limited or different board" if off < 0 else "an overclocked or different board"

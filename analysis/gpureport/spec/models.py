@@ -34,6 +34,7 @@ from gpureport.records.quantities import (
     Whole,
     WholeBytes,
 )
+from gpureport.spec import drivers
 from gpureport.spec.uncertainty import (
     BANDWIDTH,
     BY_SOURCE,
@@ -627,6 +628,11 @@ class Device(Record):
     notes: Many[str] = ()
 
     @property
+    def maker(self) -> drivers.Maker:
+        """Its vendor."""
+        return drivers.maker(self.vendor)
+
+    @property
     def is_cpu(self) -> bool:
         """Whether work-groups run on the cores of a CPU, one after the other on each."""
         return self.kind == "cpu"
@@ -700,12 +706,6 @@ def resident_work_items(device: Device) -> int | None:
     return waves and device.compute_units * waves // units_per_group(rules) * device.architecture.wave_size
 
 
-SOFTWARE = ("oclgrind", "simulat", "emulat", "llvmpipe", "lavapipe", "softpipe", "swiftshader")
-"""Parts of the names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
-POCL = "Portable Computing Language"
-"""PoCL's name as a platform; its version is that of the driver."""
-
-
 class PresentDevice(Record):
     """A device as the OpenCL runtime reports it (plain data, no OpenCL object)."""
 
@@ -736,13 +736,13 @@ class PresentDevice(Record):
     wave_size: Whole | None = None
     """Warp or wavefront size, if an extension reports it."""
     compute_capability: Name | None = None
-    """NVIDIA only, e.g. ``9.0``."""
+    """Of CUDA, e.g. ``9.0``, if an extension reports it."""
     link_generation: Whole | None = None
     """Highest PCI Express generation that device and machine support together, as the system reports it."""
     link_lanes: Whole | None = None
     """Lanes that device and machine have together."""
     board: Name | None = None
-    """AMD only: the board's name, where the device name is that of the instruction set."""
+    """The board's name, if an extension reports it: the device's may be that of the instruction set."""
     peers: Whole = 0
     """Other devices of its model on its platform; CPUs have none."""
 
@@ -754,15 +754,28 @@ class PresentDevice(Record):
     @property
     def is_software(self) -> bool:
         """Whether a program takes the place of a device: a simulator, an emulator or a software renderer."""
-        name = f"{self.platform} {self.name}".casefold()
-        return any(word in name for word in SOFTWARE)
+        return drivers.SOFTWARE.search(f"{self.platform} {self.name}".casefold()) is not None
+
+    @property
+    def maker(self) -> drivers.Maker:
+        """Its vendor."""
+        return drivers.maker(self.vendor)
+
+    @property
+    def implementation(self) -> drivers.Implementation:
+        """Its OpenCL implementation."""
+        return drivers.implementation(self.platform, self.vendor, of_cpu=self.is_cpu)
+
+    @property
+    def driver_version(self) -> tuple[int, ...]:
+        """The numbers at the beginning of the driver's version; empty: there are none."""
+        return drivers.version(self.driver)
 
     @property
     def runtime(self) -> str:
         """The usual name of the OpenCL runtime, with its version."""
-        if POCL in self.platform:
-            return f"PoCL {self.driver}"
-        return f"{self.platform}, driver {self.driver}"
+        name = self.implementation.name
+        return f"{name} {self.driver}" if name else f"{self.platform}, driver {self.driver}"
 
 
 class DeviceMatch(Record):

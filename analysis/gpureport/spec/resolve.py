@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
-from gpureport.spec.files import ArchitectureFile, DeviceFile
+from gpureport.spec.files import ArchitectureFile, DeviceFile, File
 from gpureport.spec.models import Architecture, Cache, CoreType, Device, Launch, Link, Memory, StreamType, Tlb, listed
 from gpureport.spec.values import Provenance, Strict
 
@@ -105,17 +105,14 @@ def resolve(
     return build(
         Device,
         kept,
+        file=file,
         id=entry_id,
-        name=file.name,
-        vendor=file.vendor,
         kind=architecture.kind,
         architecture=build(
             Architecture,
             kept,
+            file=architecture,
             id=file.architecture,
-            name=architecture.name,
-            vendor=architecture.vendor,
-            kind=architecture.kind,
             occupancy=build(architecture.occupancy.record, kept, "occupancy."),
             core=record_of(CoreType, architecture.core),
             streams=record_of(StreamType, architecture.streams),
@@ -131,7 +128,6 @@ def resolve(
         link=link,
         opencl_names=file.opencl.names,
         opencl_compute_units=_opencl_units(architecture, kept),
-        pci_ids=file.pci_ids,
         provenance={path: v.provenance for path, v in kept.items()},
         notes=(*file.notes, *architecture.notes),
     )
@@ -155,10 +151,12 @@ def _link(values: Layer) -> Link | None:
     return link.model_copy(update={"bandwidth_bytes_per_s": of_lanes.bandwidth_bytes_per_s})
 
 
-def build(model: type[R], values: Layer, prefix: str = "", **others: object) -> R:
-    """Return a record with the values whose paths begin with *prefix*, and *others* by field."""
-    found: dict[str, object] = {}
-    for field, (key, declared) in listed(model).items():
+def build(model: type[R], values: Layer, prefix: str = "", file: File | None = None, **others: object) -> R:
+    """Return a record with the values whose paths begin with *prefix*, the names and ids of a *file*, and *others*."""
+    declarations = listed(model)
+    copied = model.model_fields.keys() & type(file).model_fields.keys() - declarations.keys() if file else ()
+    found: dict[str, object] = {field: getattr(file, field) for field in copied}
+    for field, (key, declared) in declarations.items():
         path = f"{prefix}{key}"
         if declared.by_name:
             found[field] = {p[len(path) + 1 :]: v.value for p, v in values.items() if p.startswith(f"{path}.")}

@@ -260,7 +260,6 @@ class Features:
     """Properties of the device on which variants depend."""
 
     extensions: frozenset[str]
-    vendor: str
     kind: str
     local_memory_bytes: int
     peers: int = 0

@@ -34,7 +34,7 @@ from gpureport.measure.backends.protocol import (
 )
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
-from gpureport.spec.models import POCL, PresentDevice
+from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Place, Transfer
 
 # A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
@@ -48,9 +48,6 @@ warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of eac
 _T = TypeVar("_T")
 _Array = NDArray[np.uint8]
 _BUILDERS = 8  # threads: more do not compile faster on 16 cores
-_REPORTING = {"nvidia": "-cl-nv-verbose", "portable": "-w"}
-"""Build options by a part of the platform's name: NVIDIA's compiler lists registers in its log. PoCL prints the number
-of warnings to standard error itself, unless there are none."""
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _BLOCKING_SOURCE = "common/hold.cl"
 _PROBE_ITERATIONS = 20_000
@@ -165,9 +162,9 @@ class OpenCLBackend:
             devices = _devices()
         self._device = devices[candidate.position]
         self._peers = _peers(self._device, devices)
-        self._on_host, is_pocl = device.is_cpu, self._device.platform.name == POCL
-        self._libraries = KernelLibraries() if is_pocl and self._on_host else None
-        if is_pocl and candidate.runtime.of_wheel:
+        self._on_host, links_kernels = device.is_cpu, device.implementation.links_kernels
+        self._libraries = KernelLibraries() if links_kernels and self._on_host else None
+        if links_kernels and candidate.runtime.of_wheel:
             provide_linker()
         with _errors_as(DeviceError, f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])
@@ -215,8 +212,7 @@ class OpenCLBackend:
 
     def _build(self, source: str, options: str) -> ProgramId:
         folder = data_dir("kernels_cl")
-        platform = self._present.platform.casefold()
-        options = " ".join([options, *(option for part, option in _REPORTING.items() if part in platform)]).strip()
+        options = f"{options} {self._present.implementation.options}".strip()
         path = folder / source
         of_user = Path(source).is_absolute()
         name, folders = (path.name, (folder, path.parent)) if of_user else (source, (folder,))

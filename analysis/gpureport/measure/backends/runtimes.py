@@ -6,7 +6,6 @@ runtimes.
 # ruff: noqa: PTH112, PTH113 - os.path returns False for paths that cannot be accessed; pathlib raises errors
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gpureport.errors import DeviceError
-from gpureport.spec.models import POCL, PresentDevice
+from gpureport.spec.models import PresentDevice
 
 ANSWER_LIMIT_S = 30.0
 """Time limit for an answer of a runtime, seconds: loading a large driver and compiling take up to five."""
@@ -168,5 +167,5 @@ def preference(device: PresentDevice) -> tuple[float, ...]:
     kind = _KINDS.index(device.kind)
     if not device.is_cpu:
         return kind, -device.compute_units * (device.clock_hz or 1.0)
-    version = re.match(r"(\d+)\.(\d+)", device.driver) if POCL in device.platform else None
-    return kind, *((-float(part) for part in version.groups()) if version else (0.0, 0.0)), -device.compute_units
+    version = device.driver_version if device.implementation.preferred else ()
+    return kind, *(-float(part) for part in (*version, 0, 0)[:2]), -device.compute_units

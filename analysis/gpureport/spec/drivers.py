@@ -1,0 +1,127 @@
+"""Vendors of devices and their OpenCL implementations: how they write names, and what their answers mean.
+
+Two tables. Nothing else depends on who made a device or a driver: other code asks for the properties of their rows.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+SOFTWARE = re.compile("oclgrind|simulat|emulat|llvmpipe|lavapipe|softpipe|swiftshader")
+"""In names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
+
+
+class Maker(NamedTuple):
+    """A vendor of devices. Patterns ignore case; an empty one fits all texts."""
+
+    name: str = ""
+    """In one word; empty: any other vendor."""
+    written: str = ""
+    """Pattern of its name, as drivers and entries write it."""
+    pci_vendor: str = ""
+    """Of its PCI ids, if its drivers write the other half into names of devices: ``[0x1916]``."""
+    model: str = ""
+    """Pattern of the model in ``CL_DEVICE_VERSION``, if the name is the same for all models."""
+    own_names: str = ""
+    """Pattern of product names that only one board has."""
+    own_ids: str = ""
+    """Pattern of the names of boards whose PCI ids no other board has."""
+    indexed_levels: int = 1
+    """Levels of its processors' caches in which bits of the address select the set; a hash does in the others."""
+
+
+_MAKERS = (
+    Maker("nvidia", "nvidia"),
+    # Several boards share targets (gfx90a), code names (Ellesmere) and the PCI ids of Radeon cards.
+    Maker("amd", "advanced micro|amd", own_names=" ", own_ids="instinct"),
+    # CPUID of its processors tells which caches have a hash; an L2 of Zen 4 keeps three times the lines of one without.
+    Maker("intel", "intel", pci_vendor="8086", indexed_levels=2),
+    Maker("apple", "apple"),
+    Maker("qualcomm", "qualcomm", model=r"adreno.*"),  # "OpenCL 2.0 Adreno(TM) 630"
+    Maker("arm", r"\barm\b"),
+)
+
+
+@lru_cache(maxsize=4096)
+def maker(text: str) -> Maker:
+    """Return the first vendor in a *text*: of a driver, an entry or CPUID (``GenuineIntel``)."""
+    found = ((match.start(), each) for each in _MAKERS if (match := re.search(each.written, text, re.IGNORECASE)))
+    return min(found, default=(0, Maker()))[1]
+
+
+def differ(one: str, other: str) -> bool:
+    """Whether two texts name different vendors."""
+    return len({maker(one), maker(other)} - {Maker()}) > 1
+
+
+def version(driver: str) -> tuple[int, ...]:
+    """Return the numbers at the beginning of a driver's version: (3, 1) of ``3.1+debian``."""
+    found = re.match(r"\d+(?:\.\d+)*", driver)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+class Implementation(NamedTuple):
+    """An OpenCL implementation, and what it reports correctly."""
+
+    platform: str = ""
+    """Beginning of the platform's name."""
+    maker: str = ""
+    """Vendor of the device; empty: any."""
+    on_cpus: bool = True
+    """Whether the row is also for CPUs."""
+    name: str = ""
+    """Its usual name, if not the platform's; its version is that of the driver."""
+    options: str = ""
+    """Build options with which its compiler reports what is needed, and prints nothing."""
+    links_kernels: bool = False
+    """Whether it links each kernel for a CPU to a library, with the system's linker."""
+    emulates_exchanges: bool = False
+    """Whether work-items on a CPU exchange values in memory, and vectors have LLVM's usual width."""
+    preferred: bool = False
+    """Whether its newest version comes first of all implementations for one CPU."""
+    units: bool = True
+    """Whether the number of compute units is correct."""
+    counts_units: bool = False
+    """Whether it counts the units of entries, not work-group processors of two or parts of units."""
+    clock: bool = True
+    highest_clock: bool = False
+    """Whether the clock is the highest of this board. AMD's drivers report the boost clock, the game clock or a lower
+    one (1115 MHz for an RX 6700 XT)."""
+    cache: bool = False
+    """The size of the device-wide cache. NVIDIA's driver reports the sum of all L1 caches, AMD's the size of one
+    (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203)."""
+
+
+_IMPLEMENTATIONS = (
+    # PoCL prints the number of warnings to standard error itself, unless there are none.
+    Implementation(
+        "portable computing language",
+        name="PoCL",
+        options="-w",
+        links_kernels=True,
+        emulates_exchanges=True,
+        preferred=True,
+    ),
+    Implementation("clvk", units=False),  # 1 for every device
+    *(Implementation(mesa, "amd", counts_units=True) for mesa in ("rusticl", "clover")),
+    *(Implementation(mesa, "nvidia", counts_units=True, clock=False) for mesa in ("rusticl", "clover")),  # 512 MHz
+    # Subslices of Intel's GPUs and 400 MHz; 9999 units of Adreno; 8 units and 300 MHz of the software renderer.
+    *(Implementation(mesa, units=False, counts_units=True, clock=False) for mesa in ("rusticl", "clover")),
+    Implementation(maker="apple", on_cpus=False, clock=False),  # 1000 MHz
+    # NVIDIA's compiler lists registers in its log.
+    Implementation("nvidia cuda", on_cpus=False, options="-cl-nv-verbose", highest_clock=True),
+    Implementation("intel(r) opencl", on_cpus=False, highest_clock=True, cache=True),
+)
+
+
+@lru_cache(maxsize=4096)
+def implementation(platform: str, vendor: str, *, of_cpu: bool) -> Implementation:
+    """Return the implementation of a *platform* for devices of a *vendor*."""
+    fitting = (
+        each
+        for each in _IMPLEMENTATIONS
+        if platform.lower().startswith(each.platform)
+        and each.maker in ("", maker(vendor).name)
+        and (each.on_cpus or not of_cpu)
+    )
+    return next(fitting, Implementation())
