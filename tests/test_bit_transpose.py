@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of
-from gpureport.workloads import bit_transpose, sub_group
+from gpureport.workloads import bit_transpose, grid, sub_group
 from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Ballot, Columns, PaddedColumns, Shuffle, Transpose
 from gpureport.workloads.model import Features
 from gpureport.workloads.particles import BOUNCING, STEP_S, advanced, drawn
-from tests.toy import TOY
+from tests.toy import TOY, toy
 
 VARIANTS: tuple[Transpose, ...] = WORKLOADS
 NONE = Features(frozenset(), "gpu", 1)
@@ -61,22 +61,25 @@ def test_loads_fill_whole_groups(workload: Transpose) -> None:
         (range(0, 64, 2), 32, 2.0),
         (range(0, 32 * 32, 32), 32, 32.0),
         (range(0, 32 * 33, 33), 32, 1.0),
+        (range(0, 32, 2), 32, 1.0),
+        (range(0, 64, 4), 32, 2.0),
+        (range(0, 128, 2), 32, 2.0),
         (range(0, 1024, 32), 1, 1.0),
     ],
 )
 def test_bank_conflicts(words: list[int], banks: int, factor: float) -> None:
-    """Neighbours, one word for all, strides of 2, 32 and 33 words, no banks."""
-    assert bit_transpose.bank_conflicts(words, banks) == factor
+    """Neighbours, one word for all, strides of 2, 32 and 33 words; waves of 16 and 64; no banks."""
+    assert grid.bank_conflicts(words, toy(local_memory_banks=banks)) == factor
 
 
 @pytest.mark.parametrize(("x", "y"), [(1, 32), (2, 32), (8, 32), (16, 64), (32, 32), (4, 256)])
 def test_columns_conflict_unless_padded(x: int, y: int) -> None:
     """As many lanes access one bank as the work-group has columns; padding distributes every shape over all banks."""
-    toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"local_memory_banks": 32})})
+    device = toy(local_memory_banks=32)
     parameters = {"tiles": 1024, "local_x": x, "local_y": y, "repeats": 1}
-    lanes = toy.architecture.wave_size
-    assert Columns().demand(parameters, toy).local_conflicts == min(x, lanes)
-    assert PaddedColumns().demand(parameters, toy).local_conflicts == 1.0
+    lanes = device.architecture.wave_size
+    assert Columns().demand(parameters, device).local_conflicts == min(x, lanes)
+    assert PaddedColumns().demand(parameters, device).local_conflicts == 1.0
 
 
 def test_back_ends_are_found_by_extension() -> None:

@@ -1,6 +1,5 @@
 """Repeated transposition of bit matrices in registers, through local memory and by sub-group exchanges."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -268,7 +267,7 @@ class LocalMemory(Transpose):
         items, columns = prod(self.launched(parameters)[1]), parameters.get("local_x", 1)
         lanes = range(min(device.architecture.wave_size, items))
         words = [lane % columns * self.pitch(parameters) + lane // columns for lane in lanes]
-        conflicts = bank_conflicts(words, device.architecture.local_memory_banks)
+        conflicts = grid.bank_conflicts(words, device)
         if not grid.coalesces(device):
             conflicts = 1.0 if words == [*range(len(words))] else float(len(words))
         base, local_bytes = super().demand(parameters, device), 2 * 4 * self._half(parameters)
@@ -320,17 +319,6 @@ class PaddedColumns(Columns):
     def pitch(self, parameters: Parameters) -> int:
         """32 / x of 32 lanes are in one column; those of the next column use the next banks."""
         return parameters["local_y"] + (max(1, ROWS // parameters["local_x"]) if parameters["local_x"] > 1 else 0)
-
-
-def bank_conflicts(words: Sequence[int], banks: int) -> float:
-    """Return the time of one access of a wave, of 4-byte *words*, relative to one without bank conflicts.
-
-    One bank is cached memory without banks.
-    """
-    if banks <= 1:
-        return 1.0
-    fullest = max(Counter(word % banks for word in set(words)).values())
-    return fullest / -(-len(words) // banks)
 
 
 class Registers(Transpose):

@@ -3,8 +3,9 @@
 One policy for all families: they give the device, the limits and a purpose, and get sizes and points.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil, floor, gcd, inf, log2
+from math import ceil, floor, inf, log2
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -151,9 +152,21 @@ def first_line_bytes(device: Device) -> int:
     return device.caches[0].line_bytes if device.caches else device.memory.access_bytes
 
 
-def bank_conflicts(stride: int, device: Device) -> int:
-    """Return how many work-items of a wave access the same bank of local memory with a *stride* in words."""
-    return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_size)
+def bank_conflicts(words: Sequence[int], device: Device) -> float:
+    """Return the time of one access of a wave, of 4-byte *words*, relative to one without bank conflicts.
+
+    A bank of local memory delivers one word per cycle, to all work-items that want it (CUDA C++ Programming Guide,
+    shared memory; AMD's ISA documents, LDS). Fewer lanes than banks conflict if they want words of one bank, too. One
+    bank is cached memory without banks.
+    """
+    banks = device.architecture.local_memory_banks
+    fullest = max(Counter(word % banks for word in set(words)).values())
+    return fullest / ceil(len(words) / banks) if banks > 1 else 1.0
+
+
+def stride_conflicts(stride: int, device: Device) -> float:
+    """Return :func:`bank_conflicts` of a wave whose work-items access words with a *stride* in words."""
+    return bank_conflicts(range(0, stride * device.architecture.wave_size, stride), device)
 
 
 def by_case(name: str, label: str, points: Iterable[Parameters], title: str = "") -> Sweep:

@@ -64,7 +64,7 @@ class Bandwidth(UnstoredResults):
             operations={"local": accesses * units, "int32": accesses * folds},
             chain={"local": in_a_chain, "int32": in_a_chain * folds},
             local_memory_bytes=_TABLE_BYTES,
-            local_conflicts=float(grid.bank_conflicts(parameters["stride"], device)),
+            local_conflicts=grid.stride_conflicts(parameters["stride"], device),
             branches=True,
         )
 
@@ -91,7 +91,7 @@ def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str,
     per_unit, local, lanes = grid.chosen(
         device,
         cpu=(8, 8, float(device.architecture.wave_size)),
-        gpu=(grid.GROUPS_PER_UNIT, 256, width / 4 * grid.bank_conflicts(stride, device)),
+        gpu=(grid.GROUPS_PER_UNIT, 256, width / 4 * grid.stride_conflicts(stride, device)),
     )
     groups = per_unit * device.compute_units
     shape = {"groups": groups, "local": min(local, limits.max_work_group), "chains": 4, "steps": 32}

@@ -118,7 +118,7 @@ class Strided(_ByStride):
             memory_chain=1.0,
             branches=True,  # the loop over words is the inner one
             lines_per_access=self._lines_per_access(parameters, device),
-            line_conflicts=grid.bank_conflicts(stride, device),
+            line_conflicts=grid.stride_conflicts(stride, device),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -159,7 +159,7 @@ class Scatter(_ByStride):
             operations={"memory": each, "int32": 4.0 * each, "instruction": 9.0 * each},
             chain={"int32": 8.0},
             lines_per_access=lines,
-            line_conflicts=grid.bank_conflicts(stride, device),
+            line_conflicts=grid.stride_conflicts(stride, device),
             line_writes=each / device.architecture.wave_size * lines,
             reused="kernel",
         )
