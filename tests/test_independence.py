@@ -13,7 +13,8 @@ from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import GENERIC, documented, first_day, predecessors
 from gpureport.spec.host import HostProcessor, ProcessorFacts
 from gpureport.spec.resolve import Value, layer
-from gpureport.spec.values import CONSTANTS, Provenance
+from gpureport.spec.uncertainty import CONSTANTS
+from gpureport.spec.values import Provenance
 from gpureport.validate.residuals import Independence, independence
 from tests.builders import altered
 
@@ -43,7 +44,7 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def test_every_constant_of_the_code_names_the_devices_that_it_was_fitted_to() -> None:
-    assert not list(undeclared()), "declare them with spec.values.constant, with the devices of the data, if any"
+    assert not list(undeclared()), "declare them with spec.uncertainty.constant, with the devices of the data, if any"
 
 
 def test_fitted_constants_have_a_source_and_name_entries() -> None:

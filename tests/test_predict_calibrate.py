@@ -6,12 +6,13 @@ from math import log
 import pytest
 
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.calibration.calibrate import SIGMA_RATE_TRANSFER, calibrated, combined, noise
+from gpureport.predict.calibration.calibrate import calibrated, combined, noise
 from gpureport.predict.uncertainty.sensitivity import specified_deviation
 from gpureport.records.curves import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
+from gpureport.spec.uncertainty import SIGMA_RATE_TRANSFER
 from gpureport.workloads import select
 from gpureport.workloads.instructions import Barrier, InstructionLatency, Rate, SubGroupLatency, SubGroupRate
 from gpureport.workloads.launch import Groups, Queued

@@ -8,7 +8,6 @@ import pytest
 
 from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
-from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
 from gpureport.report.prediction.devices import write_devices
 from gpureport.report.prediction.side_by_side import (
@@ -18,7 +17,7 @@ from gpureport.report.prediction.side_by_side import (
     effects_table,
 )
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import NORMAL_95
+from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
 from tests.builders import altered

@@ -24,11 +24,11 @@ from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import SIGMA_OTHER_CLIFFS, with_intervals
-from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact, fact
+from gpureport.predict.uncertainty.sensitivity import Fact, fact
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Cache, Device, Transition
-from gpureport.spec.uncertainty import NORMAL_95
+from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered, predicted_point

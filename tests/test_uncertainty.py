@@ -14,7 +14,6 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
-    SIGMA_MODEL,
     Fact,
     fact,
     ranked,
@@ -27,7 +26,7 @@ from gpureport.predict.uncertainty.sensitivity import (
 from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
-from gpureport.spec.uncertainty import NORMAL_95, SIGMA_ASSUMED, SIGMA_MEASURED_HERE, UNCERTAINTIES
+from gpureport.spec.uncertainty import NORMAL_95, SIGMA_ASSUMED, SIGMA_MEASURED_HERE, SIGMA_MODEL, UNCERTAINTIES
 from gpureport.spec.values import Provenance
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Demand, Limits, Workload

@@ -9,7 +9,7 @@ from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.records.finding import Advice
 from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand, Limits, Sweep, Workload
 
 _LEAST_GAIN = constant(1.05)

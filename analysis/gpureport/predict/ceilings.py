@@ -11,8 +11,7 @@ from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import NORMAL_95
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import NORMAL_95, constant
 
 Kind = Literal["bandwidth", "latency", "rate", "launch", "transfer", "per watt"]
 

@@ -16,11 +16,12 @@ import numpy as np
 from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
-from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact
+from gpureport.predict.uncertainty.sensitivity import Fact
 from gpureport.records.curves import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
+from gpureport.spec.files import declaration
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import NORMAL_95
+from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.units import format_bytes, format_percent
 from gpureport.workloads.grid import part_of_units
 
@@ -31,8 +32,6 @@ INTERVAL = (
     f"cancels. All other figures, and the model's own error ({format_percent(SIGMA_MODEL, '.2g')} on each device), "
     "count as independent."
 )
-_CARD_FACTS = ("clock", "memory.bandwidth", "memory.efficiency", "launch.")
-"""Facts that differ between cards, even if two entries list the same figure."""
 
 
 class PredictedRatio(Record):
@@ -253,7 +252,7 @@ def is_shared(devices: tuple[Device, Device], path: str) -> bool:
     first, other = devices
     if first.id == other.id:
         return True
-    if first.architecture.id != other.architecture.id or path.startswith(_CARD_FACTS) or path.endswith(".capacity"):
+    if first.architecture.id != other.architecture.id or declaration(path).of_card:
         return False
     origin = first.provenance.get(path)
     return origin is not None and origin == other.provenance.get(path)

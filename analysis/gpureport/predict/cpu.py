@@ -20,8 +20,7 @@ from typing import ClassVar, TypeVar
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
-from gpureport.spec.uncertainty import MAD_TO_SIGMA
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant
 
 T = TypeVar("T")
 
@@ -84,9 +83,7 @@ POCL = CpuRuntime(
 class CpuExecution(Execution):
     """One dispatch on the cores of a CPU."""
 
-    sigma: ClassVar[float] = 0.18 * MAD_TO_SIGMA
-    """Half of the calibrated times are within 18 % of their predictions (``gpureport validate --times
-    reports/pocl-*``). This includes what compilers make of a kernel."""
+    sigma: ClassVar[float] = SIGMA_CPU_CODE
     fills_every_level: ClassVar[bool] = True
     runtime: ClassVar[CpuRuntime] = POCL
     """That of every device: constants of other runtimes are not known."""

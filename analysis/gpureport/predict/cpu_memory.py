@@ -52,7 +52,7 @@ from gpureport.spec.cores import (
 from gpureport.spec.database import Database
 from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import CoreType, StreamType
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 
 _KIB, _MIB = 1 << 10, 1 << 20
 LEAST_BYTES, MOST_BYTES = 16 * _KIB, 2048 * _MIB

@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, units_per_group
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
 
 T = TypeVar("T")

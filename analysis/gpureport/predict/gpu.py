@@ -27,7 +27,7 @@ from math import ceil, inf
 from gpureport.predict import traffic
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.spec.models import AmdOccupancy, units_per_group
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 
 _A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
 _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")

@@ -24,7 +24,7 @@ from gpureport.predict.residency import (
 from gpureport.records.curves import Level
 from gpureport.records.prediction import write_ceiling
 from gpureport.spec.models import Cache, Transition
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Stream
 
 FILL_TIME = constant(

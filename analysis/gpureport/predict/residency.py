@@ -10,7 +10,7 @@ from gpureport.observe.statistics import Floats
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
 from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Cache, Device, Transition
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 
 T = TypeVar("T")
 N = TypeVar("N", float, Floats)

@@ -33,7 +33,7 @@ from typing import Literal
 from gpureport.predict.cpu_memory import OPERATIONS, ordinary_s
 from gpureport.predict.residency import mean_time, streamed_misses
 from gpureport.spec.models import Device, Link
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import HostTraffic
 
 Direction = Literal["to_device", "to_host"]

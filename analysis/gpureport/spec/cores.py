@@ -21,7 +21,8 @@ from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
-from gpureport.spec.values import Provenance, constant
+from gpureport.spec.uncertainty import constant
+from gpureport.spec.values import Provenance
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database

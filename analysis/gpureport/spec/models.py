@@ -40,12 +40,14 @@ from gpureport.spec.uncertainty import (
     BY_SOURCE,
     CLOCK,
     EFFICIENCY,
+    GROUP_RATE,
     HOST_COPY,
     LATENCY,
     LAUNCH_COST,
     LINK_BANDWIDTH,
     LOADED_LATENCY,
     PEER_SPEEDUP,
+    RATE,
     TRANSFER_COST,
     TRANSITION,
     TURNOVER,
@@ -79,9 +81,13 @@ class Transition(Record):
         return self
 
 
+_CYCLES, _PER_CYCLE = ("clock", 1.0), ("clock", -1.0)
+"""How measured values in cycles, and those for each cycle, depend on the listed clock."""
+_LATENCY = Listed(1, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)
 _TRANSITION = "[0.9, 1.05, 1.3]"
-_Range = Annotated[Transition, Listed(uncertain=TRANSITION, example=_TRANSITION)]
-_OwnRange = Annotated[Transition | None, Listed(uncertain=TRANSITION, example=_TRANSITION)]
+_OF_CAPACITY = Listed(uncertain=TRANSITION, relative_to=("capacity", -1.0), example=_TRANSITION)
+_Range = Annotated[Transition, _OF_CAPACITY]
+_OwnRange = Annotated[Transition | None, _OF_CAPACITY]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
 """Transitions that apply to some kernels only; ``None``: the same as for other kernels."""
 TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITIONS)
@@ -93,16 +99,18 @@ class Cache(Record):
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: Annotated[Bytes, Listed(unit="B", uncertain=BY_SOURCE)]
+    capacity_bytes: Annotated[Bytes, Listed(unit="B", uncertain=BY_SOURCE, of_card=True)]
     """Capacity of one instance."""
     scope: Annotated[Scope, Listed(example="device")]
     """One instance for each compute unit, or one for the device."""
     line_bytes: Annotated[WholeBytes, Listed(16, 4096, "B", example="64 B")]
     sector_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
     """Bytes transferred on a miss; equal to the line size for caches without sectors."""
-    latency_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=LATENCY)]
+    latency_cycles: Annotated[Cycles, _LATENCY]
     """Latency of a dependent load."""
-    bandwidth_bytes_per_cycle: Annotated[BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain=BANDWIDTH)]
+    bandwidth_bytes_per_cycle: Annotated[
+        BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain=BANDWIDTH, relative_to=_PER_CYCLE)
+    ]
     """Bytes per cycle for one compute unit."""
     bandwidth_transition: _Range
     """Onset, midpoint and end of the cliff in bandwidth, as fractions of the usable capacity."""
@@ -120,7 +128,7 @@ class Cache(Record):
     """Whether local memory is carved out of this cache's capacity."""
     partitions: Annotated[Count, Listed(1, 64, example="2")] = 1
     """Partitions that differ in latency. The latency of one work-item also rises at capacity / partitions."""
-    far_latency_cycles: Annotated[Cycles | None, Listed(1, 5000, "cycles", uncertain=LATENCY)] = None
+    far_latency_cycles: Annotated[Cycles | None, _LATENCY] = None
     """Latency of the far partition."""
     slice_bytes: Annotated[WholeBytes | None, Listed(16, 1 << 16, "KiB")] = None
     """Capacity of a slice. Each slice processes its own writes and atomic operations; default: not known."""
@@ -191,11 +199,15 @@ class Memory(Record):
     """Device memory."""
 
     size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB")]
-    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH)]
+    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH, of_card=True)]
     """Listed bandwidth."""
-    efficiency: Annotated[Share, Field(ge=1e-6), Listed(0.1, 1, uncertain=EFFICIENCY, example="0.9")]
+    efficiency: Annotated[
+        Share,
+        Field(ge=1e-6),
+        Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True, example="0.9"),
+    ]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
-    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY)]
+    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)]
     """Latency of a dependent load beyond all caches."""
     access_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
     """Smallest transfer to or from memory."""
@@ -206,11 +218,13 @@ class Memory(Record):
 class Launch(Record):
     """Launch costs."""
 
-    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST)]
+    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST, of_card=True)]
     """One empty kernel, between its own time stamps."""
-    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST)]
+    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST, of_card=True)]
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
-    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain=BY_SOURCE, example="0.5")]
+    groups_per_cycle: Annotated[
+        Number, Listed(0.001, 100, uncertain=GROUP_RATE, relative_to=_PER_CYCLE, of_card=True, example="0.5")
+    ]
     """Work-groups that the whole device starts per cycle."""
 
 
@@ -488,7 +502,8 @@ class Architecture(Record):
     """Factor between the listed single-precision peak and ``rates.fp32``, where vendors count two operations that may
     issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
     rates_per_cycle: Annotated[
-        Table[Name, Number], Listed(0.01, 4096, uncertain=BY_SOURCE, example="64", key="rates", by_name=True)
+        Table[Name, Number],
+        Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, example="64", key="rates", by_name=True),
     ]
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
@@ -522,7 +537,8 @@ class Architecture(Record):
     pipes: Annotated[Table[Name, Names], Listed(by_name=True)] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Annotated[
-        Table[Name, Cycles], Listed(0.5, 1000, "cycles", uncertain=BY_SOURCE, key="latencies", by_name=True)
+        Table[Name, Cycles],
+        Listed(0.5, 1000, "cycles", uncertain=BY_SOURCE, relative_to=_CYCLES, key="latencies", by_name=True),
     ]
     """Cycles from the issue of an instruction to the issue of a dependent one, by instruction class."""
     local_memory_banks: Annotated[Count, Listed(1, 256)]
@@ -601,7 +617,7 @@ class Device(Record):
     kind: Kind
     architecture: Architecture
     compute_units: Annotated[Count, Listed(1, 1 << 16)]
-    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=CLOCK)]
+    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=CLOCK, of_card=True)]
     """Clock that the model uses: the listed boost clock unless a better value is known."""
     dies: Annotated[Count, Listed(1, 64, example="2")] = 1
     """Dies with compute units, each with its own way to memory; default 1."""

@@ -55,36 +55,6 @@ class Provenance(Record):
     """Database entries of the devices on which the value was measured; none for values that were not measured."""
 
 
-N = TypeVar("N", bound=float | tuple[object, ...])
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A number of the model or of a workload that is not one of a device or architecture.
-
-    Attributes:
-        value: the number, or several.
-        source: the data that determined it, and how well it fits them; empty: a definition, or a count.
-        measured_on: database entries of the devices of these data.
-        held_out: the result for devices that were not used.
-    """
-
-    value: object
-    source: str
-    measured_on: tuple[str, ...]
-    held_out: str
-
-
-CONSTANTS: list[Constant] = []
-"""All constants of the modules that were imported."""
-
-
-def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), held_out: str = "") -> N:
-    """Declare a :class:`Constant`, and return its value."""
-    CONSTANTS.append(Constant(value, source, measured_on, held_out))
-    return value
-
-
 @dataclass(frozen=True)
 class Listed:
     """Declares that YAML files contain a value, as metadata of its field in a record.
@@ -97,6 +67,9 @@ class Listed:
         most: largest usual value.
         unit: of a quantity; empty: a number without a unit, or no number.
         uncertain: how uncertain the value is; ``None``: the uncertainty of predictions does not include it.
+        relative_to: value that a run's own measurements of this one are relative to, and the exponent with which they
+            vary with it; it is a value of the same part, or the device's clock.
+        of_card: whether it differs between cards, even if two entries list the same number.
         zero: whether the value may be zero.
         example: for empty drafts; default: one with this unit.
         key: in YAML files; default: the name of the field without its unit.
@@ -107,6 +80,8 @@ class Listed:
     most: float = math.inf
     unit: str = ""
     uncertain: Uncertainty | None = None
+    relative_to: tuple[str, float] | None = None
+    of_card: bool = False
     zero: bool = False
     example: str = ""
     key: str = ""

@@ -16,7 +16,7 @@ from gpureport.records.prediction import Prediction
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
 from gpureport.spec.models import Cache, Device, Memory, core_source, listed
-from gpureport.spec.values import CONSTANTS
+from gpureport.spec.uncertainty import CONSTANTS
 
 What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device, resident_work_items
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.units import format_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis
 from gpureport.spec.models import Device
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Limits, Parameters, Sweep
 
 T = TypeVar("T")

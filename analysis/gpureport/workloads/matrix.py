@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Architecture, Device, MatrixInstruction
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
 

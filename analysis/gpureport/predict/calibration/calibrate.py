@@ -12,37 +12,17 @@ from statistics import median
 from typing import Literal
 
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
-from gpureport.predict.cpu import EMERALD_RAPIDS
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
-from gpureport.predict.uncertainty.sensitivity import figures, specified_deviation, visit_facts, with_figures
+from gpureport.predict.uncertainty.sensitivity import declared, figures, specified_deviation, visit_facts, with_figures
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.spec.models import Cache, Device, Transition
 from gpureport.spec.uncertainty import NORMAL_95
-from gpureport.spec.values import Provenance, Scope, constant
+from gpureport.spec.values import Provenance, Scope
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Calibration, Workload
 
-SIGMA_TRANSFER = constant(0.2)
-"""t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
-(assumed)."""
-SIGMA_RATE_TRANSFER = constant(
-    0.5,
-    "16 cores: an earlier quick run had smaller errors with 0.5 than with 0.35",
-    measured_on=EMERALD_RAPIDS,
-    held_out="reports/pocl-xeon-16-cores*: both are equal within 0.3 percentage points",
-)
-"""t of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core, which
-halves its rate; a kernel that also waits loses less."""
-SIGMA_LAUNCH_TRANSFER = constant(
-    1.0,
-    "full run on 16 cores: a median error of 16.4 % with 1, 16.8 % with 0.5 (reports/pocl-xeon-16-cores)",
-    measured_on=EMERALD_RAPIDS,
-    held_out="the quick run: 12.5 and 11.9 %",
-)
-"""t of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep."""
-_SIGMA_BY_KIND = {"rates": SIGMA_RATE_TRANSFER, "launch": SIGMA_LAUNCH_TRANSFER}
 _FEW_GROUPS = 8
 """Dispatches of up to this many work-groups take as long as one work-group."""
 _MANY_LAUNCHES = 20
@@ -324,7 +304,8 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
         if not listed or not value:
             return value
         deviation = specified_deviation(specified, path_before)
-        weight = deviation**2 / (deviation**2 + hypot(_SIGMA_BY_KIND.get(kind, SIGMA_TRANSFER), noises[path]) ** 2)
+        transfer = declared(specified, path_before).transfer
+        weight = deviation**2 / (deviation**2 + hypot(transfer, noises[path]) ** 2)
         return exp((1 - weight) * log(listed) + weight * log(value))
 
     return visit_facts(measured, combine)

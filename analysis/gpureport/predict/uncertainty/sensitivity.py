@@ -4,7 +4,6 @@ Each fact has a relative standard deviation that depends on its kind and its sou
 once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time add in quadrature.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
@@ -22,23 +21,14 @@ from gpureport.spec.files import declaration
 from gpureport.spec.models import Device, Link, Tlb, Transition, visited
 from gpureport.spec.uncertainty import (
     BY_SOURCE,
-    ISSUE_RATE,
-    MAD_TO_SIGMA,
     NORMAL_95,
-    SIGMA_ASSUMED,
+    SIGMA_BY_SOURCE,
     SIGMA_MEASURED_HERE_CPU,
+    SIGMA_MODEL,
     Uncertainty,
+    constant,
 )
 from gpureport.spec.values import Listed
-
-SIGMA_MODEL = 0.043 * MAD_TO_SIGMA
-"""Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
-(``gpureport validate --times reports/published``: NVIDIA GPUs 2.8 %, AMD 5.2 %, Intel 9.2 %). This includes uncertain
-facts. Most of these devices have caches that the same authors measured."""
-SIGMA_BY_SOURCE = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": SIGMA_ASSUMED}
-"""Standard deviations of values without a published spread of their own, by kind of source. Data sheets and databases
-differ by 2 % (H200's memory: 4.8 and 4.89 TB/s). Measured or derived figures belong to another device of the
-architecture (assumed)."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +50,8 @@ class Fact:
 
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
-    origin, uncertainty, shared = device.provenance.get(path), declared(path), device.architecture.has_neighbours
-    if shared:
-        of_cache = path.split(".")[1] if path.startswith("caches.") else ""
-        uncertainty = uncertainty.on_cpus.get(of_cache) or uncertainty.on_cpus.get("", uncertainty)
+    origin, shared = device.provenance.get(path), device.architecture.has_neighbours
+    uncertainty = declared(device, path)
     if origin and origin.here:
         least = SIGMA_MEASURED_HERE_CPU if shared else 0.0
         return Fact(path, "here", max(uncertainty.here, least), uncertainty.centre)
@@ -73,9 +61,9 @@ def fact(device: Device, path: str) -> Fact:
     return Fact(path, kind, known, uncertainty.centre)
 
 
-def declared(path: str) -> Uncertainty:
-    """Return the declared uncertainty of the figure at a dotted *path*."""
-    return ISSUE_RATE if path == "rates.instruction" else declaration(path).uncertain or BY_SOURCE
+def declared(device: Device, path: str) -> Uncertainty:
+    """Return the declared uncertainty of a figure of *device*."""
+    return (declaration(path).uncertain or BY_SOURCE).of(path, on_cpu=device.architecture.has_neighbours)
 
 
 def _direct_deviation(link: Link) -> float:
@@ -86,7 +74,7 @@ def _direct_deviation(link: Link) -> float:
     return log(_BEYOND_DIRECT * direct / peer_bytes_per_s(link)) / NORMAL_95
 
 
-_BEYOND_DIRECT = 1.1
+_BEYOND_DIRECT = constant(1.1)
 """Upper end of the interval of a rate between devices / listed bandwidth of the direct link. It is not 1, because rates
 of large transfers depend a little less on the path: calls take a part of the time."""
 
@@ -126,21 +114,12 @@ def varied(device: Device, path: str, factor: float) -> Device:
     return visit_facts(device, lambda name, value: value * factor if name == path else value)
 
 
-_BASES = (
-    (r"memory\.efficiency", "memory.bandwidth", -1.0),
-    (r"caches\.(\w+)\.\w+_transition", r"caches.\1.capacity", -1.0),
-    (r"caches\.\w+\.bandwidth|rates\..*|launch\.groups_per_cycle", "clock", -1.0),
-    (r"caches\.\w+\.(far_)?latency|memory\.latency|latencies\..*", "clock", 1.0),
-)
-"""Pattern of figures, the fact that they are stored relative to, and the exponent with which they vary with it."""
-
-
 def _basis(path: str) -> tuple[str, float] | None:
-    for pattern, other, exponent in _BASES:
-        match = re.fullmatch(pattern, path)
-        if match:
-            return match.expand(other), exponent
-    return None
+    """Return the path of the figure that the one at *path* is relative to, if any, and the exponent."""
+    if (relative := declaration(path).relative_to) is None:
+        return None
+    name, exponent = relative
+    return name if name == "clock" else f"{path.rpartition('.')[0]}.{name}", exponent
 
 
 def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device:

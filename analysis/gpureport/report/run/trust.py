@@ -5,7 +5,7 @@ from functools import partial
 
 from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.predict.expressions import number
-from gpureport.predict.uncertainty.sensitivity import SIGMA_BY_SOURCE, SIGMA_MODEL, ranked
+from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.curves import BASES
 from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.measurement import Measurement
@@ -19,7 +19,13 @@ from gpureport.report.run.entry import fact_name, fact_value, written_values
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, seen_in
-from gpureport.spec.uncertainty import MAD_TO_SIGMA, SIGMA_MEASURED_HERE, UNCERTAINTIES
+from gpureport.spec.uncertainty import (
+    MAD_TO_SIGMA,
+    SIGMA_BY_SOURCE,
+    SIGMA_MEASURED_HERE,
+    SIGMA_MODEL,
+    UNCERTAINTIES,
+)
 from gpureport.units import format_percent, format_time
 
 _MOST = 10  # rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
     Argument,

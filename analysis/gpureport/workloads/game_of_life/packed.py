@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.game_of_life.board import Board, Cells
 from gpureport.workloads.model import Argument, Demand, Limits, Parameters

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpureport.spec.models import Device
-from gpureport.spec.values import constant
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
