@@ -276,7 +276,7 @@ class Spread(Atomics):
         """A case for each number of addresses; with more addresses, which are faster, more adds."""
         local = min(256, limits.max_work_group)
         shape = {"local": local, "groups": resident_groups(device, local)}
-        powers = _POWERS[::3] if limits.quick else _POWERS
+        powers = grid.thinned(_POWERS, limits, 3)
         passes = {power: grid.chosen(device, cpu=256, gpu=16 * 2 ** min(power, 5)) for power in powers}
         points = ({"addresses": 2**power, "passes": passes[power], **shape} for power in powers)
         return (grid.by_case("addresses", "addresses", points, "number of addresses"),)

@@ -1,6 +1,7 @@
 """The points of sweeps: how far, how long and how finely they measure a device, random data.
 
-One policy for all families: they give the device, the limits and a purpose, and get sizes and points.
+One policy for all families: they give the device, the limits and a purpose, and get sizes and points. Only this module
+knows what differs between quick and full runs, and between GPUs and CPUs.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Axis
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads.model import Limits, Parameters, Sweep
+from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
 T = TypeVar("T")
 
@@ -52,6 +53,51 @@ _REACH: Mapping[str, Reach] = {
 }
 
 
+class Launch(NamedTuple):
+    """Parameters of the points of a purpose on a GPU and on a CPU, and how long their dispatches take.
+
+    ``per_unit`` are work-groups for each compute unit. A work-group is a wave, or has ``local`` work-items at most.
+    """
+
+    gpu: Mapping[str, int]
+    cpu: Mapping[str, int]
+    full_s: float = 0.0
+    """On a GPU, long enough to outweigh the launch; 0: not known beforehand."""
+    quick_s: float = 0.0
+    """The same in a quick run; 0: as in a full run."""
+
+
+_MANY = {"per_unit": GROUPS_PER_UNIT, "local": 256}
+_LAUNCHES: Mapping[str, Launch] = {
+    # 16 bytes per lane of a GPU; whole lines, in a loop, on a CPU.
+    "reads": Launch(
+        {"local": 256, "vectors": 8, "chunks": 1, "words": 4},
+        {"local": 1, "vectors": 64, "chunks": 16, "words": 16},
+        *(2e-3, 1e-3),
+    ),
+    # One group keeps a unit busy. A GPU's first cache is about seven times as fast as memory.
+    "own reads": Launch({"local": 1024, "words": 4}, {"local": 1, "words": 16}, 5e-3),
+    "accesses": Launch({"per_item": 8, "local": 256}, {"per_item": 64, "local": 64}, 2e-4),
+    "wide accesses": Launch({"per_item": 4, "local": 256}, {"per_item": 64, "local": 64}, 2e-4),
+    "local memory": Launch(_MANY, {"per_unit": 8, "local": 8}, 1e-3),
+    "rates": Launch({"steps": 64, **_MANY}, {"steps": 24, "per_unit": 8, "local": 1}, 3e-3),
+    # Emulated exchanges build slowly.
+    "rates of exchanges": Launch({"steps": 64, **_MANY}, {"steps": 4, "per_unit": 8, "local": 64}, 3e-3),
+    "barriers": Launch({"steps": 16, **_MANY}, {"steps": 16, "per_unit": 8, "local": 64}, 3e-3),
+    "latencies of instructions": Launch({"steps": 240}, {"steps": 240, "local": 1}),
+    "latencies of exchanges": Launch({"steps": 240}, {"steps": 16}),
+    "latency of a barrier": Launch({"steps": 16, "local": 256}, {"steps": 16, "local": 64}),
+}
+
+
+def launch(device: Device, limits: Limits, purpose: str) -> dict[str, int]:
+    """Return the parameters of the points of a *purpose* (:data:`_LAUNCHES`), with the number of ``groups``."""
+    known = chosen(device, cpu=_LAUNCHES[purpose].cpu, gpu=_LAUNCHES[purpose].gpu)
+    local = min(known["local"], limits.max_work_group) if "local" in known else device.architecture.wave_size
+    groups = {"groups": known["per_unit"] * device.compute_units} if "per_unit" in known else {}
+    return {**{name: value for name, value in known.items() if name != "per_unit"}, "local": local, **groups}
+
+
 def most_bytes(device: Device, limits: Limits, purpose: str, arrays: int = 1, capacity: float = 0.0) -> float:
     """Return the largest working set of a *purpose*, which consists of equal *arrays*.
 
@@ -81,9 +127,15 @@ def chosen(device: Device, *, cpu: T, gpu: T) -> T:
     return cpu if device.architecture.groups_as_loops else gpu
 
 
-def seconds(device: Device, of_gpu: float) -> float:
+def seconds(device: Device, limits: Limits, purpose: str) -> float:
     """Return the time that a dispatch should take, which outweighs its launch."""
-    return chosen(device, cpu=_CPU_S, gpu=of_gpu)
+    known = _LAUNCHES[purpose]
+    return chosen(device, cpu=_CPU_S, gpu=(limits.quick and known.quick_s) or known.full_s)
+
+
+def runs(workload: Workload, device: Device) -> bool:
+    """Return whether *device* runs a workload; CPUs do not run some (:attr:`.Workload.not_on_cpu`)."""
+    return not (workload.not_on_cpu and device.architecture.groups_as_loops)
 
 
 def coalesces(device: Device) -> bool:
@@ -110,6 +162,16 @@ def multiple(of: int) -> Callable[[float], int]:
 def coarse(limits: Limits) -> int:
     """Return :attr:`.Sweep.coarse` for :func:`sizes`: one or two sizes per factor of two are always measured."""
     return FINE if limits.quick else FINE // 2
+
+
+def octaves(limits: Limits) -> int:
+    """Return :attr:`.Sweep.coarse` for powers of two whose curves bend only once."""
+    return 3 if limits.quick else 2
+
+
+def thinned(values: Sequence[T], limits: Limits, step: int) -> Sequence[T]:
+    """Return *values*, in a quick run every *step*-th only."""
+    return values[::step] if limits.quick else values
 
 
 def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:

@@ -425,14 +425,12 @@ class InstructionLatency(Chains):
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """A chain of about 0.2 ms."""
         wave, latencies = device.architecture.wave_size, device.architecture.latency_cycles
-        steps = grid.chosen(device, cpu=16 if case.group else 240, gpu=240)  # emulated exchanges build slowly
-        local = grid.chosen(device, cpu=wave if case.group else 1, gpu=wave)
-        if case.name == "barrier":
-            steps, local = 16, min(grid.chosen(device, cpu=64, gpu=256), limits.max_work_group)
+        of_group = "latency of a barrier" if case.name == "barrier" else "latencies of exchanges"
+        shape = grid.launch(device, limits, of_group if case.group else "latencies of instructions")
         cycles = sum(count * latencies.get(name, 4.0) for name, count in case.classes(latencies).items())
-        rounds = max(1, round(2e-4 * device.clock_hz / cycles / steps))
+        rounds = max(1, round(2e-4 * device.clock_hz / cycles / shape["steps"]))
         lanes = grid.chosen(device, cpu=wave if case.wide else 1, gpu=1)
-        return {"chains": 1, "steps": steps, "rounds": rounds, "groups": 1, "local": local, "lanes": lanes}
+        return {"chains": 1, **shape, "rounds": rounds, "groups": 1, "lanes": lanes}
 
 
 class SubGroupLatency(Exchanging, InstructionLatency):
@@ -472,21 +470,15 @@ class Rate(Chains):
     work_of = ("chains", "steps", "rounds", "groups", "local", "lanes")
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
-        """Eight chains on a GPU; on a CPU as many as its registers allow. Emulated exchanges build slowly."""
-        wide = device.architecture.wave_size if case.wide else 1
-        chains_of_cpu = {1: 8, 2: 6}.get(case.states * case.words, 4)
-        chains, steps, per_unit, local, lanes = grid.chosen(
-            device,
-            cpu=(chains_of_cpu, 4, 8, 64, 1) if case.group else (chains_of_cpu, 24, 8, 1, wide),
-            gpu=(8, 64, grid.GROUPS_PER_UNIT, 256, 1),
-        )
-        if case.name == "barrier":
-            chains, steps = 1, 16
-        local = min(local, limits.max_work_group)
-        shape = {"chains": chains, "steps": steps, "groups": per_unit * device.compute_units, "local": local}
+        """Eight chains on a GPU; on a CPU as many as its registers allow."""
+        purpose = "barriers" if case.name == "barrier" else "rates of exchanges" if case.group else "rates"
+        wide = device.architecture.wave_size if case.wide and not case.group else 1
+        of_cpu = {1: 8, 2: 6}.get(case.states * case.words, 4)
+        chains, lanes = grid.chosen(device, cpu=(of_cpu, wide), gpu=(8, 1))
+        shape = {"chains": 1 if case.name == "barrier" else chains, **grid.launch(device, limits, purpose)}
         rates = device.architecture.rates_per_cycle
         each = [device.rate_per_s(name) / count for name, count in case.classes(rates).items() if name in rates]
-        wanted = grid.seconds(device, 3e-3) * min(each, default=device.rate_per_s("shuffle"))
+        wanted = grid.seconds(device, limits, purpose) * min(each, default=device.rate_per_s("shuffle"))
         return {**shape, "rounds": max(1, ceil(wanted / (prod(shape.values()) * lanes))), "lanes": lanes}
 
 
@@ -529,7 +521,7 @@ class Barrier(Rate):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Work-groups of one wave, two, four ..., with a constant number of work-items; none on a CPU."""
-        if device.architecture.groups_as_loops:
+        if not grid.runs(self, device):
             return ()
         ((point,),) = (sweep.points for sweep in super().sweeps(device, limits))
         items, wave = point["groups"] * point["local"], device.architecture.wave_size

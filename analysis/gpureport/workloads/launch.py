@@ -56,8 +56,8 @@ class Groups(_Empty):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        step, local = 2 if limits.quick else 1, min(64, limits.max_work_group)
-        points = ({"groups": 2**power, "local": local} for power in range(0, 21, step))
+        local = min(64, limits.max_work_group)
+        points = ({"groups": 2**power, "local": local} for power in grid.thinned(range(21), limits, 2))
         return (grid.by_work_items("groups", points, "number of work-groups"),)
 
 

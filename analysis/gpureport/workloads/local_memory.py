@@ -1,7 +1,7 @@
 """Local-memory bandwidth by access width, and the cost of bank conflicts."""
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, prod
 from typing import ClassVar
 
 import numpy as np
@@ -88,16 +88,11 @@ class Bandwidth(UnstoredResults):
 
 def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
     """Return the sizes of a case that takes about 1 ms on a GPU."""
-    per_unit, local, lanes = grid.chosen(
-        device,
-        cpu=(8, 8, float(device.architecture.wave_size)),
-        gpu=(grid.GROUPS_PER_UNIT, 256, width / 4 * grid.stride_conflicts(stride, device)),
-    )
-    groups = per_unit * device.compute_units
-    shape = {"groups": groups, "local": min(local, limits.max_work_group), "chains": 4, "steps": 32}
-    in_a_round = shape["chains"] * shape["steps"] * groups * shape["local"]
-    accesses = grid.seconds(device, 1e-3) * device.rate_per_s("local") / lanes
-    return {**shape, "rounds": max(1, ceil(accesses / in_a_round))}
+    conflicting = width / 4 * grid.stride_conflicts(stride, device)
+    lanes = grid.chosen(device, cpu=float(device.architecture.wave_size), gpu=conflicting)
+    shape = {**grid.launch(device, limits, "local memory"), "chains": 4, "steps": 32}
+    accesses = grid.seconds(device, limits, "local memory") * device.rate_per_s("local") / lanes
+    return {**shape, "rounds": max(1, ceil(accesses / prod(shape.values())))}
 
 
 def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:

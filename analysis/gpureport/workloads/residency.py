@@ -48,7 +48,7 @@ class Residency(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Sizes of work-groups; then more local memory, and more registers. None on a CPU."""
-        if device.architecture.groups_as_loops:
+        if not grid.runs(self, device):
             return ()
         sizes = grid.work_groups(device, limits)
         middle = min(128, limits.max_work_group)

@@ -46,12 +46,6 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
     return grid.multiple(2**20)(min(size, 0.75 * limits.max_buffer_bytes))
 
 
-def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
-    """Return the work per work-item and work-group for accesses of *width* bytes, which outweighs the launch cost."""
-    per_item, local = grid.chosen(device, cpu=(64, 64), gpu=(8 if width == 4 else 4, 256))
-    return {"per_item": per_item, "local": min(local, limits.max_work_group)}
-
-
 def _groups(parameters: Parameters) -> int:
     """Return the work-groups of one pass."""
     return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
@@ -104,7 +98,7 @@ class Strided(_ByStride):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         sizes = {stride: _beyond_bytes(device, limits, 4 * stride) for stride in _STRIDES}
-        shape = _shape(device, limits, 4)
+        shape = grid.launch(device, limits, "accesses")
         return self._sweep({"stride": n, "count": size // 4 // n, "bytes": size, **shape} for n, size in sizes.items())
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -141,7 +135,7 @@ class Scatter(_ByStride):
         if not grid.coalesces(device):
             return ()
         size = grid.multiple(2**12)(min(grid.last_cache_bytes(device) / 4, limits.max_buffer_bytes))
-        shape = _shape(device, limits, 4)
+        shape = grid.launch(device, limits, "accesses")
         words = device.memory.bandwidth_bytes_per_s * 5e-5 / 4
         counts = {stride: size // 4 // stride for stride in _STRIDES}
         return self._sweep(
@@ -200,7 +194,7 @@ class Misaligned(_Access):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
-        read = device.memory.bandwidth_bytes_per_s * grid.seconds(device, 2e-4)
+        read = device.memory.bandwidth_bytes_per_s * grid.seconds(device, limits, "accesses")
         points = (
             {
                 "offset": offset,
@@ -209,7 +203,7 @@ class Misaligned(_Access):
                 "bytes": size,
                 "passes": max(1, ceil(read / size)),
                 "case": case,
-                **_shape(device, limits, width),
+                **grid.launch(device, limits, "accesses" if width == 4 else "wide accesses"),
             }
             for case, (size, width, offset) in enumerate(product((memory, cached), (16, 4), _OFFSETS), 1)
         )

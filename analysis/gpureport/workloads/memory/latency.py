@@ -262,7 +262,7 @@ class Sectors(_Loads):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each distance, in a buffer of four last caches; none on a CPU."""
-        if not grid.coalesces(device):
+        if not grid.runs(self, device):
             return ()
         size = int(min(limits.max_buffer_bytes, 2**28, grid.beyond_bytes(device))) // _APART_BYTES * _APART_BYTES
         points = ({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)
@@ -325,7 +325,7 @@ class SecondAccess(_Loads):
     """An odd number of lines."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        if not grid.coalesces(device):
+        if not grid.runs(self, device):
             return ()
         shape = {"lines": _LINES, "line": device.line_bytes}
         points = ({"first_loads": a, "stores": b, **shape} for a, b in _CASES)

@@ -31,13 +31,6 @@ _CHUNK = (4, "words", "vectors", "local")
 """What is multiplied for the bytes that a work-group reads at once."""
 
 
-def _shape(device: Device, limits: Limits) -> dict[str, int]:
-    """Return the shape of a read kernel: 16 bytes per lane of a GPU; whole lines, in a loop, on a CPU."""
-    local = grid.chosen(device, cpu=1, gpu=min(256, limits.max_work_group))
-    vectors, chunks, words = grid.chosen(device, cpu=(64, 16, 16), gpu=(8, 1, 4))
-    return {"local": local, "vectors": vectors, "chunks": chunks, "words": words}
-
-
 class _Reading(UnstoredResults):
     """Base of the read kernels."""
 
@@ -95,12 +88,12 @@ class Read(_Reading):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set, through the device-wide caches; on a GPU also the work-group size, beyond the caches."""
-        shape = _shape(device, limits)
+        shape = grid.launch(device, limits, "reads")
         chunk = product(shape, _CHUNK)
         low = max([16 * c.capacity_bytes for c in device.caches if c.scope == "compute_unit"], default=64 * chunk)
         high = grid.most_bytes(device, limits, "reads", capacity=low)
         # Enough work-groups for the timer's resolution.
-        least = device.memory.bandwidth_bytes_per_s * grid.seconds(device, 1e-3 if limits.quick else 2e-3)
+        least = device.memory.bandwidth_bytes_per_s * grid.seconds(device, limits, "reads")
 
         def points(sizes: Sequence[int], shape: Parameters) -> list[Parameters]:
             group = product(shape, _CHUNK) * shape["chunks"]
@@ -159,12 +152,10 @@ class ReadPrivate(_Reading):
         next_cache = min([limits.max_buffer_bytes, *(c.capacity_bytes for c in device.caches if c.scope == "device")])
         units, far = device.compute_units, 4 * max(private)
         groups = int(max(1, min(units, next_cache / 2 // far)))
-        local = grid.chosen(device, cpu=1, gpu=min(1024, limits.max_work_group))  # one group keeps a unit busy
-        shape = {"local": local, "words": _shape(device, limits)["words"]}
+        shape = grid.launch(device, limits, "own reads")
         step = 4 * shape["words"] * shape["local"]
-        # A GPU's first cache is about seven times as fast as memory: 3 ms, to which launch and first pass contribute
-        # little.
-        read = 4 * grid.seconds(device, 5e-3) * device.memory.bandwidth_bytes_per_s / units
+        # Four times as much as from memory: 3 ms, to which launch and first pass contribute little.
+        read = 4 * grid.seconds(device, limits, "own reads") * device.memory.bandwidth_bytes_per_s / units
 
         def regions(name: str, high: float, groups: int, title: str) -> Sweep:
             sizes = grid.sizes(max(step, min(private) / 8), max(step, high), grid.multiple(step))
