@@ -23,7 +23,7 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.finding import Explanation
 from gpureport.records.report import reports_below
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
-from gpureport.results.published_report import published_report
+from gpureport.results.published import published_report
 from gpureport.results.replay import Series, report_result
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device

@@ -34,7 +34,6 @@ from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
 from gpureport.results import published
 from gpureport.results.opening import open_record, predicted_report
-from gpureport.results.published_report import published_report
 from gpureport.results.replay import report_result
 from gpureport.spec import database as files
 from gpureport.spec.check import check_folder
@@ -243,7 +242,7 @@ def reports() -> tuple[dict[str, Any], ...]:
     paths = reports_below(ROOT / "reports")
     kept = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
     record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
-    cited = published_report(record, shipped().device(record.fields.device))
+    cited = published.published_report(record, shipped().device(record.fields.device))
     parts = (Report.model_validate(_part(report.model_dump())) for report in kept)
     return tuple(map(stored, (*parts, cited)))
 
@@ -341,7 +340,7 @@ class Fuzzer:
         path = self.folder / "record.yaml"
         path.write_bytes(_yaml(rng, ROOT / "reports" / "published" / f"{rng.choice(RECORDS)}.yaml"))
         record = open_record(path, shipped())
-        report = published_report(record, shipped().device(record.fields.device))
+        report = published.published_report(record, shipped().device(record.fields.device))
         _check(report)
         if rng.random() < 0.3:
             render_html(report)

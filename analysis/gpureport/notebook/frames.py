@@ -4,7 +4,7 @@ Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport
 Every frame of a report has the columns ``family``, ``variant`` and ``sweep``, by which frames can be joined.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from pydantic import BaseModel
 
-from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate, WorkloadComparison
+from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate
 from gpureport.errors import InputError
 from gpureport.records.columns import Curve
-from gpureport.records.curves import BASES, CurveFeature, Metric, PointKey
-from gpureport.records.finding import Finding
+from gpureport.records.curves import BASES, CurveFeature, Level, Metric, SweepKey
+from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report
 
@@ -32,8 +32,9 @@ _OBSERVED = ("observed", "ci_low", "ci_high")
 _SAMPLE = ("point", "taken_at_s", "time_s")
 _STANDING = ("family", "variant", "regime", "unit", "machine", "point", "value", "ci_low", "ci_high", "predicted_peak")
 _LANDMARK = ("machine", "workload", "sweep")
-_SPEED = ("speed", "speed_low", "speed_high")
-_RATIOS = {"to_baseline": "speed", "efficiency": "efficiency", "normalised": "normalised"}
+_ENDS = ("", "_low", "_high")
+_SPEED = tuple(f"speed{end}" for end in _ENDS)
+_RATIOS = ("speed", "efficiency", "normalised")
 
 _MOST_COLUMNS = 3
 
@@ -56,10 +57,7 @@ class ReportFrames:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """Predicted and observed values: a row for each position of each feature and each prediction (``basis``)."""
-        rows = (
-            {**dict(f.key), **dict(f), "level": str(f.level), "verdict": str(f.verdict)} for f in self.report.findings
-        )
-        return _table(rows, (*_KEY, *(field for field in Finding.model_fields if field != "key")))
+        return _table(map(_flat, self.report.findings), (*_KEY, *Finding.model_fields))
 
     @cached_property
     def points(self) -> pd.DataFrame:
@@ -74,7 +72,7 @@ class ReportFrames:
     def features(self) -> pd.DataFrame:
         """Cliffs, tapers and rates of each curve; ``kind``: ``specification``, ``calibrated`` or ``observed``."""
         rows = (
-            {**dict(curve.key), "kind": kind, **dict(f), "level": str(f.level)}
+            {**dict(curve.key), "kind": kind, **_flat(f)}
             for curve in self.report.curves
             for kind, record in (*((each, getattr(curve, each)) for each in BASES), ("observed", curve.observation))
             for f in (record.features if record else ())
@@ -105,12 +103,12 @@ class ComparisonFrames:
     @cached_property
     def machines(self) -> pd.DataFrame:
         """A row for each machine."""
-        return _frame(Machine, self.comparison.machines)
+        return _table(map(_flat, self.comparison.machines), Machine.model_fields)
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
         """Differences between the machines other than the device."""
-        return _frame(Condition, self.comparison.conditions)
+        return _table(map(_flat, self.comparison.conditions), Condition.model_fields)
 
     @cached_property
     def standings(self) -> pd.DataFrame:
@@ -119,30 +117,44 @@ class ComparisonFrames:
         ``speed`` is relative to the baseline, ``efficiency`` to the machine's own predicted peak, and ``normalised`` is
         the efficiency relative to the baseline's. Each has a 95 % interval if known.
         """
-        rows = (row for contest in self.comparison.contests for row in _standings(contest))
-        ratios = (f"{name}{end}" for name in _RATIOS.values() for end in ("", "_low", "_high"))
-        return _table(rows, (*_STANDING, *ratios))
+        rows = (
+            {**_split(each.workload), "regime": each.regime, "unit": _unit(each.metric), **_flat(standing)}
+            for each in self.comparison.contests
+            for standing in each.standings
+        )
+        return _table(rows, (*_STANDING, *(f"{name}{end}" for name in _RATIOS for end in _ENDS)))
 
     @cached_property
     def landmarks(self) -> pd.DataFrame:
         """Cliffs and tapers of all machines, predicted and observed."""
-        rows = ({**dict(mark), "level": str(mark.level), **_split(mark.workload)} for mark in self.comparison.landmarks)
+        rows = ({**_flat(mark), **_split(mark.workload)} for mark in self.comparison.landmarks)
         return _table(rows, ("machine", *_KEY, *(name for name in Landmark.model_fields if name not in _LANDMARK)))
 
     @cached_property
     def differences(self) -> pd.DataFrame:
         """Sweeps of machines with the baseline's device, and whether they differ significantly."""
-        rows = ({**dict(d), **_split(d.sweep), **_ratio("speed", d.speed)} for d in self.comparison.differences)
+        rows = ({**_flat(each), **_split(each.sweep)} for each in self.comparison.differences)
         return _table(rows, ("machine", *_KEY, "points", *_SPEED, "p_value", "significant"))
 
 
-def _frame(kind: type[BaseModel], records: Sequence[BaseModel]) -> pd.DataFrame:
-    return _table((dict(record) for record in records), tuple(kind.model_fields))
+def _table(rows: Iterable[Row], columns: Iterable[str]) -> pd.DataFrame:
+    """Return a frame with these columns, even without rows; a key is in columns of its own."""
+    return pd.DataFrame(list(rows), columns=[name for name in columns if name != "key"])
 
 
-def _table(rows: Iterable[Row], columns: Sequence[str]) -> pd.DataFrame:
-    """Return a frame with these columns, even without rows."""
-    return pd.DataFrame(list(rows), columns=list(columns))
+def _flat(record: BaseModel) -> Row:
+    """Return a record's fields: keys and ratios in several columns, levels and verdicts as text."""
+    row: Row = {}
+    for field, value in record:
+        if isinstance(value, SweepKey):
+            row |= dict(value)
+        elif isinstance(value, RatioEstimate):
+            ends = (value.value, value.ci_low, value.ci_high)
+            name = "speed" if field == "to_baseline" else field
+            row |= dict(zip((f"{name}{end}" for end in _ENDS), ends, strict=True))
+        else:
+            row[field] = str(value) if isinstance(value, Level | Verdict) else value
+    return row
 
 
 def _split(name: str) -> Row:
@@ -154,23 +166,15 @@ def _unit(metric: Metric) -> str:
     return f"{metric.unit}/s" if metric.kind == "rate" else f"s/{metric.unit}"
 
 
-def _points(curve: Curve) -> Iterable[Row]:
+def _points(curve: Curve) -> Iterator[Row]:
+    """Yield the points, with what all records have of each; what several have is that of the first."""
     rows: dict[str, Row] = {}
-
-    def row(point: PointKey) -> Row:
-        place = {name: value for name, value in dict(point).items() if name in _POINT}
-        new = {**dict(curve.key), "point": point.label, **place, "unit": _unit(curve.metric)}
-        return rows.setdefault(point.label, new)
-
-    for prediction in filter(None, (curve.specification, curve.calibrated)):
-        for p in prediction.points:
-            row(p.point)[prediction.kind] = p.value
-            if prediction.kind == "specification":
-                interval = {"specification_low": p.value / p.spread, "specification_high": p.value * p.spread}
-                row(p.point).update(interval, level=str(p.level), bottleneck=p.bottleneck)
-    for seen in curve.observation.points if curve.observation else ():
-        row(seen.point).update(observed=seen.value, ci_low=seen.ci_low, ci_high=seen.ci_high)
-    return rows.values()
+    for name, record in (*((each, getattr(curve, each)) for each in BASES), ("observed", curve.observation)):
+        for each in record.points if record else ():
+            values = dict(zip((f"{name}{end}" for end in _ENDS), (each.value, *each.interval), strict=True))
+            rows[each.point.label] = {**_flat(each), **dict(each.point), **values, **rows.get(each.point.label, {})}
+    for label, row in rows.items():
+        yield {**row, **dict(curve.key), "point": label, "unit": _unit(curve.metric)}
 
 
 def _samples(measurement: Measurement) -> Iterator[Row]:
@@ -178,21 +182,6 @@ def _samples(measurement: Measurement) -> Iterator[Row]:
         times = p.taken_at_s or (None,) * len(p.samples_s)
         for taken_at_s, time_s in zip(times, p.samples_s, strict=True):
             yield {**dict(measurement.key), "point": p.point.label, "taken_at_s": taken_at_s, "time_s": time_s}
-
-
-def _standings(contest: WorkloadComparison) -> Iterator[Row]:
-    fixed = {**_split(contest.workload), "regime": contest.regime, "unit": _unit(contest.metric)}
-    for standing in contest.standings:
-        row: Row = {**fixed, **dict(standing)}
-        for field, name in _RATIOS.items():
-            row |= _ratio(name, getattr(standing, field))
-        yield row
-
-
-def _ratio(name: str, ratio: RatioEstimate | None) -> Row:
-    if ratio is None:
-        return {}
-    return {name: ratio.value, f"{name}_low": ratio.ci_low, f"{name}_high": ratio.ci_high}
 
 
 def drawn_curves(points: pd.DataFrame, workload: str, sweep: str) -> "sns.FacetGrid":

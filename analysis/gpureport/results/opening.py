@@ -23,7 +23,6 @@ from gpureport.records.report import (
     reports_below,
     workload_info,
 )
-from gpureport.results import published
 from gpureport.spec.database import Database
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from gpureport.compare import Run
     from gpureport.records.finding import Finding
     from gpureport.records.prediction import Prediction
+    from gpureport.results.published import Published
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
@@ -221,7 +221,7 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
     """
     if not is_record(path):
         return measured_report(path)
-    from gpureport.results.published_report import published_report
+    from gpureport.results.published import published_report
 
     opened = database()
     record = open_record(path, opened)
@@ -240,13 +240,15 @@ def measured_report(path: Path) -> Report:
     return report
 
 
-def open_record(path: Path, database: Database) -> published.Published:
+def open_record(path: Path, database: Database) -> "Published":
     """Read a published record of a device of *database*.
 
     Raises:
         InputError: it is missing or invalid, or its device is not in the database.
     """
-    record = published.load(path)
+    from gpureport.results.published import load
+
+    record = load(path)
     device = record.fields.device
     if device not in database.entries:
         what = f"{device!r} is not in the database; `gpureport devices --known` lists the devices"

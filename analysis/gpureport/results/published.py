@@ -1,4 +1,4 @@
-"""Published results: compact YAML records, converted to the records of measurements.
+"""Published results: compact YAML records, converted to the records of measurements, and to reports.
 
 A record (``reports/published/<name>.yaml``) cites its source and contains series; a series is one curve of a workload
 of this project, as medians. The model is compared with them by the same code as with our own measurements.
@@ -6,19 +6,28 @@ of this project, as medians. The model is compared with them by the same code as
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, FiniteFloat
 
+from gpureport import __version__
 from gpureport.errors import InputError
+from gpureport.explain.trials import ModelInput, explanations
+from gpureport.findings.verdicts import find
+from gpureport.observe import observe
+from gpureport.predict import predict_sweep
 from gpureport.predict.occupancy import Resources
-from gpureport.records.curves import Axis, SweepKey
+from gpureport.records.curves import Axis, Basis, Observation, Points, SweepKey
+from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Name
-from gpureport.records.report import PublishedStatement
+from gpureport.records.report import EntryMatch, Publication, PublishedStatement, Report, workload_info
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
+from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, read_file
 from gpureport.spec.values import Strict
 from gpureport.units import DIMENSIONS
@@ -281,3 +290,62 @@ class _Reader:
 def published_result(record: Published, database: Database) -> Result:
     """Return the result of a published record."""
     return Result(record.id, database.device(record.fields.device), record.series, published=True)
+
+
+def published_report(record: Published, device: Device) -> Report:
+    """Return the report of a published record and its *device*.
+
+    It has no machine, compiled kernels or calibrated predictions, because these are unknown. Published values have no
+    intervals.
+    """
+    predictions, observations = list[Prediction](), list[Observation]()
+    found, reasons = list[Finding](), list[Explanation]()
+    for series in record.series:
+        resources, observation = series.published_resources, _observation(series)
+        prediction = predict_sweep(device, series.workload, series.sweep, "specification", resources)
+        findings = find(device, (prediction,), (series.measurement,), (observation,))
+        inputs: dict[Basis, ModelInput] = {"specification": ModelInput(device, {series.sweep.name: resources})}
+        why = explanations(series.workload, (series.sweep,), inputs, findings, (observation,))
+        predictions.append(prediction)
+        observations.append(observation)
+        found += findings
+        reasons += map(_uncertain, why) if len(observation.points) == 1 else why
+    workloads = {series.workload.name: series.workload for series in record.series}
+    return Report(
+        tool_version=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        device=device,
+        match=EntryMatch(entry=record.fields.device, how="named by the published record"),
+        machine=None,
+        publication=_publication(record),
+        workloads={name: workload_info(workload) for name, workload in workloads.items()},
+        predictions=tuple(predictions),
+        measurements=tuple(series.measurement for series in record.series),
+        observations=tuple(observations),
+        findings=tuple(found),
+        explanations=tuple(reasons),
+    )
+
+
+def _publication(record: Published) -> Publication:
+    conditions = {str(one.measurement.key): one.conditions for one in record.series if one.conditions}
+    return Publication(**record.fields.model_dump(exclude={"device", "series"}), conditions=conditions)
+
+
+def _observation(series: Series) -> Observation:
+    """Observe a series, and remove the intervals: single published values have no known uncertainty."""
+    observation = observe(series.measurement)
+    assert observation is not None  # noqa: S101 - each point has one sample
+    return observation.model_copy(
+        update={
+            "points": Points(p.model_copy(update={"ci_low": p.value, "ci_high": p.value}) for p in observation.points),
+            "features": tuple(f.model_copy(update={"ci_low": None, "ci_high": None}) for f in observation.features),
+            "warnings": (),
+        }
+    )
+
+
+def _uncertain(explanation: Explanation) -> Explanation:
+    """Remove the certainty of an explanation: a bootstrap over a single point says nothing about it."""
+    outcome = "unexplained" if explanation.outcome == "unexplained" else "ambiguous"
+    return explanation.model_copy(update={"outcome": outcome, "better_than_base": 0.0, "better_than_next": 0.0})
