@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate
 from gpureport.errors import InputError
 from gpureport.records.columns import Curve
-from gpureport.records.curves import BASES, CurveFeature, Level, Metric, SweepKey
+from gpureport.records.curves import CurveFeature, Level, Metric, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report
@@ -74,8 +74,8 @@ class ReportFrames:
         rows = (
             {**dict(curve.key), "kind": kind, **_flat(f)}
             for curve in self.report.curves
-            for kind, record in (*((each, getattr(curve, each)) for each in BASES), ("observed", curve.observation))
-            for f in (record.features if record else ())
+            for kind, record in curve.values.items()
+            for f in record.features
         )
         return _table(rows, (*_KEY, "kind", *CurveFeature.model_fields))
 
@@ -169,8 +169,8 @@ def _unit(metric: Metric) -> str:
 def _points(curve: Curve) -> Iterator[Row]:
     """Yield the points, with what all records have of each; what several have is that of the first."""
     rows: dict[str, Row] = {}
-    for name, record in (*((each, getattr(curve, each)) for each in BASES), ("observed", curve.observation)):
-        for each in record.points if record else ():
+    for name, record in curve.values.items():
+        for each in record.points:
             values = dict(zip((f"{name}{end}" for end in _ENDS), (each.value, *each.interval), strict=True))
             rows[each.point.label] = {**_flat(each), **dict(each.point), **values, **rows.get(each.point.label, {})}
     for label, row in rows.items():

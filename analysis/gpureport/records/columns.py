@@ -4,10 +4,10 @@ All records of a sweep share its key, metric, axis and points; in a file they ar
 prediction leaves out is that of the specification.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
@@ -32,6 +32,7 @@ from gpureport.records.quantities import Many, Whole, once, refuse_repeated
 from gpureport.records.tables import (
     MOST_ROWS,
     Columns,
+    Rows,
     columns_of,
     columns_type,
     length_of,
@@ -69,6 +70,12 @@ class Curve:
     def records(self) -> tuple[Prediction | Measurement | Observation, ...]:
         """What is stored as a curve."""
         return tuple(filter(None, (self.specification, self.calibrated, self.measurement, self.observation)))
+
+    @property
+    def values(self) -> dict[str, Prediction | Observation]:
+        """Its records with values and features: ``specification``, ``calibrated`` and ``observed``."""
+        every = {"specification": self.specification, "calibrated": self.calibrated, "observed": self.observation}
+        return {name: record for name, record in every.items() if record}
 
     def compared(self, kind: Basis) -> Iterator[tuple[PredictedPoint, ObservedPoint]]:
         """Yield each point that is both in this *kind* of prediction and observed."""
@@ -168,7 +175,7 @@ def unpacked(curves: Iterable[Any]) -> Columns:
             left -= (count := length_of(columns))
             if left < 0:
                 raise ValueError(f"must have at most {MOST_ROWS} rows, together with the curves before it")
-            keys = _Keys(columns, count)
+            keys = _keys(columns, count)
         for part, kind in ((part, kind) for part, (kind, _) in _PARTS.items() if getattr(curve, part)):
             with _place(f"{place}.{part}"):
                 own = _required(kind, _fields(curve, part))
@@ -188,25 +195,13 @@ def _place(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is wrong: it {error}") from None
 
 
-class _Keys:
-    """The keys of a curve's points.
-
-    Raises:
-        ValueError: two have the same parameters, or, without any, the same label.
-    """
-
-    def __init__(self, columns: Columns, count: int) -> None:
-        self.columns, self.count = columns, count
-        identities = rows_of({name: columns[name] for name in ("label", "parameters")}, count)
-        same = [tuple(row["parameters"].items()) or row["label"] for row in identities]
-        self.refuse_repeated(same, range(count))
-
-    @cached_property
-    def rows(self) -> tuple[PointKey, ...]:
-        return tuple(PointKey.model_construct(**row) for row in rows_of(self.columns, self.count))
-
-    def refuse_repeated(self, identities: Sequence[Hashable], places: Sequence[int]) -> None:
-        refuse_repeated("point", identities, lambda place: self.rows[places[place]].label)
+def _keys(columns: Columns, count: int) -> Rows[PointKey]:
+    """Return the keys of a curve's points; refuse two with the same parameters, or, without any, the same label."""
+    keys = Rows[PointKey].of_columns(PointKey, lambda: columns, count)
+    identities = rows_of({name: columns[name] for name in ("label", "parameters")}, count)
+    same = [tuple(row["parameters"].items()) or row["label"] for row in identities]
+    refuse_repeated("point", same, lambda place: keys[place].label)
+    return keys
 
 
 def _fields(curve: Any, part: str) -> Columns:  # noqa: ANN401
@@ -230,17 +225,14 @@ def _required(kind: type[Record], fields: Columns) -> Columns:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _part_points(row: type[Point], columns: Columns, keys: _Keys) -> Points[Any]:
+def _part_points(row: type[Point], columns: Columns, keys: Rows[PointKey]) -> Points[Any]:
     """Return the points of a part, which are some or all of a curve's."""
     columns = _required(row, columns)
-    at: Sequence[int] = columns.pop("at", range(keys.count))
-    if max(at, default=0) >= keys.count:
-        raise ValueError(f"must have values of at below {keys.count}, the number of the curve's points")
-    keys.refuse_repeated(at, at)
+    at: Sequence[int] = columns.pop("at", range(len(keys)))
+    if max(at, default=0) >= len(keys):
+        raise ValueError(f"must have values of at below {len(keys)}, the number of the curve's points")
+    refuse_repeated("point", at, lambda place: keys[at[place]].label)
     refuse_others(columns, len(at))
     if row is MeasuredPoint:
         check_paired(*(columns.get(name, [()] * len(at)) for name in ("samples_s", "taken_at_s")))
-    rows = partial(rows_of, columns, len(at))
-    return Points(
-        lambda: (row.model_construct(point=keys.rows[i], **each) for i, each in zip(at, rows(), strict=True)), len(at)
-    )
+    return Points[Any].of_columns(row, lambda: {**columns, "point": tuple(keys[i] for i in at)}, len(at))

@@ -7,7 +7,7 @@ of columns follow from those of the records' fields.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import repeat
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_origin, overload
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin, overload
 
 from pydantic import (
     AfterValidator,
@@ -151,6 +151,11 @@ class Rows(Sequence[R_co], Generic[R_co]):
         self._source = rows if callable(rows) else tuple(rows)
         self._count = count
 
+    @classmethod
+    def of_columns(cls, kind: type[R_co], columns: Callable[[], Columns], count: int) -> Self:
+        """Return *count* records of a *kind* whose fields are valid *columns*."""
+        return cls(lambda: (kind.model_construct(**row) for row in rows_of(columns(), count)), count)
+
     @cached_property
     def rows(self) -> tuple[R_co, ...]:
         """All records."""
@@ -193,8 +198,7 @@ class Rows(Sequence[R_co], Generic[R_co]):
             if not isinstance(value, dict):
                 return cls(validate(tuple(value) if isinstance(value, Rows) else value))
             columns = present(columns_type(kind).model_validate(value))
-            count = length_of(columns)
-            return cls(lambda: (kind.model_construct(**row) for row in rows_of(columns, count)), count)
+            return cls.of_columns(kind, lambda: columns, length_of(columns))
 
         def write(records: Any, rows: Callable[[Any], Any], info: SerializationInfo) -> Any:  # noqa: ANN401
             written = rows(tuple(records))

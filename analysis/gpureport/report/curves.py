@@ -121,8 +121,7 @@ class CurveRecords(Curve):
     @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
         """Every predicted and observed point of the curve."""
-        records = (self.specification, self.calibrated, self.observation)
-        return tuple(chain.from_iterable(record.points for record in records if record))
+        return tuple(chain.from_iterable(record.points for record in self.values.values()))
 
 
 def of_user(report: Report, found: Iterable[CurveRecords]) -> list[CurveRecords]:

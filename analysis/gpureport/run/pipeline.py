@@ -26,7 +26,7 @@ from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.report import Report
 from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import DERIVED, WorkloadRun
-from gpureport.spec.models import Device, DeviceMatch
+from gpureport.spec.models import DeviceMatch
 from gpureport.workloads.model import Workload
 
 Save = Callable[[Report], None]
@@ -196,17 +196,13 @@ class _Run:
         return report
 
     def _calibrate(self, part: WorkloadRun) -> None:
-        """Predict a workload once more, from measured microbenchmarks and compiled kernels."""
-        device = None if part.workload.missing(self._features) else self._calibrated()
-        if device:
-            part.calibrate(device, self.measurer.compiled(part.workload, part.sweeps))
-
-    def _calibrated(self) -> Device | None:
-        """Return the device with measured values; ``None`` if there are none yet."""
+        """Predict a workload once more, from compiled kernels and measured microbenchmarks, if there are any."""
         used = [each for each in self.parts if each.workload.microbenchmark]
         observations = [observation for each in used for observation in each.observations]
-        specified = [prediction for each in used for prediction in each.specified]
-        return calibrated(self.plan.match.device, specified, observations) if observations else None
+        if observations and not part.workload.missing(self._features):
+            specified = [prediction for each in used for prediction in each.specified]
+            device = calibrated(self.plan.match.device, specified, observations)
+            part.calibrate(device, self.measurer.compiled(part.workload, part.sweeps))
 
     def _settings(self, workload: Workload, sweeps_left: int) -> SweepSettings:
         """Return the settings of a workload's sweeps, with their share of the remaining time.
