@@ -27,6 +27,7 @@ from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.reported import plain, same
 from gpureport.spec.resolve import Layer, layer, missing, resolve
+from gpureport.spec.values import steps_of
 from gpureport.text import nearest, suggestion
 from gpureport.units import format_bandwidth, format_bytes
 
@@ -177,9 +178,9 @@ def _lacking(
 ) -> Iterator[Problem]:
     """Yield an error for each missing path; one for all paths of a level that the architecture does not have."""
     unknown: dict[str, list[str]] = {}
-    for level, _, key in (path.removeprefix("caches.").rpartition(".") for path in paths if path.startswith("caches.")):
-        if level in file.caches and level not in architecture.caches:
-            unknown.setdefault(level, []).append(key)
+    for part, *above, key in map(steps_of, paths):
+        if part == "caches" and above[0] in file.caches and above[0] not in architecture.caches:
+            unknown.setdefault(above[0], []).append(key)
     for level, keys in unknown.items():
         message = (
             f"the architecture {file.architecture} has no level {level!r}{suggestion(level, architecture.caches)} "
@@ -213,8 +214,8 @@ def numbers_in(value: object) -> list[float]:
 def _uneven(values: Layer) -> Iterator[Remark]:
     """Yield path and message of each cache line that is no multiple of its sector."""
     for path, line in values.items():
-        level, _, key = path.rpartition(".")
-        sector = values.get(f"{level}.sector") if key == "line" else None
+        *level, key = steps_of(path)
+        sector = values.get(".".join((*level, "sector"))) if key == "line" else None
         if sector and line.value % sector.value:
             yield path, f"{line.value} B is not a multiple of the sector of {sector.value} B"
 

@@ -7,7 +7,7 @@ socket. Known properties of the core type then replace what is listed. Pure.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Literal
@@ -168,19 +168,23 @@ def _differs(listed: ListedCache | None, size: float) -> bool:
     return listed is not None and not 1 / _TOLERANCE < listed.instance_bytes / size < _TOLERANCE
 
 
+def _of_vendor(
+    facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]
+) -> Iterator[tuple[str, ProcessorId]]:
+    """Yield the names of the architectures of a processor's vendor, with each of their processors."""
+    for name, file in architectures.items():
+        yield from ((name, each) for each in file.identified_by if each.vendor == facts.vendor)
+
+
 def core_type_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str | None:
     """Return the name of the architecture whose file identifies this processor, if any."""
-    return next(
-        (name for name, file in architectures.items() if any(_is(each, facts) for each in file.identified_by)), None
-    )
+    return next((name for name, each in _of_vendor(facts, architectures) if _is(each, facts)), None)
 
 
 def generic_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str:
     """Return the name of the architecture for processors of an unknown type: of the vendor or the instruction set."""
-    for name, file in architectures.items():
-        if any(
-            each.vendor == facts.vendor and each.family is None and each.name is None for each in file.identified_by
-        ):
+    for name, each in _of_vendor(facts, architectures):
+        if each.family is None and each.name is None:
             return name
     if facts.instruction_set in ("aarch64", "arm64"):
         return "aarch64"
@@ -241,11 +245,8 @@ def _by_caches(
     """Return the architecture of the vendor whose private caches are the listed ones, with the most similar L3."""
     if facts.l3 is None:
         return None
-    known = [
-        (name, database.core_type(name))
-        for name, file in architectures.items()
-        if any(each.vendor == facts.vendor and each.models for each in file.identified_by)
-    ]
+    named = dict.fromkeys(name for name, each in _of_vendor(facts, architectures) if each.models)
+    known = [(name, database.core_type(name)) for name in named]
     listed = facts.l3.instance_bytes
     alike = [
         (max(core.l3_bytes / listed, listed / core.l3_bytes), name)
@@ -256,9 +257,7 @@ def _by_caches(
 
 
 def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
-    """Whether the processor identifies itself as *one*."""
-    if one.vendor != facts.vendor:
-        return False
+    """Whether the processor identifies itself as *one*, of the same vendor."""
     if facts.part:
         return one.part == facts.part
     if one.name is not None:

@@ -46,7 +46,7 @@ class Entry:
     @property
     def titles(self) -> tuple[str, ...]:
         """Names that are unique; drivers may report the same name for several devices."""
-        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name)
+        return (self.id, Path(self.id).name, self.file.name)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -155,7 +155,7 @@ class Database:
             return text
         name = plain(text)
         for entry_id, problem in self.broken.items():
-            if text == entry_id or name in (plain(entry_id), plain(entry_id.rsplit("/", 1)[-1])):
+            if text == entry_id or name in (plain(entry_id), plain(Path(entry_id).name)):
                 raise InputError(problem)
         found = self._named(name)
         if len(found) == 1:
@@ -197,7 +197,7 @@ class Database:
             own = own_first(exact)
             return [entry_id for entry_id in own if name in map(plain, self.entries[entry_id].titles)] or own
         last = [entry.id for entry in self.entries.values() if name in _words(entry, last=True)]
-        if last and re.search(r"\d", name):  # "rtx" alone does not mean TITAN RTX
+        if last and any(map(str.isdigit, name)):  # "rtx" alone does not mean TITAN RTX
             return last
         return [entry_id for entry_id, known in names.items() if name and any(name in each for each in known)]
 

@@ -10,19 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
 from gpureport.docstrings import field_docs
 from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
-from gpureport.spec import reported
+from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
 from gpureport.spec.files import ArchitectureFile, DeviceFile, Place, declaration, places
 from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
-from gpureport.spec.values import TO_CHECK, TO_REPLACE
+from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
 from gpureport.text import printable, shorten
 from gpureport.units import DIMENSIONS
 
@@ -33,7 +34,7 @@ GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
 _FIXED = ("occupancy.", "pipes.", "typical.")
 """Parts of an architecture that only its own file describes."""
-_PARTS = {name: list(of) for name, of in groupby(places(DeviceFile), lambda place: place.path.partition(".")[0])}
+_PARTS = {name: list(of) for name, of in groupby(places(DeviceFile), lambda place: place.steps[0])}
 """Values and parts of a file that drafts contain."""
 _COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
 _PLACEHOLDERS: Mapping[str, float] = {
@@ -46,23 +47,20 @@ _PLACEHOLDERS: Mapping[str, float] = {
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B"))
 _MANY_BYTES = 1e4
 _DIGITS, _MEASURED_DIGITS = 6, 4
+_MOST_CAPABILITY = 999
 
 
 def family(database: "Database", present: PresentDevice) -> str:
-    """Return the architecture whose patterns match the device, else NVIDIA's next older one, else the generic one."""
+    """Return the architecture whose patterns match the device, else that of the next lower compute capability."""
     if present.is_cpu:
         return database.host.family
-    capability = "sm_" + present.compute_capability.replace(".", "") if present.compute_capability else ""
-    names = [name.lower() for name in (capability, present.name) if name]
-    older = [(0, GENERIC)]
-    for key in sorted(database.architecture_paths):
-        for pattern in database.architecture(key).matches:
-            if any(fnmatchcase(name, pattern.lower()) for name in names):
-                return key
-            number = re.fullmatch(r"sm_(\d+)", pattern)
-            if number and capability and int(number[1]) <= int(capability.removeprefix("sm_")):
-                older.append((int(number[1]), key))
-    return max(older)[1]
+    keys = sorted(database.architecture_paths)
+    patterns = [(pattern.lower(), key) for key in keys for pattern in database.architecture(key).matches]
+    major, *minor = drivers.version(present.compute_capability or "0")
+    capability = min(10 * major + sum(minor), _MOST_CAPABILITY)
+    own, *older = (f"sm_{number}" for number in range(capability, -1, -1))
+    names = (present.name.lower(), own, *older)
+    return next((key for name in names for pattern, key in patterns if fnmatchcase(name, pattern)), GENERIC)
 
 
 def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
@@ -130,7 +128,7 @@ def first_day(database: "Database", architecture: str) -> "Database":
             for path, value in layer(database.architecture(name)).items()
             if devices.isdisjoint(value.provenance.measured_on)
             and not path.startswith(_FIXED)
-            and (path.startswith(levels) or not path.startswith("caches."))
+            and (path.startswith(levels) or steps_of(path)[0] != "caches")
         }
     values |= {path: value for path, value in own.items() if documented(value) or path.startswith(_FIXED)}
     return replace(database, shared={**database.shared, architecture: values})
@@ -206,7 +204,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
     else:
         draft = Draft("", "", key, {}, without=without)
-    values = {**draft.values, **{path: value for path, value in found.items() if path.split(".")[0] in _COPIED}}
+    values = {**draft.values, **{path: value for path, value in found.items() if steps_of(path)[0] in _COPIED}}
     units = values["compute_units"]
     differs = units.provenance.kind == "queried" and units.value != present.compute_units
     return replace(
@@ -226,7 +224,7 @@ def of_relative(relative: "Entry") -> Draft:
     """Draft an entry of a device that is not present, with the values of a *relative*, for the author to check."""
     file, values = relative.file, dict[str, Value]()
     for path, value in layer(file).items():
-        if path.split(".")[0] in _COPIED:
+        if steps_of(path)[0] in _COPIED:
             origin = ", ".join(filter(None, (value.provenance.source, value.provenance.note)))
             note = f"as {file.name} ({value.provenance.kind}: {origin}); {TO_CHECK}"
             values[path] = assumed(value.value, note)
@@ -276,7 +274,7 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
         loader=FileSystemLoader(data_dir("templates")), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     pages.filters |= {"plain": _plain, "quoted": _quoted}
-    values_first = sorted(_PARTS.items(), key=lambda part: part[1][0].path != part[0])
+    values_first = sorted(_PARTS.items(), key=lambda part: len(part[1][0].steps))
     pci_id = (draft.pci_id or "").lower()
     return pages.get_template("device.yaml.j2").render(
         draft=draft,
@@ -289,29 +287,30 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
 
 def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
     """Yield the lines of a value, of a part, or of its levels; as comments if the draft has no value of it."""
-    given = [path.split(".") for path in draft.values if path.startswith(f"{name}.")]
-    if places[0].path == name:
-        yield from _value(draft, name, places[0], "")
-    elif places[0].path.startswith(f"{name}.*"):
+    given = [steps for path in draft.values if (steps := steps_of(path))[0] == name]
+    if places[0].steps == (name,):
+        yield from _value(draft, places[0], "")
+    elif places[0].has_levels:
         without = draft.without if name == "caches" else ()
         yield from [f"{name}:"] if given or without else ()
         for level in sorted({steps[1] for steps in given}):
             yield f"  {level}:"
             for place in places:
-                yield from _value(draft, place.path.replace("*", level), place, "    ")
+                yield from _value(draft, place, "    ", level)
         yield from (f"  {level}: null" for level in without)
-    elif lines := [line for place in places for line in _value(draft, place.path, place, "  ")]:
+    elif lines := [line for place in places for line in _value(draft, place, "  ")]:
         yield from (f"{name}:", *lines) if given else (f"# {name}:", *(f"#   {line[4:]}" for line in lines))
 
 
-def _value(draft: Draft, path: str, place: Place, indent: str) -> Iterator[str]:
+def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator[str]:
     """Yield the line of a value, or of an optional one as a comment."""
+    path, key = place.path(level), place.steps[-1]
     if path in draft.values:
-        yield f"{indent}{place.key}: {_leaf(path, draft.values[path])}"
+        yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
     elif draft.optional:
         example = place.declared.example or DIMENSIONS[place.declared.dimension].example
-        means = field_docs(place.part).get(place.key)
-        yield f"{indent}# {place.key}: {example}{f'  # {_plain(means)}' if means else ''}"
+        means = field_docs(place.part).get(key)
+        yield f"{indent}# {key}: {example}{f'  # {_plain(means)}' if means else ''}"
 
 
 def _leaf(path: str, value: Value) -> str:
@@ -332,9 +331,9 @@ def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
     if not isinstance(value, int | float):
         return str(value)
     declared = declaration(path)
-    scales = _SIZES if declared.dimension == "bytes" else ((declared.scale, declared.unit),)
-    whole = (pair for pair in scales if (value / pair[0]).is_integer())
-    exact = next((pair for pair in whole if not pair[1].endswith("B") or value / pair[0] < _MANY_BYTES), None)
+    in_bytes = declared.dimension == "bytes"
+    scales, most = (_SIZES, _MANY_BYTES) if in_bytes else (((declared.scale, declared.unit),), inf)
+    exact = next((each for each in scales if (value / each[0]).is_integer() and value / each[0] < most), None)
     scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])
     return f"{value / scale:{'.0f' if exact else f'.{digits}g'}} {unit}".strip()
 

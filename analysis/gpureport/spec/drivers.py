@@ -11,41 +11,46 @@ SOFTWARE = re.compile("oclgrind|simulat|emulat|llvmpipe|lavapipe|softpipe|swifts
 """In names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
 
 
+_ANY = re.compile("")
+
+_VERSION = re.compile(r"(\d+)(?:\.(\d+))?")
+
+
 class Maker(NamedTuple):
-    """A vendor of devices. Patterns ignore case; an empty one fits all texts."""
+    """A vendor of devices."""
 
     name: str = ""
     """In one word; empty: any other vendor."""
-    written: str = ""
-    """Pattern of its name, as drivers and entries write it."""
+    written: re.Pattern[str] = _ANY
+    """Pattern of its name, as drivers and entries write it, in lower case."""
     pci_vendor: str = ""
     """Of its PCI ids, if its drivers write the other half into names of devices: ``[0x1916]``."""
-    model: str = ""
+    model: re.Pattern[str] | None = None
     """Pattern of the model in ``CL_DEVICE_VERSION``, if the name is the same for all models."""
-    own_names: str = ""
+    own_names: re.Pattern[str] = _ANY
     """Pattern of product names that only one board has."""
-    own_ids: str = ""
+    own_ids: re.Pattern[str] = _ANY
     """Pattern of the names of boards whose PCI ids no other board has."""
     indexed_levels: int = 1
     """Levels of its processors' caches in which bits of the address select the set; a hash does in the others."""
 
 
 _MAKERS = (
-    Maker("nvidia", "nvidia"),
+    Maker("nvidia", re.compile("nvidia")),
     # Several boards share targets (gfx90a), code names (Ellesmere) and the PCI ids of Radeon cards.
-    Maker("amd", "advanced micro|amd", own_names=" ", own_ids="instinct"),
+    Maker("amd", re.compile("advanced micro|amd"), own_names=re.compile(" "), own_ids=re.compile("(?i)instinct")),
     # CPUID of its processors tells which caches have a hash; an L2 of Zen 4 keeps three times the lines of one without.
-    Maker("intel", "intel", pci_vendor="8086", indexed_levels=2),
-    Maker("apple", "apple"),
-    Maker("qualcomm", "qualcomm", model=r"adreno.*"),  # "OpenCL 2.0 Adreno(TM) 630"
-    Maker("arm", r"\barm\b"),
+    Maker("intel", re.compile("intel"), pci_vendor="8086", indexed_levels=2),
+    Maker("apple", re.compile("apple")),
+    Maker("qualcomm", re.compile("qualcomm"), model=re.compile("Adreno.*")),  # "OpenCL 2.0 Adreno(TM) 630"
+    Maker("arm", re.compile(r"\barm\b")),
 )
 
 
 @lru_cache(maxsize=4096)
 def maker(text: str) -> Maker:
     """Return the first vendor in a *text*: of a driver, an entry or CPUID (``GenuineIntel``)."""
-    found = ((match.start(), each) for each in _MAKERS if (match := re.search(each.written, text, re.IGNORECASE)))
+    found = ((match.start(), each) for each in _MAKERS if (match := each.written.search(text.lower())))
     return min(found, default=(0, Maker()))[1]
 
 
@@ -55,9 +60,9 @@ def differ(one: str, other: str) -> bool:
 
 
 def version(driver: str) -> tuple[int, ...]:
-    """Return the numbers at the beginning of a driver's version: (3, 1) of ``3.1+debian``."""
-    found = re.match(r"\d+(?:\.\d+)*", driver)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    """Return the one or two numbers at the beginning of a driver's version: (3, 1) of ``3.1+debian``."""
+    found = _VERSION.match(driver)
+    return tuple(int(number) for number in found.groups() if number) if found else ()
 
 
 class Implementation(NamedTuple):

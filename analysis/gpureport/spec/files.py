@@ -307,26 +307,34 @@ class DeviceFile(File, Declared, record=models.Device, layered=True):
 
 
 class Place(NamedTuple):
-    """Where files contain a value: its path, such as ``caches.*.line`` (``*``: any level), and its part's model."""
+    """Where files contain a value: the steps of its path, such as caches, ``*`` (any level), line; its part's model."""
 
-    path: str
-    key: str
+    steps: tuple[str, ...]
     part: type[Strict]
     declared: Listed
 
+    @property
+    def has_levels(self) -> bool:
+        """Whether there is such a value in each of several levels."""
+        return "*" in self.steps
+
+    def path(self, level: str = "*") -> str:
+        """Return the dotted path in a level."""
+        return ".".join(level if step == "*" else step for step in self.steps)
+
 
 @cache
-def places(part: type[Strict], prefix: str = "") -> tuple[Place, ...]:
+def places(part: type[Strict], above: tuple[str, ...] = ()) -> tuple[Place, ...]:
     """Return the places of all declared values in a file or a part of it, in the order of its fields."""
     found: list[Place] = []
     for key, field in part.model_fields.items():
-        path, levels = f"{prefix}{key}", get_origin(field.annotation) is dict
+        steps = (*above, key, "*") if get_origin(field.annotation) is dict else (*above, key)
         inner = [*field.metadata, *types_in(field.annotation)]
         if declared := next((each for each in inner if isinstance(each, Listed)), None):
-            found.append(Place(f"{path}.*" if levels else path, key, part, declared))
+            found.append(Place(steps, part, declared))
         else:
             parts = (each for each in inner if isinstance(each, type) and issubclass(each, Strict))
-            found += (place for each in parts for place in places(each, f"{path}.*." if levels else f"{path}."))
+            found += (place for each in parts for place in places(each, steps))
     return tuple(found)
 
 
@@ -341,7 +349,7 @@ def types_in(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - types
 def declaration(path: str) -> Listed:
     """Return the declaration of the value at *path*, such as ``caches.L2.line``; that of a number if there is none."""
     every = (*places(ArchitectureFile), *places(DeviceFile))
-    return next((place.declared for place in every if fnmatchcase(path, place.path)), Listed())
+    return next((place.declared for place in every if fnmatchcase(path, place.path())), Listed())
 
 
 def device_schema() -> Schema:

@@ -1,6 +1,5 @@
 """Find the entry of a device that is present, and correct the values in which the device differs from it."""
 
-import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -129,7 +128,7 @@ def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
         "PCI id": (device.maker.own_ids, device.name),
         "OpenCL name": (device.maker.own_names, name_of(present.name).product),
     }
-    return what in own and not re.search(*own[what], re.IGNORECASE)
+    return what in own and own[what][0].search(own[what][1]) is None
 
 
 def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentDevice) -> Sequence["Entry"]:

@@ -14,6 +14,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Step, Steps, read_yaml
 from gpureport.spec.files import ArchitectureFile, File, types_in
+from gpureport.spec.values import steps_of
 from gpureport.text import nearest, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
@@ -55,7 +56,7 @@ class Document(Generic[F]):
 
     def problem(self, path: str | Steps, message: str, severity: Severity = "warning") -> Problem:
         """Return a problem of the field at a *path*, which is dotted or in steps."""
-        steps = tuple(path.split(".")) if isinstance(path, str) else path
+        steps = steps_of(path) if isinstance(path, str) else path
         return Problem(str(self.path), self.line(steps), ".".join(map(str, steps)), message, severity)
 
     def line(self, path: Steps) -> int | None:
@@ -65,8 +66,8 @@ class Document(Generic[F]):
 
     def spoiled(self, path: str) -> bool:
         """Whether an earlier error, at *path* or in a similar name, explains further problems at *path*."""
-        steps, wrong = path.split("."), [p.field.split(".") for p in self.problems if p.severity == "error"]
-        return any(all(nearest(a, [b]) for a, b in zip(field, steps, strict=False)) for field in wrong)
+        wrong = (steps_of(problem.field) for problem in self.problems if problem.severity == "error")
+        return any(all(nearest(a, [b]) for a, b in zip(field, steps_of(path), strict=False)) for field in wrong)
 
     def get(self) -> F:
         """Return the contents.
@@ -173,7 +174,7 @@ def _with_sources(data: Mapping[str, Any], contents: ArchitectureFile) -> dict[s
     for path, leaf in contents.leaves().items() if contents.source else ():
         if leaf.source or leaf.kind in ("assumed", "queried"):
             continue
-        *steps, last = path.split(".")
+        *steps, last = steps_of(path)
         part: Any = copied
         for step in steps:
             part = part.get(step) if isinstance(part, dict) else None

@@ -102,7 +102,7 @@ def pci_id(present: PresentDevice) -> str | None:
 def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
     """Return the identifiers of a device, most specific first: kind of identifier, and its text."""
     board, maker = _BOARD.fullmatch(present.board or ""), present.maker
-    model = re.search(maker.model, present.version, re.IGNORECASE) if maker.model else None
+    model = maker.model.search(present.version) if maker.model else None
     identifiers = (
         ("PCI id", pci_id(present) or ""),
         ("board name", board[1] if board else present.board or ""),

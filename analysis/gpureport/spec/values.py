@@ -55,6 +55,11 @@ class Provenance(Record):
     """Database entries of the devices on which the value was measured; none for values that were not measured."""
 
 
+def steps_of(path: str) -> tuple[str, ...]:
+    """Return the steps of a dotted path: ``("caches", "L2", "line")``."""
+    return tuple(path.split("."))
+
+
 @dataclass(frozen=True)
 class Listed:
     """Declares that YAML files contain a value, as metadata of its field in a record.
