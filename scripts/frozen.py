@@ -73,7 +73,7 @@ class Row(NamedTuple):
     Attributes:
         curve: kind of the prediction, ``observed`` or ``found``, and the sweep.
         item: label of the point, name of the feature, or shape of the work-groups.
-        text: bottleneck and level, unit, limiter, or verdict and explanation.
+        text: bottleneck and level, unit, limiter, or verdict.
         value: time in seconds, value of the feature, or resident waves.
         low: lower end of a feature's interval; of an occupancy its work-groups.
         high: upper end.
@@ -140,8 +140,8 @@ def _of_samples(name: str) -> Iterator[Row]:
             for end, value in zip(("", " low", " high"), (feature.value, *feature.ends), strict=True):
                 yield Row(f"observed {observation.key}", f"{_name(feature)}{end}", feature.unit, observed=value)
     for finding in find(report.device, report.predictions, report.measurements, observations):
-        text = f"{finding.verdict}: {finding.explanation}"
-        yield Row(f"found {finding.basis} {finding.key}", _name(finding), text, observed=finding.ratio or np.nan)
+        curve = f"found {finding.basis} {finding.key}"
+        yield Row(curve, _name(finding), str(finding.verdict), observed=finding.ratio or np.nan)
 
 
 def _of_record(name: str) -> Iterator[Row]:

@@ -39,7 +39,6 @@ EVIDENCE = CodeEvidence(
     vectorised=None,
     spill_bytes=0,
     agrees=True,
-    remark="",
 )
 """A kernel that moves the bytes that the model counts."""
 
@@ -117,7 +116,7 @@ def make_machine() -> Machine:
         python="3.11.9",
         packages={"gpureport": "0.1.0", "numpy": "2.4.6", "pyopencl": "2026.1.4", "scipy": "1.17.1"},
         opencl=H200,
-        clocks=(Clock(label="SM clock while measuring", clock_hz=1.98e9),),
+        clocks=(Clock(name="core", clock_hz=1.98e9),),
         vendor_facts={"power limit": "700 W", "temperature": "41 °C"},
     )
 
@@ -220,7 +219,6 @@ def _finding(key: SweepKey, predicted: CurveFeature, observed: CurveFeature, bas
             "unit": predicted.unit,
             "ratio": ratio,
             "verdict": Verdict.AGREES if agrees else Verdict.OFF,
-            "explanation": f"{predicted.level} is the bottleneck there; fill of half-written sectors is the rest.",
         }
     )
 

@@ -98,7 +98,7 @@ def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.Mon
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     state = sensors.state(GPU)
-    assert state.clocks_hz == {"SM clock": 1.98e9, "memory clock": 3.201e9}
+    assert state.clocks_hz == {"core": 1.98e9, "memory": 3.201e9}
     assert state.facts == {"power": "118 W"}
     assert machine.free_memory_bytes(GPU) == 12345
     assert library.open == 0

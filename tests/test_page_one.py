@@ -171,7 +171,6 @@ def onset(observed: float | None, level: str | Level = "L2") -> Finding:
             "unit": "B",
             "ratio": None,
             "verdict": Verdict.AGREES,
-            "explanation": "",
         }
     )
 

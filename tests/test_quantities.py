@@ -93,7 +93,7 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
         # Far beyond the length of any name.
         *((path, "x" * 1001, "it must have at most 1000 characters") for path in NAMES),
         ((*SAMPLES[:-1], "taken_at_s", 0), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
-        (("machine", "clocks"), {"label": "x", "clock_hz": 1}, "must have a list of values in one of its columns"),
+        (("machine", "clocks"), {"name": "core", "clock_hz": 1}, "must have a list of values in one of its columns"),
         (("timings",), {"stage": ["x"] * 400_000, "workload": "", "seconds": 1}, "must have at most 200000 rows"),
         (("device", "caches", 0, "latency_transition", "midpoint"), 9, "must ascend from onset through"),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),

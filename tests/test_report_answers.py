@@ -46,7 +46,6 @@ def finding(
         predicted_low=expected[1],
         predicted_high=expected[2],
         verdict=verdict,
-        explanation="",
     )
 
 

@@ -37,9 +37,7 @@ def hostile() -> Report:
     report = make_report(name=HOSTILE, families=1)
     info = next(iter(report.workloads.values()))
     wild = info.model_copy(update={"title": HOSTILE, "description": HOSTILE * 2, "counting": "</style><img src=x>"})
-    findings = tuple(
-        f.model_copy(update={"explanation": HOSTILE, "level": Level(name="L" * 80)}) for f in report.findings
-    )
+    findings = tuple(f.model_copy(update={"level": Level(name="L" * 80)}) for f in report.findings)
     first = report.measurements[0]
     compiled = first.compilation[0].model_copy(update={"log": HOSTILE, "options": "-D" + "X" * 300})
     told = {"throttle_reasons": (HOSTILE, "L" * 80, "power brake"), "others_utilisation": 0.9, "measuring": True}

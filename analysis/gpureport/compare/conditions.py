@@ -54,9 +54,7 @@ def _of_machine(read: Callable[[Machine], str]) -> Callable[[Report], str]:
 
 def _clock(machine: Machine) -> str:
     """Return the clock while measuring, if all readings agree within 1 %; else their range."""
-    clocks = [
-        clock.clock_hz for clock in machine.clocks if "memory" not in clock.label and "highest" not in clock.label
-    ]
+    clocks = [clock.clock_hz for clock in machine.clocks if clock.name == "core"]
     if not clocks:
         return ""
     low, high = min(clocks), max(clocks)

@@ -12,6 +12,7 @@ with the classes, with or without these.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from gpureport.records.curves import PointKey
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.measurement import Compilation, MachineCode, Measurement
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
 from gpureport.workloads.model import Demand, Workload
 
 TOLERANCE = 0.05
@@ -30,12 +30,12 @@ FACTOR = 2.0
 """Ratio beyond which counts differ. On an H200, kernels whose accesses agree have 0.7 to 1.9 times the arithmetic
 instructions of the model, except one with integer divisions (0.5) and one with eight loads (2.2)."""
 _ACCESSES = "global access"
-_ARITHMETIC = "arithmetic"
+ARITHMETIC = "arithmetic"
 _SAME_ACCESSES = 1.25
 """Ratio of global accesses, compiled to modelled, beyond which the counts of branches are not comparable."""
 
 _PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    _ARITHMETIC: (
+    ARITHMETIC: (
         frozenset({"fp32", "int", "int multiply", "int divide", "logic", "shift", "bit", "compare"}),
         frozenset({"fp32", "fp32_three", "int32", "int32_mul", "add", "ternary", "shift"}),
     ),
@@ -46,7 +46,9 @@ _PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """Instruction classes of compiled code and of the model, by the name of their sum."""
 _BY_WORK_ITEM = "PTX"
-_Range = tuple[int, int]
+Incomparable = Literal["processor", "calls", "atomic", "no accesses", "loops"]
+"""Why static counts are not the bytes of a work-item."""
+_Ends = tuple[float | None, float | None]
 
 
 def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
@@ -88,87 +90,55 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     busy = demand.work_items - demand.idle_items
     # Bytes between registers and the first cache.
     loads, stores = (requested_bytes([s for s in demand.streams if s.write == write]) / busy for write in (False, True))
-    reason = _incomparable(code, demand)
-    loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
+    comparable = incomparable(code, accesses=bool(demand.streams)) is None
+    loaded: _Ends = (comparable and code.loaded_bytes) or (None, None)
+    stored: _Ends = (comparable and code.stored_bytes) or (None, None)
+    agreements = {moves_as_modelled(*loaded, loads), moves_as_modelled(*stored, stores)}
     instructions = instruction_counts(code, demand)
-    different = differences(instructions, unclassified(demand))
-    agreements = {None} if loaded is None or stored is None else {_agrees(loaded, loads), _agrees(stored, stores)}
+    different = differing(instructions, others := unclassified(demand))
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
         options=compilation.options,
         point=point.label,
         form=code.form,
-        loads_bytes_least=loaded and loaded[0],
-        loads_bytes_compiled=loaded and loaded[1],
+        loads_bytes_least=loaded[0],
+        loads_bytes_compiled=loaded[1],
         loads_bytes_model=loads,
-        stores_bytes_least=stored and stored[0],
-        stores_bytes_compiled=stored and stored[1],
+        stores_bytes_least=stored[0],
+        stores_bytes_compiled=stored[1],
         stores_bytes_model=stores,
         vectorised=code.vectorised,
         spill_bytes=compilation.spill_bytes,
         agrees=False if False in agreements else None if None in agreements else True,
-        remark=" ".join((*_remarks(compilation, code, reason, (loaded, loads), (stored, stores)), *(different or ()))),
         instructions_compiled={name: compiled for name, (compiled, _) in instructions.items()},
         instructions_model={name: model for name, (_, model) in instructions.items()},
         instructions_agree=None if different is None else not different,
+        unclassified=others,
     )
 
 
-def _agrees(compiled: _Range, model: float) -> bool | None:
-    """Return whether the model's bytes, a mean over work-items, are between the least and the most of a work-item.
+def incomparable(code: MachineCode, *, accesses: bool) -> Incomparable | None:
+    """Return why static counts are not the bytes of a work-item; *accesses*: whether the model counts any."""
+    if code.form != _BY_WORK_ITEM:
+        return "processor"
+    if code.calls or code.counts.get("atomic"):
+        return "calls" if code.calls else "atomic"
+    if not accesses:
+        return "no accesses"
+    return "loops" if code.loaded_bytes is None or code.stored_bytes is None else None
 
-    ``None`` if a guard may skip all accesses and the model counts less than the most: then the code shows neither.
+
+def moves_as_modelled(least: float | None, most: float | None, model: float) -> bool | None:
+    """Return whether the model's bytes, a mean over work-items, are between the *least* and the *most* of a work-item.
+
+    ``None``: these are unknown, or a guard may skip all accesses and the model counts less than the most.
     """
-    least, most = compiled
+    if least is None or most is None:
+        return None
     if not least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE):
         return False
     return None if least == 0 and model < most * (1 - TOLERANCE) else True
-
-
-def _incomparable(code: MachineCode, demand: Demand) -> str | None:
-    """Say why static counts are not the bytes of a work-item, or return ``None``."""
-    if code.form != _BY_WORK_ITEM:
-        return "Code for a CPU runs several work-items at once, so its accesses are not those of one work-item."
-    if code.calls:
-        return f"It calls {', '.join(code.calls)}, whose accesses are not counted."
-    if code.counts.get("atomic"):
-        return "It has atomic operations, whose bytes are not counted."
-    if not demand.streams:
-        return "The model counts no accesses."
-    loops = code.loaded_bytes is None or code.stored_bytes is None
-    return "Its loops repeat accesses, which static counts do not show." if loops else None
-
-
-def _remarks(
-    compilation: Compilation,
-    code: MachineCode,
-    reason: str | None,
-    loads: tuple[_Range | None, float],
-    stores: tuple[_Range | None, float],
-) -> Iterator[str]:
-    if reason:
-        yield reason
-    yield from _difference("loads", *loads)
-    yield from _difference("stores", *stores)
-    if code.vectorised is not None:
-        how = "mostly vector instructions" if code.vectorised else "mostly scalar instructions"
-        numbers = f"{code.vector_loops} with vectors, {code.scalar_loops} with scalars"
-        loops = f"The innermost loops are {how}: {numbers}."
-        yield loops if code.loops else f"The code has no loop and is {how}."
-    if compilation.spill_bytes:
-        yield f"Registers spill {format_bytes(compilation.spill_bytes)} per work-item, which the model does not count."
-
-
-def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[str]:
-    if compiled is None:
-        return
-    agrees = _agrees(compiled, model)
-    if agrees is None:
-        yield f"A work-item {verb} up to {compiled[1]:g} B, depending on branches; the model counts {model:.4g} B."
-    if agrees is False:
-        text = " to ".join(dict.fromkeys(f"{end:g}" for end in compiled))
-        yield f"A work-item {verb} {text} B as compiled, {model:.4g} B in the model."
 
 
 def instruction_counts(code: MachineCode, demand: Demand) -> dict[str, tuple[int, float]]:
@@ -195,20 +165,15 @@ def unclassified(demand: Demand) -> float:
     return max(0.0, demand.operations.get("instruction", 0.0) - classes) / (demand.work_items - demand.idle_items)
 
 
-def differences(counts: Mapping[str, tuple[int, float]], others: float) -> tuple[str, ...] | None:
-    """Return a sentence for each class whose counts differ by more than :data:`FACTOR`; ``None``: not comparable.
+def differing(counts: Mapping[str, tuple[int, float]], others: float) -> tuple[str, ...] | None:
+    """Return the classes whose counts differ by more than :data:`FACTOR`; ``None``: not comparable.
 
     *others* is the model's number of instructions in no class, any of which may be arithmetic.
     """
     if not counts or (_ACCESSES in counts and _differ(*counts[_ACCESSES], 0.0, _SAME_ACCESSES)):
         return None
-    more = {_ARITHMETIC: others}
-    return tuple(
-        f"A work-item has {compiled} {name} instructions in PTX (before the assembler); the model counts {model:.4g}"
-        f"{f', and {more[name]:.4g} for indices, addresses and branches' if more.get(name) else ''}."
-        for name, (compiled, model) in counts.items()
-        if _differ(compiled, model, more.get(name, 0.0), FACTOR)
-    )
+    others_of = {ARITHMETIC: others}
+    return tuple(name for name, each in counts.items() if _differ(*each, others_of.get(name, 0.0), FACTOR))
 
 
 def _differ(compiled: int, model: float, others: float, factor: float) -> bool:

@@ -1,4 +1,4 @@
-"""Comparison of prediction and observation: verdicts, explanations, evidence from compiled code."""
+"""Comparison of prediction and observation: verdicts, tested hypotheses, evidence from compiled code."""
 
 from typing import Literal
 
@@ -98,17 +98,17 @@ class Finding(Record):
     """The level that the feature belongs to, see :class:`CurveFeature`."""
     basis: Basis
     """Kind of the prediction."""
-    predicted: CompactPositive | None
+    predicted: CompactPositive | None = None
     """Predicted value; ``None`` if the feature was not predicted."""
-    observed: CompactPositive | None
+    observed: CompactPositive | None = None
     """Observed value; ``None`` if the feature was not observed."""
-    ci_low: CompactPositive | None
+    ci_low: CompactPositive | None = None
     """Lower end of the 95 % interval of the observed value."""
-    ci_high: CompactPositive | None
+    ci_high: CompactPositive | None = None
     """Upper end of the 95 % interval of the observed value."""
     unit: Name
     """Unit of all values: ``B``, ``work-items``, or the metric's unit."""
-    ratio: CompactPositive | None
+    ratio: CompactPositive | None = None
     """Observed / predicted."""
     predicted_low: CompactPositive | None = None
     """Lower end of the 95 % interval of the prediction, from the uncertainties of the device's facts."""
@@ -118,8 +118,6 @@ class Finding(Record):
     """Best measured value if the observed plateau exceeds all of its points, see :class:`CurveFeature`."""
     verdict: Verdict
     """Result of the comparison."""
-    explanation: str
-    """The bottleneck, and the reason for a difference, in one or two sentences."""
 
     @property
     def specified(self) -> bool:
@@ -213,11 +211,11 @@ class CodeEvidence(Record):
     """Bytes of spilled registers of a work-item, see :class:`Compilation`."""
     agrees: bool | None
     """Whether the model's bytes are between minimum and maximum, or within a few percent; ``None``: not comparable."""
-    remark: str
-    """Notes for the reader, in sentences."""
     instructions_compiled: Table[Name, Whole] = Field(default_factory=dict)
     """PTX instructions of a work-item by class, all branches together; none for code with loops or calls."""
     instructions_model: Table[Name, Compact] = Field(default_factory=dict)
     """Operations of a work-item that the model counts, by the same classes."""
     instructions_agree: bool | None = None
     """Whether all of these counts agree within a factor of two; ``None``: not comparable, as branches count as well."""
+    unclassified: Compact = 0.0
+    """Instructions of a work-item that the model counts in no class: indices, addresses, bounds, branches."""

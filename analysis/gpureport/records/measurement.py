@@ -25,6 +25,8 @@ from gpureport.records.quantities import (
 )
 from gpureport.records.tables import Rows
 
+ClockName = Literal["core", "memory", "highest core", "highest memory"]
+"""A clock of a device, of its compute units or its memory; ``highest``: that it could have."""
 IDLE = "idle"
 """Name of the load without kernels."""
 

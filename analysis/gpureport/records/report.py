@@ -15,7 +15,7 @@ from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import GROWING, Curve, joined, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
-from gpureport.records.measurement import Conditions, Energy, Measurement
+from gpureport.records.measurement import ClockName, Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
 from gpureport.records.tables import ALL, EACH, Rows
@@ -49,8 +49,10 @@ class EntryMatch(Record):
 class Clock(Record):
     """A clock frequency during the run."""
 
-    label: Name
-    """Which clock, and when: ``SM clock while measuring``."""
+    name: ClockName
+    """Which clock."""
+    after: Name = ""
+    """``family/variant`` of the workload that ran just before."""
     clock_hz: Positive
     """Frequency in Hz."""
 

@@ -18,7 +18,7 @@ from gpureport.records.curves import (
     Position,
     SweepKey,
 )
-from gpureport.records.finding import Explanation, Finding
+from gpureport.records.finding import Finding
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 
@@ -67,8 +67,6 @@ class Group:
     name: str
     """The variant."""
     main: FindingPair
-    tested: Explanation | None = None
-    """Result of the hypothesis tests on the curve."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ class CurveRecords(Curve):
     @property
     def groups(self) -> tuple[Group, ...]:
         """The curve's values, grouped by feature and level."""
-        return tuple(Group(self.key.variant, main, self.explanation) for main in _by_feature(self.pairs))
+        return tuple(Group(self.key.variant, main) for main in _by_feature(self.pairs))
 
     @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:

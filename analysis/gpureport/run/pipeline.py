@@ -235,7 +235,7 @@ class _Run:
         with self.stage("observe", part):
             part.observe()
         self._state, clocks = measured.state, measured.state.clocks_hz
-        self.clocks += [document.Clock(label=f"{name} after {part.name}", clock_hz=hz) for name, hz in clocks.items()]
+        self.clocks += [document.Clock(name=name, after=part.name, clock_hz=hz) for name, hz in clocks.items()]
         with self.stage("explain", part):
             part.compare()
         self.save(save)

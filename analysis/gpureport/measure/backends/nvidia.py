@@ -14,10 +14,8 @@ from typing import Any
 
 from gpureport.measure.backends.protocol import PowerSensor, State, known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
+from gpureport.records.measurement import ClockName
 from gpureport.spec.models import PresentDevice
-
-CLOCK = "SM clock"
-"""Name of the clock of the compute units."""
 
 _SM, _MEMORY = 1, 2  # nvml.h: nvmlClockType_t
 _CHIP = 0  # nvmlTemperatureSensors_t
@@ -121,11 +119,11 @@ def remapped_rows(rows: Sequence[int]) -> str:
     return f"{correctable + uncorrectable} ({uncorrectable} uncorrectable{''.join(ends)})"
 
 
-_CLOCKS = {
-    CLOCK: (_SM, "ClockInfo"),
-    "memory clock": (_MEMORY, "ClockInfo"),
-    "highest SM clock": (_SM, "MaxClockInfo"),
-    "highest memory clock": (_MEMORY, "MaxClockInfo"),
+_CLOCKS: dict[ClockName, tuple[int, str]] = {
+    "core": (_SM, "ClockInfo"),
+    "memory": (_MEMORY, "ClockInfo"),
+    "highest core": (_SM, "MaxClockInfo"),
+    "highest memory": (_MEMORY, "MaxClockInfo"),
 }
 _FACTS: dict[str, tuple[Callable[[Any], str], str, *tuple[int, ...]]] = {
     "UUID": (str, "UUID"),

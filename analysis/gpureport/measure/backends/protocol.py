@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import DeviceError
-from gpureport.records.measurement import Compilation
+from gpureport.records.measurement import ClockName, Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch
 
@@ -136,11 +136,11 @@ class State:
     """How a device is running.
 
     Attributes:
-        clocks_hz: by name, e.g. ``SM clock``.
+        clocks_hz: by name.
         facts: by name, ready to print, e.g. ``power limit``: ``700 W``.
     """
 
-    clocks_hz: dict[str, float] = field(default_factory=dict)
+    clocks_hz: dict[ClockName, float] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
 
 

@@ -87,7 +87,7 @@ def environment_table(report: Report) -> Table:
     if machine is None:
         return Table(("property", "value"), ())
     present = machine.opencl
-    clocks = grouped((clock.label.partition(" after ")[0], clock.clock_hz) for clock in machine.clocks)
+    clocks = grouped((f"{clock.name} clock", clock.clock_hz) for clock in machine.clocks)
     pairs = [
         ("OpenCL device", present.name),
         ("platform", f"{present.platform}, {present.platform_version}"),

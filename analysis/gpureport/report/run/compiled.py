@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from gpureport.findings.evidence import ARITHMETIC, differing, incomparable, moves_as_modelled
 from gpureport.grouping import grouped
 from gpureport.records.finding import CodeEvidence
-from gpureport.records.measurement import Compilation
+from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.records.report import Report
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import TIMES, with_names
 from gpureport.units import UNKNOWN, format_bytes, format_range
@@ -85,20 +87,44 @@ def _moved(least: float | None, most: float | None, model: float | None) -> str:
 
 def mismatches(report: Report) -> tuple[str, ...]:
     """Return remarks on kernels whose compiled code moves a different number of bytes than the model assumes."""
-    return _remarks(found for found in report.evidence if found.agrees is False)
+    return _remarks(report, [found for found in report.evidence if found.agrees is False])
 
 
 def remarks(report: Report) -> tuple[str, ...]:
     """Return remarks on kernels whose code disagrees with the model, is not vectorised, or spills registers."""
     return _remarks(
-        found
-        for found in report.evidence
-        if found.spill_bytes or False in (found.agrees, found.instructions_agree, found.vectorised)
+        report,
+        [
+            found
+            for found in report.evidence
+            if found.spill_bytes or False in (found.agrees, found.instructions_agree, found.vectorised)
+        ],
     )
 
 
-def _remarks(found: Iterable[CodeEvidence]) -> tuple[str, ...]:
-    return with_names((f"{each.workload} ({each.kernel})", each.remark) for each in found if each.remark)
+def _remarks(report: Report, found: Sequence[CodeEvidence]) -> tuple[str, ...]:
+    compiled = ((m.key.workload, build) for m in report.measurements for build in m.compilation)
+    codes = {(workload, build.kernel, build.options): build.code for workload, build in compiled}
+    texts = ((each, evidence_text(each, codes.get((each.workload, each.kernel, each.options)))) for each in found)
+    return with_names((f"{each.workload} ({each.kernel})", words) for each, words in texts if words)
+
+
+def evidence_text(e: CodeEvidence, code: MachineCode | None) -> str:
+    """Write what readers should know about compiled *code* compared with the model."""
+    sides = (
+        ("loads", e.loads_bytes_least, e.loads_bytes_compiled, e.loads_bytes_model),
+        ("stores", e.stores_bytes_least, e.stores_bytes_compiled, e.stores_bytes_model),
+    )
+    counts = {name: (e.instructions_compiled[name], model) for name, model in e.instructions_model.items()}
+    return text(
+        "evidence",
+        e=e,
+        code=code,
+        why=code and incomparable(code, accesses=bool(e.loads_bytes_model or e.stores_bytes_model)),
+        moved=[(*side, same) for side in sides if side[2] is not None and not (same := moves_as_modelled(*side[1:]))],
+        different={name: counts[name] for name in differing(counts, e.unclassified) or ()},
+        others={ARITHMETIC: e.unclassified},
+    )
 
 
 def compiler_outputs(report: Report) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.explain.hypotheses import statement
+from gpureport.findings.reasons import reasons
 from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
 from gpureport.records.measurement import Verification
@@ -75,14 +76,20 @@ def _family(report: Report, family: str, found: Sequence[CurveRecords], shown: C
     )
 
 
-def _explanations(groups: Iterable[Group]) -> tuple[str, ...]:
+def _explanations(report: Report, members: Iterable[CurveRecords]) -> tuple[str, ...]:
     """Return the explanations of values that are not as predicted, each after the variants and values it explains.
 
     Results of hypothesis tests apply to whole curves: they come last, once a curve.
     """
-    off = [group for group in groups if not group.main.main.verdict.as_predicted]
-    own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
-    tested = ((g.name, text("tested", found=g.tested, statement=statement)) for g in off if g.tested)
+    own, tested = [], []
+    for curve in members:
+        off = [group.main.main for group in curve.groups if not group.main.main.verdict.as_predicted]
+        check = curve.measurement and curve.measurement.verification
+        for finding in off:
+            facts = {"reasons": reasons(report.device, curve, finding), "check": check}
+            own.append((f"{curve.key.variant}, {feature_text(finding)}", text("reasons", **facts)))
+        if off and curve.explanation:
+            tested.append((curve.key.variant, text("tested", found=curve.explanation, statement=statement)))
     return with_names((name, words) for name, words in (*own, *tested) if words)
 
 
@@ -94,7 +101,7 @@ def _section(members: Sequence[CurveRecords], report: Report, shown: Container[S
     return Section(
         title=section_title(members),
         groups=groups,
-        explanations=_explanations(groups),
+        explanations=_explanations(report, members),
         warnings=with_names(warnings),
         notes=notes,
         figures=figures,
