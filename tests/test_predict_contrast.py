@@ -6,16 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.cli import main
 from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
-from gpureport.report.prediction.devices import write_devices
-from gpureport.report.prediction.side_by_side import (
-    DeviceComparison,
-    DevicePredictions,
-    effects,
-    effects_table,
-)
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, effects, effects_table
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
@@ -137,12 +132,13 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"bytes": 3}], 10) is None
 
 
-def test_many_devices_have_maps_instead_of_chapters(tmp_path: Path) -> None:
-    found = [(altered(TOY, id=f"d{n}", name=f"Device {n}"), _all(TOY, "memory/copy")) for n in range(5)]
-    first, *others = (DevicePredictions("ABCDE"[n], d, [p.prediction for p in own]) for n, (d, own) in enumerate(found))
-    beside = [DeviceComparison(other, contrasts((TOY, TOY), found[0][1], found[1][1])) for other in others]
-    pages = [write_devices(first, beside[:most], tmp_path)[0].read_text() for most in (3, 4)]
+def test_many_devices_are_compared_as_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Under short names that stay distinct; the first remains the baseline. No row is without a value."""
+    names = ["nvidia/h200_sxm", "nvidia/a40", "amd/mi100", "amd/rx_7900_xt", "nvidia/rtx_4090"]
+    pdf = ["--pdf", "-o", str(tmp_path)]
+    assert main(["predict", *names, "--quick", "-w", "memory/read,particles/arrays", *pdf]) == 0
+    printed, page = capsys.readouterr().out, (tmp_path / "report.html").read_text()
 
-    assert [page.count('id="against-') for page in pages] == [3, 0]
-    assert "Device 0 and 4 other devices: a prediction" in pages[1]
-    assert "E: Device 4" in pages[1]
+    assert "Speed relative to h200_sxm" in printed
+    assert "Prediction only." in page
+    assert not any(text in printed + page for text in ("eff.", "<td></td>", 'id="against-'))

@@ -1,17 +1,21 @@
 """``gpureport compare``."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CompareOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
 from gpureport.cli.options import described, in_batches, name_and_source, open_all, open_database, selected, writing
 from gpureport.cli.rendering import written
 from gpureport.cli.tables import Row, print_document_table, print_table
+from gpureport.compare import FEW, Comparison, Run, compare, regressions
+from gpureport.compare.summary import means
 from gpureport.errors import InputError
+from gpureport.grouping import grouped
 from gpureport.inputs import is_there
+from gpureport.report.comparison.sentences import sentences
+from gpureport.report.comparison.tables import buyers_table, machine_table, sharing, works_table
 from gpureport.results.opening import (
     device_named,
     matching_name,
@@ -24,10 +28,7 @@ from gpureport.results.opening import (
     unique_names,
 )
 from gpureport.text import sentence
-
-if TYPE_CHECKING:
-    from gpureport.compare import Comparison, Run
-    from gpureport.spec.models import Device
+from gpureport.units import format_ratio
 
 _REGRESSION = 3  # exit code
 _MOST_COLUMNS = 8
@@ -42,16 +43,14 @@ def compare_machines(options: CompareOptions) -> int:
     folder, with_pdf = options.output, not options.no_pdf
     with writing((folder / FILE_NAME, *documents(folder, NAME)) if folder else (), force=options.force):
         comparison = _compared(options)
-        _print(comparison)
+        print_comparison(comparison)
         if folder:
             write = partial(write_comparison, comparison, folder, with_pdf=with_pdf, paper=options.paper)
             print_written(written(write, noted=with_pdf))
     return 0 if options.fail_on_regression is None else _regression_code(comparison, options.fail_on_regression)
 
 
-def _compared(options: CompareOptions) -> "Comparison":
-    from gpureport.compare import compare
-
+def _compared(options: CompareOptions) -> Comparison:
     database = open_database(options.entries)
     workloads = (*selected(options.workloads, quick=False), *described(options.kernels))
     named = [[_named(source) for source in sources_of(text)] for text in options.machines]
@@ -76,7 +75,7 @@ def _compared(options: CompareOptions) -> "Comparison":
     opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(devices, runs, strict=True)}
     found = [run for number in range(len(named)) for run in opened_runs[number]]
     given = unique_names(name for (name, _), _ in found)
-    shown = dict(zip(given, unique_names(_short(given, devices.values())), strict=True))
+    shown = dict(zip(given, unique_names(short_ids(given, {device.id for device in devices.values()})), strict=True))
     opened = dict(zip(shown.values(), (runs for _, runs in found), strict=True))
     files = {name: _without_folders(source) for name, ((_, source), _) in zip(opened, found, strict=True)}
     baseline = matching_name(options.baseline, shown)
@@ -84,10 +83,8 @@ def _compared(options: CompareOptions) -> "Comparison":
     return compare(opened, baseline, files, options.minimum_effect / 100)
 
 
-def _regression_code(comparison: "Comparison", percent: float) -> int:
+def _regression_code(comparison: Comparison, percent: float) -> int:
     """Print the regressions above *percent*, and return the exit code."""
-    from gpureport.compare import regressions
-
     if not comparison.differences:
         raise InputError("--fail-on-regression: needs another report of the same device as the baseline; there is none")
     slower = regressions((*comparison.overall, *comparison.differences), percent)
@@ -105,10 +102,9 @@ def _named(text: str) -> tuple[str, str]:
     return name or (short_name(Path(first)) if Path(first).exists() else source), source
 
 
-def _short(names: Sequence[str], devices: "Iterable[Device]") -> list[str]:
-    """Return *names* without the folders of ids of *devices*, where they stay distinct: ``h200_sxm``."""
-    short = {device.id: device.id.rpartition("/")[2] for device in devices}
-    chosen = [short.get(name, name) for name in names]
+def short_ids(names: Sequence[str], ids: Container[str]) -> list[str]:
+    """Return *names*; those that are *ids* of devices without folder, where they stay distinct: ``h200_sxm``."""
+    chosen = [Path(name).name if name in ids else name for name in names]
     return [own if chosen.count(own) == 1 else name for name, own in zip(names, chosen, strict=True)]
 
 
@@ -118,33 +114,29 @@ def _without_folders(text: str) -> str:
     return ",".join("/".join(part.parts[-2:]) if part.is_absolute() else str(part) for part in parts)
 
 
-def _print(comparison: "Comparison") -> None:
-    from gpureport.compare import FEW
-    from gpureport.report.comparison.sentences import sentences
-    from gpureport.report.comparison.tables import machine_table, sharing, works_table
-
+def print_comparison(comparison: Comparison) -> None:
+    """Print a comparison: its summary, what buyers compare, and the speeds."""
     for condition in comparison.conditions:
         if condition.severity == "caution":
             note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
     for text in sentences(comparison):
         print_text(text)
     print_line("")
-    names = [machine.name for machine in comparison.machines]
-    if len(names) <= FEW:
+    print_document_table("What buyers compare, with 95 % intervals", buyers_table(comparison))
+    if len(comparison.machines) <= FEW:
         title = "Best values, and mean speeds with 95 % intervals"
         print_document_table(title, works_table(comparison), ("kernels", "range"))
-    if len(names) <= _MOST_COLUMNS:
+    if len(comparison.others) < _MOST_COLUMNS:
         title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
-        print_table(title, ("workload", *names), _rows(comparison, names), right=range(1, len(names) + 1))
+        others = comparison.others
+        print_table(title, ("workload", *others), _rows(comparison, others), right=range(1, len(others) + 1))
     else:
-        title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families), efficiency"
+        title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
         print_document_table(title, machine_table(comparison), ("values", "device"))
 
 
-def _rows(comparison: "Comparison", names: Sequence[str]) -> Iterator[Row]:
-    from gpureport.compare.summary import means
-    from gpureport.units import format_ratio
-
-    for workload in dict.fromkeys(contest.workload for contest in comparison.contests):
-        found = means((contest for contest in comparison.contests if contest.workload == workload), "speed")
-        yield workload, *(format_ratio(found[name]) if name in found else "" for name in names)
+def _rows(comparison: Comparison, others: Sequence[str]) -> Iterator[Row]:
+    for workload, contests in grouped((contest.workload, contest) for contest in comparison.contests).items():
+        found = means(contests, "speed")
+        if any(name in found for name in others):
+            yield workload, *(format_ratio(found[name]) if name in found else "" for name in others)

@@ -1,14 +1,15 @@
 """``gpureport predict``: predictions for one device, or for several side by side, or from the output of ``lscpu``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import product
+from itertools import cycle
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
+from gpureport.cli.comparing import print_comparison, short_ids
 from gpureport.cli.console import note, print_json, print_line, print_sentences, print_text
 from gpureport.cli.options import (
     described,
@@ -21,6 +22,7 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.cli.tables import print_document_table, print_table
+from gpureport.compare import FEW, compare, excerpt
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.predict import Predicted, limits_of, predict_sweeps
@@ -83,26 +85,58 @@ def predict_devices(options: PredictOptions) -> int:
         predict = partial(_predicted, workloads=workloads, quick=options.quick)
         predicted = in_batches("predicting", predict, devices, lambda device: device.name)
         families = described_families(map(workload_info, workloads))
-        letters = ("".join(each) for count in (1, 2, 3) for each in product(ascii_uppercase, repeat=count))
-        first, *others = [
+        sides = [
             DevicePredictions(letter, device, tuple(each.prediction for each in own), families)
-            for letter, device, own in zip(letters, devices, predicted, strict=False)
+            for letter, device, own in zip(cycle(ascii_uppercase), devices, predicted, strict=False)
         ]
         beside = [
-            DeviceComparison(other, contrasts(pair, predicted[0], theirs), not_comparable(pair, predicted[0], theirs))
-            for other, theirs in zip(others, predicted[1:], strict=True)
-            for pair in [(first.device, other.device)]
+            DeviceComparison(other, contrasts(pair, predicted[0], own), not_comparable(pair, predicted[0], own))
+            for other, own in zip(sides[1:], predicted[1:], strict=True)
+            if options.as_json or len(sides) <= FEW
+            for pair in [(sides[0].device, other.device)]
         ]
-        shown = () if options.as_json and not options.pdf else (first, *others)
-        reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in shown]
         if options.as_json:
-            print_json(_json(first, beside))
-        else:
-            whole = [r.model_copy(update={"predictions": s.predictions}) for r, s in zip(reports, shown, strict=True)]
-            _print(whole, first, beside, everything=options.everything)
-        if options.pdf:
-            _write(options, folder, reports[0], first, beside)
+            print_json(_json(sides[0], beside))
+        if options.pdf or not options.as_json:
+            _show(options, folder, workloads, sides, beside)
     return 0
+
+
+def _show(
+    options: PredictOptions,
+    folder: Path,
+    workloads: "Sequence[Workload]",
+    sides: Sequence[DevicePredictions],
+    beside: Sequence[DeviceComparison],
+) -> None:
+    """Print the predictions, except with JSON, and write documents of them: of many devices as of machines."""
+    from gpureport.cli.rendering import write_documents, written
+    from gpureport.report.comparison.document import write_pages
+    from gpureport.report.prediction.devices import write_devices
+
+    reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
+    whole = [r.model_copy(update={"predictions": s.predictions}) for r, s in zip(reports, sides, strict=True)]
+    show: Callable[[], None] | None
+    if len(sides) == 1:
+        show = None if options.everything else partial(_print_summary, whole[0])
+        write = partial(write_documents, reports[0], folder, no_pdf=False, paper=options.paper)
+    elif len(sides) <= FEW:
+        show = partial(_print_contrasts, sides[0], beside)
+        write = partial(written, partial(write_devices, sides[0], beside, folder, options.paper))
+    else:
+        ids = [side.device.id for side in sides]
+        comparison = compare(dict(zip(short_ids(ids, ids), map(excerpt, reports), strict=True)))
+        show = partial(print_comparison, comparison)
+        write = partial(written, partial(write_pages, comparison, folder, "report", paper=options.paper))
+    if not options.as_json:
+        if show:
+            show()
+        for report in whole if options.everything else ():
+            _print_everything(report)
+        if len(sides) == 1:
+            print_advice(reports[0].advice)
+    if options.pdf:
+        note("Written: " + ", ".join(map(str, write())))
 
 
 def _predict_listed(options: PredictOptions, path: Path) -> int:
@@ -153,20 +187,6 @@ def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) 
     return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
 
 
-def _print(
-    reports: Sequence[Report], first: DevicePredictions, beside: Sequence[DeviceComparison], *, everything: bool
-) -> None:
-    if beside:
-        _print_contrasts(first, beside)
-    for report in reports:
-        if everything:
-            _print_everything(report)
-        elif not beside:
-            _print_summary(report)
-    if not beside:
-        print_advice(reports[0].advice)
-
-
 def _json(first: DevicePredictions, beside: Sequence[DeviceComparison]) -> dict[str, object]:
     """Return the forecast of one device, or the forecasts and contrasts of several, as plain data."""
     if not beside:
@@ -191,24 +211,6 @@ def _device_json(side: DevicePredictions) -> dict[str, object]:
     }
     plain = {name: [each.model_dump(mode="json") for each in found] for name, found in records.items()}
     return {"device": side.device.model_dump(mode="json"), **plain}
-
-
-def _write(
-    options: PredictOptions,
-    folder: Path,
-    report: Report,
-    first: DevicePredictions,
-    beside: Sequence[DeviceComparison],
-) -> None:
-    """Write HTML and PDF of one device or of several side by side, and print their paths on stderr."""
-    from gpureport.cli.rendering import write_documents, written
-    from gpureport.report.prediction.devices import write_devices
-
-    if beside:
-        files = written(lambda: write_devices(first, beside, folder, options.paper))
-    else:
-        files = write_documents(report, folder, no_pdf=False, paper=options.paper)
-    note("Written: " + ", ".join(map(str, files)))
 
 
 def _print_summary(report: Report) -> None:

@@ -25,6 +25,7 @@ from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE, PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
     DATA_IN,
+    buyers_table,
     by_rank,
     condition_table,
     differences_left,
@@ -34,6 +35,7 @@ from gpureport.report.comparison.tables import (
     machine_table,
     marked,
     place_of,
+    ranked_machines,
     significant_table,
     standings_tables,
     works_table,
@@ -74,6 +76,7 @@ _MOST_SPREADS = 6
 """The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
 _FEATURES = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
+_EFFICIENCY = "Eff. (efficiency): observed speed / peak predicted from the specification. "
 _COLOURS = "Blue: above 1; orange: below 1."
 
 
@@ -91,10 +94,14 @@ def write_comparison(
     path = directory / FILE_NAME
     remove_files(*documents(directory, NAME))
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n")
-    written = write_filled(
-        "comparison.html.j2", content(comparison), directory, with_pdf=with_pdf, paper=paper, name=NAME
-    )
-    return [path, *written]
+    return [path, *write_pages(comparison, directory, NAME, with_pdf=with_pdf, paper=paper)]
+
+
+def write_pages(
+    comparison: Comparison, directory: Path, name: str, *, with_pdf: bool = True, paper: Paper = "a4"
+) -> list[Path]:
+    """Write HTML and PDF of *comparison*; *name* is the stem of their names."""
+    return write_filled("comparison.html.j2", content(comparison), directory, with_pdf=with_pdf, paper=paper, name=name)
 
 
 def content(comparison: Comparison) -> Content:
@@ -104,7 +111,7 @@ def content(comparison: Comparison) -> Content:
     pages = list(landmark_charts(comparison.landmarks, names))
     drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
     spreads = _spread_machines(comparison)
-    ranked_names = names if few else [machine.name for machine in by_rank(comparison)]
+    ranked_names = ranked_machines(comparison)
     return {
         "comparison": comparison,
         "title": title(comparison),
@@ -131,7 +138,7 @@ def content(comparison: Comparison) -> Content:
         "differences_left": differences_left(comparison),
         "by_machine": None if few else significant_table(comparison, "machine", "sweep"),
         "by_sweep": None if few else significant_table(comparison, "sweep", "machine"),
-        "figures": figures_table((each for each in comparison.figures if not each.is_per_watt), ranked_names),
+        "figures": buyers_table(comparison),
         "figures_caption": text("figures", FILE),
         "per_watt": figures_table((each for each in comparison.figures if each.is_per_watt), ranked_names, "power"),
         "per_watt_caption": text("per_watt", FILE),
@@ -141,7 +148,8 @@ def content(comparison: Comparison) -> Content:
         "several": SEVERAL,
         "glossary": terms(),
         "workloads": workload_table(contest.workload for contest in comparison.contests),
-        "has_predictions": any(machine.kind == "predicted" for machine in comparison.machines),
+        "kinds": sorted({machine.kind for machine in comparison.machines}),
+        "has_efficiency": bool(overall(comparison, "efficiency")),
     }
 
 
@@ -183,8 +191,7 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
     heat_blocks = [HeatBlock(heading, tuple(each)) for heading, each in shown]
     caption = (
         f"Speed / speed of {comparison.baseline} by kind of work: geometric means over the best points of all kernels. "
-        "All: geometric mean over families. Eff. (efficiency): observed speed / peak predicted from the specification. "
-        f"{_COLOURS}"
+        f"All: geometric mean over families. {_EFFICIENCY if len(shown) > 1 else ''}{_COLOURS}"
     )
     for part in in_figures(rows, _MOST_MACHINES) if shown else ():
         yield Picture(heat_chart(part, heat_blocks, reach_of(rows)), caption)
@@ -268,7 +275,7 @@ def _strips(comparison: Comparison) -> Iterator[Picture]:
     having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
     if len(having) < 2:
         return
-    names = [name for name in comparison.names if name in having]
+    names = [name for name in ranked_machines(comparison) if name in having]
     caption = (
         f"Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. {N90}. Orange, above: "
         "observed. Blue, below: predicted."

@@ -24,6 +24,8 @@ Verdict = Literal["faster", "slower", "equal", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equal", "undecided")
 PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
 """The place of the data of a kind of work; empty for separate cases."""
+_OF = {"memory": "memory", "instructions": "instruction", "launch": "launch", "matrix": "matrix"}
+"""By family, the word before labels of values that do not contain it: ``memory latency``."""
 
 
 def title(comparison: Comparison) -> str:
@@ -34,11 +36,10 @@ def title(comparison: Comparison) -> str:
 
 def work_name(work: Work) -> str:
     """Return the name of a kind of work without the place of its data: ``Particles``, ``Memory bandwidth``."""
-    name = family_title(work.family, {work.family: work.title})
     if work.family in APPLIED:
-        return name
-    of = work.title or name.removesuffix("s").replace("-", " ")
-    label = work.label if of.lower() in work.label.replace("-", " ") else f"{of} {work.label}"
+        return family_title(work.family, {})
+    of = work.title or _OF.get(work.family, "")
+    label = work.label if of.lower() in work.label else f"{of} {work.label}"
     return f"{label[0].upper()}{label[1:]}"
 
 

@@ -54,7 +54,7 @@ _MOST_SIGNIFICANT = 20  # the most rows of significant differences
 _MOST_WITHIN = 8  # number of differences within run-to-run variation that are shown
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
-_NARROW = 14  # characters of a name in a narrow column
+_NARROW, _WIDE = 14, 20  # characters of a name in a narrow column; the same if there are only two machines
 _NAME = 24  # characters of a name in other columns
 DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 """By place, the memory or caches that contain the data of a kind of work."""
@@ -105,6 +105,11 @@ def figures_table(figures: Iterable[MachineFigure], names: Iterable[str], basis:
     return Table(("machine", *columns, *filter(None, [basis])), tuple(rows), frozenset(columns))
 
 
+def buyers_table(comparison: Comparison) -> Table:
+    """List what buyers compare of all machines."""
+    return figures_table((each for each in comparison.figures if not each.is_per_watt), ranked_machines(comparison))
+
+
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
     """Write a figure, with the vendor's peak if that is clearly higher."""
     if figure is None:
@@ -117,27 +122,33 @@ def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines with their speeds and efficiency, device and source of the values, the fastest first."""
+    """List the machines with their speeds and any efficiency, device and source of the values, the fastest first."""
     efficiency = overall(comparison, "efficiency")
     speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)}
     rows = (
         (
             marked(m, comparison.baseline),
             *(format_ratio(found.get(m.name)) for found in speeds.values()),
-            format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
+            *((format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,) if efficiency else ()),
             shorten(m.device, 44),
             m.kind,
         )
         for m in by_rank(comparison)
     )
-    columns = ("machine", *speeds, "eff.", "device", "values")
-    return Table(columns, tuple(rows), frozenset({*speeds, "eff."}))
+    numeric = (*speeds, *(("eff.",) if efficiency else ()))
+    return Table(("machine", *numeric, "device", "values"), tuple(rows), frozenset(numeric))
 
 
 def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
     """Return the machines, the fastest first; those that are not ranked are last."""
     speeds, others = ranked(comparison), overall(comparison, "speed")
     return tuple(sorted(comparison.machines, key=lambda m: (m.name not in speeds, -others.get(m.name, 0.0))))
+
+
+def ranked_machines(comparison: Comparison) -> list[str]:
+    """Return the names of a few machines in their order, those of many the fastest first."""
+    few = len(comparison.machines) <= FEW
+    return comparison.names if few else [machine.name for machine in by_rank(comparison)]
 
 
 def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
@@ -171,7 +182,7 @@ def _works_of_few(comparison: Comparison) -> Table:
                 *((_range(found[0]),) if len(others) == 1 else ()),
             )
         )
-    short = short_names(names, _NARROW)
+    short = short_names(names, _WIDE if len(names) == 2 else _NARROW)
     after = ("range",) if len(others) == 1 else ()
     return side_by_side(
         ("work", "data in", "kernels"),
@@ -244,7 +255,7 @@ def sharing(condition: Condition) -> str:
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
     names, others = comparison.names, comparison.others
-    short = short_names(names, _NARROW)
+    short = short_names(names, _WIDE if len(names) == 2 else _NARROW)
     joined = len(comparison.contests) > _MOST_VALUES
     tables = []
     for family, contests in families(comparison).items():

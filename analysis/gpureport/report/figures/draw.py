@@ -120,10 +120,12 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
         share = min(share, 0.95)
     x = 0.0
     top = _LEGEND_IN if chart.legend or _has_cells(chart) else 0.02
+    rows = zip_longest(*columns) if _has_cells(chart) else ()
+    heads = [max(_head_in(panel, share) for panel in row if panel) for row in rows]  # so that rows of maps are aligned
     for column, left_in, right_in, weight in zip(pairs, lefts, rights, weights, strict=True):
         y, x = top, x + left_in
-        for panel, left in column:
-            y += _head_in(panel, share)
+        for number, (panel, left) in enumerate(column):
+            y += heads[number] if heads else _head_in(panel, share)
             last = column is pairs[-1] and places == len(columns)
             beyond = WIDTH_IN - x - weight * share if last else right_in + (0.0 if panel.cells else 0.3)
             yield panel, _Box(x, y, weight * share, beyond), left

@@ -28,6 +28,7 @@ _WIDER = 1.3  # of axes of sizes, as a factor
 _LEAST_RANGE, _ROOM, _MOST_FOR_INTERVALS = 0.02, 1.5, 0.4
 """Of the scale of differences, in logarithms: its least range; its range / the largest difference, or half of the
 median interval; the range that intervals alone require at most."""
+_BEYOND = 1.3  # factor between the ends of values and those of intervals that an axis of speeds also shows
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
 _MOST_NAMED = 44  # columns of a heat map
 _REACHES = (1.05, 1.25, 1.5, 2.0, 4.0, 8.0)
@@ -214,9 +215,11 @@ def speed_chart(rows: Sequence[SpeedRow], machines: Sequence[str]) -> Chart:
                 (m.ratio.value, y, m.ratio.ci_low or m.ratio.value, m.ratio.ci_high or m.ratio.value) for y, m in found
             ]
             series.append(Series.of(machine, role, "dots", ratios))
-    values = [0.95, 1.05, *(x for each in series for x in each.x)]
+    low, high = stretch([0.95, 1.05, *(x for each in series for x in each.x)], 1.05)
+    intervals = [end for each in series for end in (*each.low, *each.high) if end]
+    ends = (max(low / _BEYOND, min([low, *intervals])), min(high * _BEYOND, max([high, *intervals])))
     panel = Panel(
-        Axis(f"speed / speed of {machines[0]} (right: faster)", scale="log10", ends=stretch(values, 1.05)),
+        Axis(f"speed / speed of {machines[0]} (right: faster)", scale="log10", ends=ends),
         Axis(scale="rows", rows=tuple(row.name for row in rows)),
         tuple(series),
         height_in=len(rows) * (len(others) * 0.11 + 0.04),

@@ -1,6 +1,6 @@
-"""The document that compares the predictions of several devices, as HTML and PDF."""
+"""The document that compares the predictions of a few devices, as HTML and PDF."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
@@ -8,15 +8,10 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.compare.runs import machine_curve
 from gpureport.glossary import terms
-from gpureport.grouping import grouped, in_figures
 from gpureport.predict.contrast import INTERVAL, capacity_difference
-from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report import Paper
 from gpureport.report.comparison.document import curve_pictures
 from gpureport.report.comparison.sentences import FILE
-from gpureport.report.figures.chart import MACHINES
-from gpureport.report.figures.machines import MOST_ROWS, HeatBlock, HeatRow, heat_chart, reach_of
-from gpureport.report.figures.picture import Picture
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.side_by_side import (
     EQUAL,
@@ -52,20 +47,17 @@ def write_devices(
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
     sides = [first, *(other.predicted for other in others)]
-    many = len(sides) > len(MACHINES)
     names = [shorten(side.device.name, 40) for side in sides]
     content: dict[str, object] = {
-        "title": f"{names[0]} and {len(others)} other devices" if many else " and ".join(names),
+        "title": " and ".join(names),
         "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
         "version": __version__,
         "sides": [(side, facts_of(side.device)) for side in sides],
         "key_figures": key_table(sides),
         "figures_caption": text("figures", FILE),
-        "ceilings": None if many else ceilings_table(sides),
-        "features": None if many else features_table(sides),
-        "chapters": [] if many else [_chapter(first, other) for other in others],
-        "maps": list(_maps(first, others)) if many else [],
-        "most": len(MACHINES),
+        "ceilings": ceilings_table(sides),
+        "features": features_table(sides),
+        "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
         "copies": COPIES,
         "n90": N90,
@@ -73,24 +65,6 @@ def write_devices(
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
     return write_filled(_TEMPLATE, content, directory, paper=paper)
-
-
-def _maps(first: DevicePredictions, others: Sequence[DeviceComparison]) -> Iterator[Picture]:
-    """Draw the ratios of many devices to the first: by limit, and of the best values."""
-    limits, best = [], []
-    names = tuple(f"{other.predicted.letter}: {shorten(other.predicted.device.name, 40)}" for other in others)
-    for name, other in zip(names, others, strict=True):
-        limits += [(KIND_TEXTS[e.bottleneck], (name, e.ratio.value)) for e in limit_effects(first, other)]
-        best += [(str(contrast.key), (name, contrast.best.value)) for contrast in other.contrasts]
-    kinds = {f"kernels by limit on {first.letter}": limits, "best value of each sweep": best}
-    rows = [
-        HeatRow(name, "", (dict(cells),), heading=heading)
-        for heading, found in kinds.items()
-        for name, cells in grouped(found).items()
-    ]
-    block = HeatBlock(f"speed / speed of {first.letter}", names)
-    for part in in_figures(rows, MOST_ROWS):
-        yield Picture(heat_chart(part, [block], reach_of(rows)), f"Predicted speed / speed of {first.device.name}.")
 
 
 def _chapter(first: DevicePredictions, other: DeviceComparison) -> dict[str, object]:
