@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.cpu import POCL, CpuExecution
+from gpureport.predict.cpu_compilers import PoclExecution
 from gpureport.predict.model import execution
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
@@ -20,9 +20,9 @@ def cpu() -> Device:
     return load_database().device("cpu/ryzen_7_3700x")
 
 
-def _run(device: Device, demand: Demand) -> CpuExecution:
+def _run(device: Device, demand: Demand) -> PoclExecution:
     run = execution(device, demand, Resources(0))
-    assert isinstance(run, CpuExecution)
+    assert isinstance(run, PoclExecution)
     return run
 
 
@@ -33,14 +33,16 @@ def _with_masks(device: Device, masked_lanes: float) -> Device:
 
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
     one, many, most = (
-        Demand(64 * groups, (64,)) for groups in (1, POCL.groups_per_thread_awake * cpu.compute_units, 100_000)
+        Demand(64 * groups, (64,)) for groups in (1, PoclExecution.groups_per_thread_awake * cpu.compute_units, 100_000)
     )
 
     assert _run(cpu, one).waking_s(1.0) == 0
-    assert _run(cpu, many).waking_s(0.0) == pytest.approx(POCL.waking_share_of_launch * cpu.launch.batched_s, rel=0.05)
+    assert _run(cpu, many).waking_s(0.0) == pytest.approx(
+        PoclExecution.waking_share_of_launch * cpu.launch.batched_s, rel=0.05
+    )
     fetches = cpu.compute_units * log(most.groups / many.groups)
     assert _run(cpu, most).waking_s(0.0) == pytest.approx(
-        (POCL.waking_share_of_launch + POCL.fetch_share_of_launch * fetches) * cpu.launch.batched_s
+        (PoclExecution.waking_share_of_launch + PoclExecution.fetch_share_of_launch * fetches) * cpu.launch.batched_s
     )
 
 
@@ -51,8 +53,8 @@ def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     awake = _run(both, demand).waking_s(0.0)
 
     assert _run(both, demand).waking_s(2e-6) - awake == pytest.approx(2e-6)
-    assert _run(both, demand).waking_s(1e-3) - awake == pytest.approx((POCL.waking_delay_s - 1e-6) / 2)
-    late = altered(both, launch=altered(both.launch, batched_s=2 * POCL.waking_delay_s))
+    assert _run(both, demand).waking_s(1e-3) - awake == pytest.approx((PoclExecution.waking_delay_s - 1e-6) / 2)
+    late = altered(both, launch=altered(both.launch, batched_s=2 * PoclExecution.waking_delay_s))
     assert _run(late, demand).waking_s(1e-3) == _run(late, demand).waking_s(
         0.0
     )  # all are awake when the first one starts
@@ -74,11 +76,11 @@ PAIRS = {"operations": {"fp32": 64.0}, "vector_words": 2}
         # Conditions run one by one unless they become masks, along the first dimension.
         ({}, MASKABLE, 1),
         (MASKS, {"branches": True}, 1),
-        (MASKS, MASKABLE, 8 / POCL.masked_code_slowdown),
+        (MASKS, MASKABLE, 8 / PoclExecution.masked_code_slowdown),
         (MASKS, {**MASKABLE, "work_group": (1, 64)}, 1),
         # More lanes of shorter integers, up to the width of the work-group.
-        (MASKS, BYTES, 32 / POCL.masked_code_slowdown),
-        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / POCL.masked_code_slowdown),
+        (MASKS, BYTES, 32 / PoclExecution.masked_code_slowdown),
+        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / PoclExecution.masked_code_slowdown),
         # Some compilers vectorise loops between barriers; masks are for conditions.
         (MASKS, MEETING, 1),
         (LOOPS, MEETING, 8),
@@ -118,7 +120,7 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
     counted = Demand(256, (64,), operations={"int32": 9e9}, branches=True, maskable=True, scalar_instructions=28e3)
     masked = _with_masks(cpu, cpu.architecture.wave_size)
 
-    assert _run(cpu, counted).scalar_time_s == pytest.approx(POCL.scalar_code_slowdown * 28e3 / issued_per_s)
+    assert _run(cpu, counted).scalar_time_s == pytest.approx(PoclExecution.scalar_code_slowdown * 28e3 / issued_per_s)
     assert _run(cpu, counted).class_times().keys() == {"instruction"}
     assert _run(cpu, replace(counted, idle_items=32)).scalar_time_s == _run(cpu, counted).scalar_time_s
     assert _run(masked, counted).scalar_time_s is None
@@ -139,7 +141,7 @@ def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None
         instructions_per_stored_byte=120 / 32,
     )
     per_cycle = cpu.architecture.rates_per_cycle["instruction"] / cpu.architecture.wave_size
-    expected = POCL.masked_loop_slowdown * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
+    expected = PoclExecution.masked_loop_slowdown * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
 
     assert _run(cpu, demand).loop_time_s == pytest.approx(expected)
     assert _run(cpu, demand).class_times() == {"instruction": pytest.approx(expected)}
@@ -157,5 +159,5 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
     scalar = replace(vector, branches=True)
     wave = float(cpu.architecture.wave_size)
 
-    assert _run(cpu, vector).class_factors({"local": wave}) == {"local": POCL.gather_slowdown * wave}
+    assert _run(cpu, vector).class_factors({"local": wave}) == {"local": PoclExecution.gather_slowdown * wave}
     assert _run(cpu, scalar).class_factors({"local": wave}) == {"local": wave}

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.spec.cores import STREAMED_SHARE, core_values, streamed_l3, vector_values
+from gpureport.spec.compilers import emitted_values
+from gpureport.spec.cores import STREAMED_SHARE, core_values, streamed_l3
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import PresentDevice
@@ -113,7 +114,7 @@ def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
 ) -> None:
     file = database.architecture(core)
     narrower = database.architecture(file.narrower or core)
-    values = {path: value.value for path, value in vector_values(_present(driver, target), file, narrower).items()}
+    values = {path: value.value for path, value in emitted_values(_present(driver, target), file, narrower).items()}
 
     assert {path: values.get(path) for path in expected} == expected
 
@@ -122,7 +123,7 @@ def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
 def test_narrow_cores_keep_their_rates(database: Database, driver: str, expected: dict[str, float]) -> None:
     """PoCL 5 emulates exchanges and barriers on all cores; another runtime does not."""
     file = database.architecture("zen2")
-    values = vector_values(_present(driver, "znver2"), file, file)
+    values = emitted_values(_present(driver, "znver2"), file, file)
 
     assert {path: value.value for path, value in values.items()} == expected
-    assert vector_values(altered(_present(), platform="Intel(R) OpenCL"), file, file) == {}
+    assert emitted_values(altered(_present(), platform="Intel(R) OpenCL"), file, file) == {}

@@ -26,7 +26,7 @@ from itertools import repeat
 from math import ceil
 
 from gpureport.predict import traffic
-from gpureport.predict.cpu import CpuExecution
+from gpureport.predict.cpu_compilers import EXECUTIONS
 from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.memory import load_latency, traffic_time, usable_capacities
@@ -65,7 +65,8 @@ class PointTime:
 
 def execution_kind(device: Device) -> type[Execution]:
     """Return the kind of execution on *device*."""
-    return CpuExecution if device.architecture.groups_as_loops else GpuExecution
+    architecture = device.architecture
+    return EXECUTIONS[architecture.compiler] if architecture.groups_as_loops else GpuExecution
 
 
 def execution(device: Device, demand: Demand, resources: Resources) -> Execution:

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpureport.spec import reported
-from gpureport.spec.drivers import maker
+from gpureport.spec.compilers import compiler_of, launch_values
+from gpureport.spec.drivers import CpuCompiler, maker
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
@@ -72,22 +73,8 @@ SHARES: Mapping[Listing, Mapping[str, float]] = {
 
 Medians over many virtual machines of SpareCores/sc-inspector-data (commit 804d3c7).
 """
-_SCALAR_POCL = 5
-"""PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
-_EMULATED = {"shuffle": 0.2, "ballot": 0.07, "barrier": 0.2}
-"""Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
-PoCL 5 (reports/pocl-xeon-16-cores): shuffles from ``instructions/sub_group_rate``, ballots and barriers fitted to
-transposes. Other virtual machines probably shared these cores: ballots of two cores of a Zen 4, not used here, take 0.7
-times as long."""
-LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
-"""Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
-the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
-(reports/pocl-xeon-2-cores, and a first quick run on the machine of reports/pocl-xeon-16-cores)."""
 _AROUND = (0.6, 1.0, 1.7)
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to what programs find (assumed)."""
-_WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
-_FULL_WIDTH = re.compile(r"znver[4-9]")
-"""Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +278,7 @@ class HostCore:
         return float(usable_l3(self.core, self.topology))
 
 
-def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, Value]:
+def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuCompiler = "pocl") -> dict[str, Value]:
     """Return the values that replace those of the generic entry; *clock_hz* is the listed clock.
 
     The latency of the L1 gives the highest clock. With all cores busy, it is between the listed one and the highest:
@@ -309,7 +296,6 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     def derived(value: object, note: str) -> Value:
         return Value(value, Provenance(kind="derived", source=core_source(host.architecture), note=note))
 
-    launch_s = LAUNCH_TRANSFERS * core.l3_latency_s * processors**LAUNCH_EXPONENT
     walk_s = core.l3_latency_s if host.hypervisor else 0.0
 
     def rate(bytes_per_s: float) -> Value:
@@ -323,8 +309,7 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
         "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
         "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
         "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s + walk_s),
-        "launch.single": derived(launch_s, f"to wake {processors} threads"),
-        "launch.batched": derived(launch_s, f"to wake {processors} threads"),
+        **launch_values(compiler, core, host.architecture, processors),
         "caches.L1.latency": latency(core.l1_latency_s),
         "caches.L2.latency": latency(core.l2_latency_s),
         "caches.L3.latency": latency(core.l3_latency_s + core.tlb_latency_s + walk_s),
@@ -340,16 +325,16 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     }
 
 
-def with_core(values: Mapping[str, Value], host: HostCore | None) -> dict[str, Value]:
+def with_core(values: Mapping[str, Value], host: HostCore | None, compiler: CpuCompiler = "pocl") -> dict[str, Value]:
     """Return the *values* of a machine on top of which those of its type of core are, if it is known."""
-    core = core_values(host, values["clock"].value, values["compute_units"].value) if host else {}
+    core = core_values(host, values["clock"].value, values["compute_units"].value, compiler) if host else {}
     return {**values, **core}
 
 
 def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> dict[str, Value]:
     """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
     values = host_values(host, reported.compute_units(present))
-    return with_core(values | reported.answers(present) | reported.limits(present), core)
+    return with_core(values | reported.answers(present) | reported.limits(present), core, compiler_of(present))
 
 
 def _memory_bytes_per_s(host: HostCore) -> float:
@@ -361,50 +346,6 @@ def _memory_bytes_per_s(host: HostCore) -> float:
     ordinary = (core.memory_read_bytes_per_s + 2 * core.memory_write_bytes_per_s) / 2
     one = sqrt(ordinary * LINE_BYTES / host.streams.memory_line_s)
     return 1 / float(saturated_s(1 / (one * place.cores * place.core_share), 1 / socket_limit(core, place)))
-
-
-def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
-    """Return the rates of the vectors that the compiler of a runtime emits.
-
-    LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them: three pipes
-    for bitwise operations of three words, two for rotations. PoCL of a distribution compiles for such a target on AMD's
-    processors, too.
-    For a target without AVX-512, it emits code for AVX2. Code between barriers needs no masks.
-
-    Args:
-        present: the device.
-        file: the architecture of its processor.
-        narrow: that of the vectors which compilers prefer; instructions per cycle are those of *file*.
-    """
-    if not present.implementation.emulates_exchanges:
-        return {}
-    own, other = file.leaves(), narrow.leaves()
-    lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
-    has_masks, version = _WIDE.search(present.version) is not None, present.driver_version
-    scalar = not version or version[0] >= _SCALAR_POCL
-
-    def emitted(value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
-        return Value(value, Provenance(kind="derived", source=present.version, note=note))
-
-    values = {f"rates.{name}": emitted(rate, "emulated in memory") for name, rate in _EMULATED.items()}
-    if not scalar:
-        note = "PoCL before 5 vectorises code between barriers"
-        values = {"barrier_lanes": emitted(float(min(lanes, own_lanes)), note)}
-    if own_lanes <= lanes or _FULL_WIDTH.search(present.version):
-        return values
-    issued = own["rates.instruction"].value * lanes / own_lanes
-    values |= {"wave_size": emitted(lanes), "rates.instruction": emitted(issued)}
-    if has_masks and not scalar:
-        values["masked_lanes"] = emitted(float(lanes), "PoCL before 5 vectorises simple conditions")
-    if has_masks and file.double_pumped:
-        return values  # two narrow instructions take as long as a wide one
-    composed = ("latencies.ternary", "latencies.shift")
-    copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
-    narrower = {path: emitted(other[path].value) for path in copied}
-    if has_masks:
-        narrower |= {"rates.ternary": emitted(24.0), "rates.shift": emitted(16.0)}
-        narrower |= {path: emitted(own[path].value) for path in composed}
-    return narrower | values
 
 
 def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[str, Value]:

@@ -5,7 +5,9 @@ Two tables. Nothing else depends on who made a device or a driver: other code as
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+CpuCompiler = Literal["pocl", "intel"]
 
 SOFTWARE = re.compile("oclgrind|simulat|emulat|llvmpipe|lavapipe|softpipe|swiftshader")
 """In names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
@@ -80,8 +82,8 @@ class Implementation(NamedTuple):
     """Build options with which its compiler reports what is needed, and prints nothing."""
     links_kernels: bool = False
     """Whether it links each kernel for a CPU to a library, with the system's linker."""
-    emulates_exchanges: bool = False
-    """Whether work-items on a CPU exchange values in memory, and vectors have LLVM's usual width."""
+    cpu_compiler: CpuCompiler | None = None
+    """Its compiler for CPUs (:mod:`gpureport.spec.compilers`); ``None``: not known."""
     preferred: bool = False
     """Whether its newest version comes first of all implementations for one CPU."""
     units: bool = True
@@ -104,7 +106,7 @@ _IMPLEMENTATIONS = (
         name="PoCL",
         options="-w",
         links_kernels=True,
-        emulates_exchanges=True,
+        cpu_compiler="pocl",
         preferred=True,
     ),
     Implementation("clvk", units=False),  # 1 for every device

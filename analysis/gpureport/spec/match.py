@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.spec import drivers, reported
-from gpureport.spec.cores import HostCore, cpu_values, vector_values
+from gpureport.spec.compilers import emitted_values
+from gpureport.spec.cores import HostCore, cpu_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
 from gpureport.spec.reported import agreement, keys, name_of, pci_id, same, same_kind
@@ -174,7 +175,7 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
     values = cpu_values(database.host, present, core)
     if core:
         file = database.architecture(core.architecture)
-        values |= vector_values(present, file, database.architecture(file.narrower or core.architecture))
+        values |= emitted_values(present, file, database.architecture(file.narrower or core.architecture))
         how = f"{how} Its type of core is that of {file.name}."
     device = database.device(entry_id, values)
     return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=_hidden_l3(core))

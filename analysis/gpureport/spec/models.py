@@ -530,6 +530,8 @@ class Architecture(Record):
     has_neighbours: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
     """Whether other programs, also of other virtual machines, use the same cores and caches: measured values then apply
     to other kernels only in part, and programs find a part of each cache. Default: CPUs."""
+    compiler: Annotated[drivers.CpuCompiler, Listed(example="pocl")] = "pocl"
+    """CPUs: the compiler of kernels, with its runtime (:mod:`gpureport.spec.compilers`). Default: PoCL's."""
     masked_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
     barrier_lanes: Annotated[Number, Listed(1, 64)] = 1.0
@@ -685,7 +687,7 @@ class Device(Record):
         line_s = streams.memory_line_s if streams else 3e-9
         # A core reads a line, fetches the line that it overwrites, and writes that back.
         # A runtime for CPUs wakes a thread for the copy, and that wakes the waiting host: 25 us each, as for kernels of
-        # PoCL on a Xeon (predict.cpu.POCL.waking_delay_s); assumed, chosen after a Zen 4 had needed 51 to 60 us.
+        # PoCL on a Xeon (PoclExecution.waking_delay_s); assumed, chosen after a Zen 4 had needed 51 to 60 us.
         return Link(kind="shared", call_s=50e-6, host_copy_bytes_per_s=min(64 / (3 * line_s), 20e9))
 
     @property

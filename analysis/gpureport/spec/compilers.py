@@ -1,0 +1,127 @@
+"""What compilers for CPUs and their runtimes change in the values of a device: a row for each.
+
+How they execute kernels is in :mod:`gpureport.predict.cpu_compilers`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from gpureport.spec.drivers import CpuCompiler
+from gpureport.spec.files import ArchitectureFile
+from gpureport.spec.models import CoreType, PresentDevice, core_source
+from gpureport.spec.resolve import Value
+from gpureport.spec.uncertainty import constant
+from gpureport.spec.values import Provenance
+
+EMERALD_RAPIDS = ("architectures/emerald_rapids",)
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants were fitted to earlier runs on
+2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4 of
+``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
+_fitted = partial(constant, measured_on=EMERALD_RAPIDS)
+
+
+@dataclass(frozen=True)
+class CompilerValues:
+    """Values of a compiler and its runtime.
+
+    Attributes:
+        launch_transfers: launch cost of one work-group on one thread / latency of the L3. Threads wait for the same
+            locks, whose lines move from core to core through the L3.
+        launch_exponent: growth of this cost with the number of threads.
+        exchanges: lane operations per cycle of exchanges between work-items.
+    """
+
+    launch_transfers: float
+    launch_exponent: float
+    exchanges: Mapping[str, float]
+
+
+_LAUNCHES = "1.8 us with 2 threads (reports/pocl-xeon-2-cores) and 43 us with 16 (a first quick run on that machine)"
+_EMULATED = "emulated in memory by PoCL 5, one work-item after another, on 16 cores (reports/pocl-xeon-16-cores)"
+COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
+    "pocl": CompilerValues(
+        launch_transfers=_fitted(27.5, _LAUNCHES),
+        launch_exponent=_fitted(1.4, _LAUNCHES),
+        exchanges={
+            "shuffle": _fitted(0.2, f"instructions/sub_group_rate, {_EMULATED}"),
+            "ballot": _fitted(
+                0.07,
+                f"transposes, {_EMULATED}; other virtual machines probably shared these cores",
+                held_out="0.7 times the time on two cores of a Zen 4",
+            ),
+            "barrier": _fitted(0.2, f"transposes, {_EMULATED}"),
+        },
+    ),
+}
+_SCALAR_POCL = 5
+"""PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
+_WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
+_FULL_WIDTH = re.compile(r"znver[4-9]")
+"""Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
+
+
+def compiler_of(present: PresentDevice) -> CpuCompiler:
+    """Return the compiler of a device that is present; PoCL's if its runtime is not known."""
+    return present.implementation.cpu_compiler or "pocl"
+
+
+def launch_values(compiler: CpuCompiler, core: CoreType, architecture: str, threads: int) -> dict[str, Value]:
+    """Return the cost of the launch of one work-group with *threads* on cores of a type."""
+    each = COMPILERS[compiler]
+    launch_s = each.launch_transfers * core.l3_latency_s * threads**each.launch_exponent
+    provenance = Provenance(kind="derived", source=core_source(architecture), note=f"to wake {threads} threads")
+    return {f"launch.{name}": Value(launch_s, provenance) for name in ("single", "batched")}
+
+
+def _emitted(present: PresentDevice, value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
+    return Value(value, Provenance(kind="derived", source=present.version, note=note))
+
+
+def emitted_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
+    """Return the values of the code that the compiler of a runtime emits.
+
+    Args:
+        present: the device.
+        file: the architecture of its processor.
+        narrow: that of the vectors which LLVM prefers; instructions per cycle are those of *file*.
+    """
+    return _of_pocl(present, file, narrow) if present.implementation.cpu_compiler == "pocl" else {}
+
+
+def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
+    """Return the values of PoCL.
+
+    LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them: three pipes
+    for bitwise operations of three words, two for rotations. PoCL of a distribution compiles for such a target on AMD's
+    processors, too.
+    For a target without AVX-512, it emits code for AVX2. Code between barriers needs no masks.
+    """
+    own, other = file.leaves(), narrow.leaves()
+    lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
+    has_masks, version = _WIDE.search(present.version) is not None, present.driver_version
+    scalar = not version or version[0] >= _SCALAR_POCL
+
+    emitted = partial(_emitted, present)
+    values = {
+        f"rates.{name}": emitted(rate, "emulated in memory") for name, rate in COMPILERS["pocl"].exchanges.items()
+    }
+    if not scalar:
+        note = "PoCL before 5 vectorises code between barriers"
+        values = {"barrier_lanes": emitted(float(min(lanes, own_lanes)), note)}
+    if own_lanes <= lanes or _FULL_WIDTH.search(present.version):
+        return values
+    issued = own["rates.instruction"].value * lanes / own_lanes
+    values |= {"wave_size": emitted(lanes), "rates.instruction": emitted(issued)}
+    if has_masks and not scalar:
+        values["masked_lanes"] = emitted(float(lanes), "PoCL before 5 vectorises simple conditions")
+    if has_masks and file.double_pumped:
+        return values  # two narrow instructions take as long as a wide one
+    composed = ("latencies.ternary", "latencies.shift")
+    copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
+    narrower = {path: emitted(other[path].value) for path in copied}
+    if has_masks:
+        narrower |= {"rates.ternary": emitted(24.0), "rates.shift": emitted(16.0)}
+        narrower |= {path: emitted(own[path].value) for path in composed}
+    return narrower | values
