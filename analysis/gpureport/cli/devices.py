@@ -79,7 +79,7 @@ class _ListedDevice:
 
         if self.problem is None:
             return list(self.match.notes)
-        another = self.present.is_cpu and "cpu" in working
+        another = self.present.on_host and "cpu" in working
         advice = self.problem if another else f"{self.problem}; {remedy(self.present)}"
         return [f"This device runs no kernels: {sentence(advice)}", *self.match.notes]
 

@@ -93,7 +93,7 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
                     note(f"{file}: left out {key}: {reason}")
             architecture = result.device.architecture.id
             known = architecture in database.architecture_paths.keys() - {GENERIC}
-            if options.first_day and known and not result.device.is_cpu:
+            if options.first_day and known and result.device.architecture.core is None:
                 early = _result(file, first_day(database, architecture), kernels)
                 found += residuals(early, FIRST_DAY, features=not options.times, workloads=names)
     if not names and not options.first_day:

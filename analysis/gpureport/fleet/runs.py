@@ -193,7 +193,7 @@ def devices_to_measure(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
         InputError: all devices are simulators.
     """
     real = in_order(devices)
-    others = [device for device in real if not device.is_cpu]
+    others = [device for device in real if not device.on_host]
     return sorted(others, key=lambda device: device.index) or real[:1]
 
 

@@ -45,7 +45,7 @@ def free_memory_bytes(device: PresentDevice) -> float:
     """
     free = sensors.free_memory_bytes(device)
     if free is not None and free <= 0:
-        raise DeviceError(f"no memory is free for measuring{limit_remark() if device.is_cpu else ''}")
+        raise DeviceError(f"no memory is free for measuring{limit_remark() if device.on_host else ''}")
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
 
 

@@ -164,7 +164,8 @@ def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevic
                     raise DeviceError(f"{named(device)} runs no kernels: {error}; {remedy(device)}") from error
                 remarks.append(f"{named(device)} is skipped because it runs no kernels: {error}")
                 continue
-            others = [f"{each.index} = {named(each)}" for each in devices[place + 1 :] if device.is_cpu and each.is_cpu]
+            following = devices[place + 1 :] if device.on_host else ()
+            others = [f"{each.index} = {named(each)}" for each in following if each.on_host]
             if others:
                 same_cpu = f"{device.runtime} is used for this CPU; to use another runtime, pass --device"
                 remarks.append(f"{same_cpu}: {', '.join(others)}")
@@ -183,7 +184,7 @@ def _with_failures(error: InputError, presence: Presence, text: str) -> GpuRepor
 
 def remedy(device: PresentDevice) -> str:
     """Return what to do about a device that runs no kernels."""
-    if not device.is_cpu:
+    if not device.on_host:
         return "install its current driver, or select another device with --device"
     return f"install another OpenCL runtime for the CPU: {_CPU_RUNTIMES}"
 

@@ -52,7 +52,7 @@ _MOST_CAPABILITY = 999
 
 def family(database: "Database", present: PresentDevice) -> str:
     """Return the architecture whose patterns match the device, else that of the next lower compute capability."""
-    if present.is_cpu:
+    if present.on_host:
         return database.host.family
     keys = sorted(database.architecture_paths)
     patterns = [(pattern.lower(), key) for key in keys for pattern in database.architecture(key).matches]
@@ -195,7 +195,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     architecture, host = database.architecture(key), database.host
     if relative and not reported.same_kind(architecture.kind, present.kind):
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
-    if present.is_cpu:
+    if present.on_host:
         name, found, without = reported.name_of(present.name).product, cpu_values(host, present), host.without
     else:
         name, found, without = present.name, draft_values(present, architecture), ()

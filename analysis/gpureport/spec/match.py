@@ -42,7 +42,7 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
         return _software(database, present)
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
-    if present.is_cpu:
+    if present.on_host:
         entry_id = f"cpu/{database.host.family}"
         how = (
             f"{shorten(present.name) or 'This device'} is a CPU: predictions use the entry {entry_id} with sizes from "
@@ -158,7 +158,7 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     listed = database.device(entry.id)
     part = _part(listed, present, entry.file.opencl.parts.value if entry.file.opencl.parts else 1)
     found = [_units(listed, present, part), _memory(listed, present, whole=part is None), _link(listed, present)]
-    found += [] if entry.own or present.is_cpu else [_clock(listed, present)]
+    found += [] if entry.own or present.on_host else [_clock(listed, present)]
     found += [(_shares(listed, part), "") if part else _cache(listed, present)]
     values = {path: value for each, _ in found for path, value in each.items()}
     values |= reported.limits(present) if listed.architecture.on_host else {}

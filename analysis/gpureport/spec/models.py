@@ -651,11 +651,6 @@ class Device(Record):
         return drivers.maker(self.vendor)
 
     @property
-    def is_cpu(self) -> bool:
-        """Whether work-groups run on the cores of a CPU, one after the other on each."""
-        return self.kind == "cpu"
-
-    @property
     def device_class(self) -> str:
         """Devices whose errors have statistics of their own: ``CPU``, ``NVIDIA GPU``."""
         return "CPU" if self.architecture.groups_as_loops else f"{self.vendor} GPU"
@@ -765,8 +760,8 @@ class PresentDevice(Record):
     """Other devices of its model on its platform; CPUs have none."""
 
     @property
-    def is_cpu(self) -> bool:
-        """Whether the device is a CPU."""
+    def on_host(self) -> bool:
+        """Whether the device consists of the host's cores and memory, whose clock, power and load are its own."""
         return self.kind == "cpu"
 
     @property
@@ -782,7 +777,7 @@ class PresentDevice(Record):
     @property
     def implementation(self) -> drivers.Implementation:
         """Its OpenCL implementation."""
-        return drivers.implementation(self.platform, self.vendor, of_cpu=self.is_cpu)
+        return drivers.implementation(self.platform, self.vendor, of_cpu=self.on_host)
 
     @property
     def driver_version(self) -> tuple[int, ...]:

@@ -104,7 +104,7 @@ def most_bytes(device: Device, limits: Limits, purpose: str, arrays: int = 1, ca
     It is a multiple of the last cache, or of a larger *capacity*, within the limits of the device.
     """
     known = _REACH[purpose]
-    times = min(known.quick if limits.quick else known.full, known.on_cpu if device.is_cpu else inf)
+    times = min(known.quick if limits.quick else known.full, chosen(device, cpu=known.on_cpu, gpu=inf))
     largest = times * max(capacity, last_cache_bytes(device))
     return min(largest, limits.max_bytes, arrays * limits.max_buffer_bytes)
 

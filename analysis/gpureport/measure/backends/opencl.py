@@ -162,7 +162,7 @@ class OpenCLBackend:
             devices = _devices()
         self._device = devices[candidate.position]
         self._peers = _peers(self._device, devices)
-        self._on_host, links_kernels = device.is_cpu, device.implementation.links_kernels
+        self._on_host, links_kernels = device.on_host, device.implementation.links_kernels
         self._libraries = KernelLibraries() if links_kernels and self._on_host else None
         if links_kernels and candidate.runtime.of_wheel:
             provide_linker()

@@ -165,7 +165,7 @@ def preference(device: PresentDevice) -> tuple[float, ...]:
     times).
     """
     kind = _KINDS.index(device.kind)
-    if not device.is_cpu:
+    if not device.on_host:
         return kind, -device.compute_units * (device.clock_hz or 1.0)
     version = device.driver_version if device.implementation.preferred else ()
     return kind, *(-float(part) for part in (*version, 0, 0)[:2]), -device.compute_units

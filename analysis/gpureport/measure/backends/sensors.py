@@ -15,7 +15,7 @@ _NO_SENSOR = "The system has no power sensor of this device that this process ca
 def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
     """Return the sources of readings for a device and its machine; *stack* closes what they open."""
     machine = processor.Processor()
-    if device.is_cpu:
+    if device.on_host:
         return [machine, machine.clock]
     if (found := stack.enter_context(nvidia.opened(device))) is not None:
         return [machine, nvidia.Nvml(found)]
@@ -24,7 +24,7 @@ def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
 
 def power_sensor(device: PresentDevice, stack: ExitStack) -> PowerSensor | str:
     """Return the sensor of a device, which *stack* closes; or why there is none, in a sentence."""
-    if device.is_cpu:
+    if device.on_host:
         return processor.rapl() or _NO_SENSOR
     if (found := stack.enter_context(nvidia.opened(device))) is not None:
         return nvidia.power_sensor(found)
@@ -45,7 +45,7 @@ def is_idle(device: PresentDevice) -> bool:
 
 def free_memory_bytes(device: PresentDevice) -> float | None:
     """Return the free memory for buffers in bytes, not positive if there is none; ``None``: not known."""
-    if device.is_cpu:
+    if device.on_host:
         return processor.free_bytes()
     with nvidia.opened(device) as found:
         memory = found and found.query("MemoryInfo")
