@@ -113,7 +113,7 @@ function logTicks(base, low, high, most) {
 function tickOptions(scale, gap, side) {
   const kept = {filter: (_, ticks) => ticks};
   if (scale === "ratio") {
-    const ends = (high) => (high < 1.5 ? 1.2 : high < 2.5 ? 1.5 : high < 4.5 ? 2 : high < 9 ? 3 : 5);
+    const ends = (high) => (high < 1.45 ? 1.2 : high < 1.7 ? 1.3 : high < 2.2 ? 1.5 : high < 4 ? 2 : high < 9 ? 3 : 5);
     return {...kept, splits: (_, __, low, high) => [1 / ends(high), 1, ends(high)], values: (_, found) => found.map((value) => value.toPrecision(2))};
   }
   if (scale === "asinh") {

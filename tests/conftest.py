@@ -57,7 +57,9 @@ class _Failures(logging.Handler):
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.msg.startswith(("Failed to render", "Failed to load inline SVG")):
+        if record.getMessage().startswith(
+            ("Failed to render", "Failed to load inline SVG", "Failed to load image at 'figure")
+        ):
             self.messages.append(record.getMessage())
 
 

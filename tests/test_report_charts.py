@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -95,17 +95,18 @@ def test_names_cannot_leave_their_element() -> None:
 def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given: list[str] = []
 
-    def taken(pages: list[str], _: str) -> list[bytes]:
-        given.extend(pages)
-        return []
+    def taken(page: str, *_: object) -> bytes:
+        given.append(page)
+        return b""
 
-    monkeypatch.setattr("gpureport.report.render.pdfs", taken)
-    (file,) = write_report(report(), tmp_path)
+    monkeypatch.setattr("gpureport.report.render.started", partial)
+    monkeypatch.setattr("gpureport.report.render.pdf", taken)
+    file, *_ = write_report(report(), tmp_path)
     data = re.findall(r'<script type="application/json">(.*?)</script>', file.read_text(), re.DOTALL)
     assert len(data) >= 4
     assert all(json.loads(text) for text in data)
     assert len(given) == 2
-    assert not any("<script" in page for page in given)
+    assert not any("<script" in page or "<svg" in page for page in given)
 
 
 def test_vendored_files_are_those_of_the_locked_version() -> None:

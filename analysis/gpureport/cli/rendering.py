@@ -33,6 +33,7 @@ def render_reports(options: RenderOptions) -> int:
     Raises:
         InputError: a source cannot be read, two sources have the same output folder, or a document already exists.
     """
+    from gpureport.report.processes import prepare
     from gpureport.report.render import documents
 
     folders = [records_of(source) or (source,) for source in options.reports]
@@ -43,6 +44,7 @@ def render_reports(options: RenderOptions) -> int:
     _refuse_sharing(places)
     to_write = (document for place in places.values() for document in documents(*place, appendix=True))
     with writing(to_write, force=options.force):
+        prepare()
         database = cache(partial(open_database, options.entries))
         if options.entries:
             database()  # reports their errors even if no record needs them

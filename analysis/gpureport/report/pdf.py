@@ -1,22 +1,23 @@
 """PDFs from a page of HTML by WeasyPrint."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import redirect_stdout
-from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.files import no_scratch
 from gpureport.report import Paper
-from gpureport.report.processes import in_parallel
+from gpureport.report.figures.theme import FACES
 
 if TYPE_CHECKING:
     from weasyprint.document import Document
 
 _VARIANT = "pdf/ua-1"
 _RATE = re.compile(r"(?<=\w)/(?=s(?:[\s<.,;]|\)[\s<.,;]))")
+_FACE = '@font-face {{ font-family: "{}"; font-weight: {}; src: url("font:{}") }}'
 
 
 def pdf_problem() -> str | None:
@@ -32,14 +33,14 @@ def pdf_problem() -> str | None:
     return None
 
 
-def pdf(html: str, paper: Paper = "a4") -> bytes:
-    """Return a page as a tagged PDF (PDF/UA-1).
+def pdf(html: str, paper: Paper = "a4", figures: Mapping[str, str] = {}) -> bytes:
+    """Return a page as a tagged PDF (PDF/UA-1); *figures* as for :func:`layout`.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded, or temporary space or memory is insufficient.
     """
     try:
-        made = layout(html, paper).write_pdf(pdf_variant=_VARIANT)
+        made = layout(html, paper, figures).write_pdf(pdf_variant=_VARIANT)
     except OSError as error:
         raise GpuReportError(f"the PDF cannot be made: {no_scratch(error)}") from error
     except MemoryError as error:
@@ -48,17 +49,11 @@ def pdf(html: str, paper: Paper = "a4") -> bytes:
     return made
 
 
-def pdfs(pages: Sequence[str], paper: Paper = "a4") -> list[bytes]:
-    """Return the PDF of each page; several are made at once.
+def layout(html: str, paper: Paper = "a4", figures: Mapping[str, str] = {}) -> "Document":
+    """Lay out a page on sheets of paper.
 
-    Raises:
-        GpuReportError: as for :func:`pdf`.
-    """
-    return in_parallel(partial(pdf, paper=paper), pages)
-
-
-def layout(html: str, paper: Paper = "a4") -> "Document":
-    """Lay out a page on sheets of paper; only ``data:`` URLs are fetched.
+    Only ``data:`` URLs are fetched, and ``figure:NAME``, the SVG text of one of *figures*: those within a page would be
+    parsed as HTML, and get a style for each of their elements.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -67,9 +62,24 @@ def layout(html: str, paper: Paper = "a4") -> "Document":
     if problem:
         raise GpuReportError(problem)
     from weasyprint import CSS, HTML
-    from weasyprint.urls import URLFetcher
+    from weasyprint.text.fonts import FontConfiguration
+    from weasyprint.urls import URLFetcher, URLFetcherResponse
 
+    fonts = {file: data_dir("templates") / "fonts" / file for *_, file in FACES}
+
+    class Fetcher(URLFetcher):  # type: ignore[misc]
+        def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> URLFetcherResponse:
+            kind, _, name = url.partition(":")
+            if kind == "figure":
+                return URLFetcherResponse(url, figures[name], {"Content-Type": "image/svg+xml"})
+            if kind == "font":
+                return URLFetcherResponse(url, fonts[name].read_bytes())
+            return super().fetch(url, headers)
+
+    fetcher, fonts_of_page = Fetcher(allowed_protocols={"data"}), FontConfiguration()
     text = _RATE.sub("/\u2060", html.replace("<wbr>", "\u200b"))  # characters are faster than elements
-    page = HTML(string=text, url_fetcher=URLFetcher(allowed_protocols={"data"}))
     # Style sheets given here are user style sheets, which override the page's own only if they are important.
-    return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant=_VARIANT)
+    sheet = f"@page {{ size: {paper} !important }}" + "".join(_FACE.format(*face) for face in FACES)
+    css = CSS(string=sheet, url_fetcher=fetcher, font_config=fonts_of_page)
+    page = HTML(string=text, url_fetcher=fetcher)
+    return page.render(stylesheets=[css], font_config=fonts_of_page, pdf_variant=_VARIANT)

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,9 +21,10 @@ from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.curves import curves
 from gpureport.report.figures.chart import Chart, chart_json
-from gpureport.report.figures.picture import Picture, drawn
-from gpureport.report.figures.theme import FONT
-from gpureport.report.pdf import pdf_problem, pdfs
+from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.theme import FACES
+from gpureport.report.pdf import pdf, pdf_problem
+from gpureport.report.processes import started
 from gpureport.report.run import appendix, compiled, conditions, efficiency, entry, groups, published, trust, unexpected
 from gpureport.report.run.caches import cliff_table
 from gpureport.report.run.chapters import chapters, first_figure, selections
@@ -43,13 +45,10 @@ Content = Mapping[str, object]
 Part = Literal["page", "body", "appendix"]
 """What of a document: everything (HTML), or one of its two PDFs."""
 
-_FONTS = (
-    (FONT, 400, "Inter-Regular.ttf"),
-    (FONT, 600, "Inter-SemiBold.ttf"),
-    ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
-)
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
+_MANY = 6
+"""Other processes would take longer to start than to draw fewer pictures."""
 _LONG_NAME = 60
 _TEXT = re.compile(
     r"<(?P<tag>head|script|pre|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
@@ -106,16 +105,21 @@ def write_filled(
     With *appendix*, the template has appendices, which get a PDF of their own.
     """
     html_file, *pdf_files = documents(directory, name, appendix=appendix)
-    parts: tuple[Part, ...] = ("body", "appendix") if appendix else ("body",)
-    wanted = with_pdf and not pdf_problem()
-    html, *pages = filled(template, {**content, "file_name": name}, ("page", *(parts if wanted else ())))
+    parts: tuple[Part, ...] = ("page", "body", "appendix") if appendix else ("page", "body")
+    texts, drawing = _begun(template, [{**content, "file_name": name, "part": part} for part in parts])
+    pages = texts[1:] if with_pdf and not pdf_problem() else []
     remove_files(*pdf_files)  # an old one must not stay if no new one is written
-    write_file(html_file, html)
-    written = [html_file]
-    for file, made in zip(pdf_files, pdfs(pages, paper), strict=False):
-        write_file(file, made)
-        written.append(file)
-    return written
+    # The longest first: its figures are drawn, then both cores have a page to lay out.
+    made = [started(_pdf, (_with_images(text, drawing), paper)) for text in reversed(pages)]
+    write_file(html_file, _with_figures(texts[0], drawing))
+    for file, content_of in zip(pdf_files, reversed(made), strict=False):
+        write_file(file, content_of())
+    return [html_file, *pdf_files[: len(pages)]]
+
+
+def _pdf(page: tuple[tuple[str, Mapping[str, str]], Paper]) -> bytes:
+    (html, figures), paper = page
+    return pdf(html, paper, figures)
 
 
 def documents(directory: Path, name: str = "report", *, appendix: bool = False) -> tuple[Path, ...]:
@@ -148,21 +152,55 @@ def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -
 
 
 def rendered(template: str, contents: Sequence[Content]) -> tuple[str, ...]:
-    """Return a template with each of *contents*; each figure is drawn once.
+    """Return a template with each of *contents*; each figure is drawn once."""
+    texts, drawing = _begun(template, contents)
+    return tuple(_with_figures(text, drawing) for text in texts)
 
-    Control characters, and those that change the text's direction, are replaced. Multiplication signs replace "x".
-    """
-    pictures: dict[int, Picture] = {}
+
+Drawing = Mapping[str, tuple[Picture, Callable[[], str]]]
+"""Pictures by the numbers of their places, with what waits for their SVG text."""
+
+
+def _begun(template: str, contents: Sequence[Content]) -> tuple[list[str], Drawing]:
+    """Return a template with each of *contents*, with places for figures; begin to draw these, the last text first."""
+    pictures: list[Picture] = []
+    numbers: dict[int, int] = {}
 
     def placed(picture: Picture) -> "Markup":
-        pictures[id(picture)] = picture
-        return _place(id(picture))
+        number = numbers.setdefault(id(picture), len(pictures))
+        if number == len(pictures):
+            pictures.append(picture)
+        return _place(number)
 
     found = environment(placed).get_template(template)
-    texts = [found.render(content) for content in contents]
-    svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
-    whole = (_PLACE.sub(lambda place: svgs[int(place[1])], typeset(text)) for text in texts)
-    return tuple(_BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)) for text in whole)
+    texts = [typeset(found.render(content)) for content in contents]
+    order = dict.fromkeys(number for text in reversed(texts) for number in _PLACE.findall(text))
+    start = started if len(order) >= _MANY else partial
+    return texts, {number: (p, start(_drawn, (int(number), p))) for number in order for p in [pictures[int(number)]]}
+
+
+def _drawn(numbered: tuple[int, Picture]) -> str:
+    number, picture = numbered
+    return picture.svg(number)
+
+
+def _with_figures(text: str, drawing: Drawing) -> str:
+    """Return a page with its figures."""
+    return _printable(_PLACE.sub(lambda place: drawing[place[1]][1](), text))
+
+
+def _with_images(text: str, drawing: Drawing) -> tuple[str, Mapping[str, str]]:
+    """Return a page with images in place of figures, and the figures by the names that these images have."""
+    from markupsafe import Markup
+
+    image = Markup('<img src="figure:{}" alt="{}" />')
+    html = _PLACE.sub(lambda place: image.format(place[1], drawing[place[1]][0].description), text)
+    return _printable(html), {number: _printable(drawing[number][1]()) for number in _PLACE.findall(text)}
+
+
+def _printable(text: str) -> str:
+    """Replace control characters, those that change the text's direction, and "x" between numbers."""
+    return _BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def typeset(html: str) -> str:
@@ -267,7 +305,7 @@ def _fonts() -> "Markup":
 
     rule = '@font-face{{font-family:"{}";font-weight:{};src:url(data:font/ttf;base64,{})}}\n'
     folder = data_dir("templates") / "fonts"
-    files = ((*font, base64.b64encode((folder / file).read_bytes()).decode()) for *font, file in _FONTS)
+    files = ((*font, base64.b64encode((folder / file).read_bytes()).decode()) for *font, file in FACES)
     return Markup("".join(rule.format(*font) for font in files))  # noqa: S704 - our own files
 
 

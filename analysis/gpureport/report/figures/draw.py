@@ -15,6 +15,7 @@ from gpureport.report.figures.theme import (
     COLOURS,
     FONT_PT,
     SMALL_PT,
+    TITLE_PT,
     WIDTH_IN,
     first_fitting,
     fitted,
@@ -40,7 +41,7 @@ _LOGARITHMIC = ("log2", "log10", "ratio")
 _MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale ``asinh`` compresses."""
-_REACHES = ((1.5, 1.2), (2.5, 1.5), (4.5, 2.0), (9.0, 3.0), (inf, 5.0))
+_REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5.0))
 """The outer ticks of an axis of ratios, by its reach."""
 _CHANGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
 _SHADES = 21
@@ -58,6 +59,8 @@ class _Box:
     width: float
     right: float
     """Width of the free space to the right."""
+    beside: float
+    """Width of ticks and label to the left."""
 
 
 class Spot(NamedTuple):
@@ -128,7 +131,7 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
             y += heads[number] if heads else _head_in(panel, share)
             last = column is pairs[-1] and places == len(columns)
             beyond = WIDTH_IN - x - weight * share if last else right_in + (0.0 if panel.cells else 0.3)
-            yield panel, _Box(x, y, weight * share, beyond), left
+            yield panel, _Box(x, y, weight * share, beyond, left_in), left
             y += panel.height_in + _foot_in(panel)
         x += weight * share + right_in
 
@@ -145,12 +148,20 @@ def _left_in(panel: Panel, beside: Panel | None) -> float:
 
 
 def _label_in(panel: Panel, beside: Panel | None) -> float:
-    return _LABEL_IN * (panel.y.label.count("\n") + 1) if _y_label(panel, beside) else 0.0
+    label = _y_label(panel, beside)
+    return _LABEL_IN * (label.count("\n") + 1) if label else 0.0
 
 
 def _y_label(panel: Panel, beside: Panel | None) -> str:
-    """Return the label of the y axis, unless the panel to the left has the same one."""
-    return "" if beside and beside.y.label == panel.y.label else panel.y.label
+    """Return the label of the y axis, unless the panel to the left has the same one; a long one has two lines."""
+    label = panel.y.label
+    if beside and beside.y.label == label:
+        return ""
+    blanks = [place for place, character in enumerate(label) if character == " "]
+    if blanks and "\n" not in label and needed_in(label) > panel.height_in + 0.04:
+        middle = min(blanks, key=lambda place: abs(2 * place - len(label)))
+        return f"{label[:middle]}\n{label[middle + 1 :]}"
+    return label
 
 
 def _right_in(panel: Panel) -> float:
@@ -210,7 +221,7 @@ def _along(series: Series, *, upright: bool, intervals: bool) -> list[float]:
 def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     """Return at most *most* round ticks between the *ends* of an axis, with their texts."""
     low, high = sorted(ends)
-    most = max(3, floor(most))
+    most = max(2 if axis.scale == "log2" else 3, floor(most))
     if axis.scale == "rows":
         return list(enumerate(axis.rows))
     if axis.scale == "time":
@@ -285,7 +296,7 @@ class _Drawing:
 
     def __init__(self, axis: "Axes", panel: Panel, box: _Box) -> None:
         self.axis, self.panel, self.width_in, self.height_in = axis, panel, box.width, panel.height_in
-        self.right_in = box.right
+        self.right_in, self.left_in = box.right, box.beside
         self.by_rows = panel.y.scale == "rows"
         self.ends = {name: _ends(panel, upright=name == "x") for name in ("x", "y")}
         self.taken: list[tuple[float, float]] = []
@@ -305,10 +316,10 @@ class _Drawing:
         for number, each in enumerate(panel.series):
             self._draw_series(each, 3 * number)
         if panel.titles:
-            room = self.width_in + (0.0 if panel.notes else self.right_in)
-            cut = first_fitting(panel.titles, room, FONT_PT * 1.06)
-            title = cut if len(panel.titles) > 1 else fitted(panel.titles[0], room, FONT_PT * 1.06)
-            left = min(0.0, self.width_in - needed_in(title, FONT_PT * 1.06)) if panel.notes else 0.0
+            room = self.width_in + (self.left_in if panel.notes else self.right_in)
+            cut = first_fitting(panel.titles, room, TITLE_PT)
+            title = cut if len(panel.titles) > 1 else fitted(panel.titles[0], room, TITLE_PT)
+            left = min(0.0, self.width_in - needed_in(title, TITLE_PT)) if panel.notes else 0.0
             above = _head_in(panel, self._cell_in) - 0.11 if panel.cells else 0.07
             self._write(title, left, self.height_in + above, size=FONT_PT, weight=600)
         self._write_labels()
@@ -342,7 +353,10 @@ class _Drawing:
             self._write(unit, -0.03, self.height_in + 0.1, ha="right")
         if name == "x" and spec.label and not hidden:
             label = f"{spec.label} ({unit})" if unit else spec.label
-            axis.set_xlabel(fitted(label, self.width_in + (0.3 if self.by_rows else 0.2)), labelpad=1)
+            axis.set_xlabel(
+                fitted(label, self.width_in + (2 * min(self.left_in, self.right_in) if self.by_rows else 0.2)),
+                labelpad=1,
+            )
 
     def _rows(self, name: Literal["x", "y"], texts: Sequence[str]) -> None:
         spec, axis = getattr(self.panel, name), getattr(self.axis, f"{name}axis")
@@ -351,11 +365,12 @@ class _Drawing:
         if self.panel.joined or self.panel.cells:
             self.axis.spines["bottom"].set_visible(False)
             self.axis.grid(visible=False)
-        upright = name == "x" and max(map(needed_in, texts), default=0.0) > self._cell_in
-        room = _TALLEST_IN if upright else self._cell_in if name == "x" else _LONGEST_IN - 0.06
-        step = ceil(_LINE_IN / self._cell_in) if name == "x" and (upright or self.panel.x.label) else 1
-        if self.panel.cells and self.panel.x.label:
-            step = ceil(len(texts) / 5)
+        longest, numbers = max(map(needed_in, texts), default=0.0), self.panel.cells and self.panel.x.label
+        upright = name == "x" and not numbers and longest > self._cell_in
+        step, room = ceil(len(texts) / 5) if numbers else 1, _LONGEST_IN - 0.06
+        if name == "x":
+            step = max(1, ceil((_LINE_IN if upright else longest if numbers else 0.0) / self._cell_in))
+            room = _TALLEST_IN if upright else step * self._cell_in
         axis.set_ticks(range(0, len(texts), step), [fitted(text, room) for text in texts[::step]])
         if name == "x" and not self.panel.x.label:
             axis.tick_top()
@@ -432,6 +447,7 @@ class _Drawing:
         values = np.array(cells.values, dtype=float)
         norm, colours = _palette(cells)
         look: Any = {"cbar": False, "linewidths": 0.8, "linecolor": "white", "vmin": 0, "vmax": 1}  # norm replaces both
+        look |= {"xticklabels": False, "yticklabels": False}  # without testing whether they overlap
         heatmap(values, norm=norm, cmap=colours, ax=self.axis, **look)
         centred = Affine2D().translate(-0.5, -0.5) + self.axis.transData  # seaborn's first cell is from 0 to 1
         self.axis.collections[-1].set_transform(centred)

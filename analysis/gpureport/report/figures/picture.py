@@ -1,7 +1,6 @@
 """Pictures of a page: what draws them, and their SVG text, drawn in parallel processes."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from xml.etree import ElementTree as ET
@@ -9,10 +8,7 @@ from xml.etree import ElementTree as ET
 from gpureport.report.figures.chart import Chart, described, stacks
 from gpureport.report.figures.draw import draw
 from gpureport.report.figures.theme import theme
-from gpureport.report.processes import in_parallel
 
-_MANY = 6
-"""Other processes would take longer to start than to draw fewer pictures."""
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _DECIMALS = re.compile(r"(\.\d)\d+")
 """More decimals than a page needs, in points."""
@@ -27,6 +23,8 @@ class Picture:
 
     chart: Chart
     caption: str
+    detailed: Chart | None = None
+    """The same curves with more details, which screens show in its place."""
 
     @property
     def description(self) -> str:
@@ -89,13 +87,3 @@ def _ungroup(element: ET.Element) -> None:
         plain = child.tag.endswith("}g") and not child.attrib.keys() - {"id"}
         members += list(child) if plain else [child]
     element[:] = members
-
-
-def drawn(pictures: Sequence[Picture]) -> list[str]:
-    """Return the SVG element of each picture; many are drawn at once."""
-    return in_parallel(_drawn, list(enumerate(pictures)), _MANY)
-
-
-def _drawn(numbered: tuple[int, Picture]) -> str:
-    number, picture = numbered
-    return picture.svg(number)

@@ -17,6 +17,7 @@ from gpureport.records.curves import CurveFeature, Feature, Observation, Observe
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
+from gpureport.report.figures.theme import TITLE_PT, needed_in
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
 
@@ -29,8 +30,10 @@ Floats = NDArray[np.float64]
 Base = Callable[[float], float]
 """What values are divided by, a function of x."""
 
-MOST_SIZES, MOST_SHAPES, MOST_TRACES = 3, 4, 6
-"""Panels of a figure: small figures leave no large gaps at the ends of pages."""
+MOST_SIZES, MOST_SHAPES, MOST_TRACES, MOST_SMALL = 3, 4, 6, {"sizes": 12, "shapes": 8}
+"""Panels of a figure: small figures leave no large gaps at the ends of pages. The last are those of an appendix."""
+_COLUMNS, _TITLE_IN = 4, 1.15
+"""Columns of small panels, one less if a title is longer."""
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
 MOST_ROWS = 24
@@ -177,6 +180,28 @@ def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) 
     tracks = [_tracks(curve) for curve in curves]
     rows = sorted({row for found in tracks for row in found})
     return Chart(tuple(_stack(*each, rows) for each in zip(curves, titles, tracks, strict=True)))
+
+
+def small_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
+    """Return a small panel for each of *curves* over one quantity, without what :func:`size_chart` adds to the values.
+
+    There are at most as many as :data:`MOST_SMALL` says. Axes have no labels: the caption says what they are.
+    """
+    ends = stretch([point.point.x for curve in curves for point in drawable(curve.points)], 1.15)
+    x = Axis("", UNITS.get(curves[0].axis.quantity, ""), "log2", ends)
+    panels = []
+    for curve, known in zip(curves, titles, strict=True):
+        values = (*predictions(curve), *observed(curve))
+        y = Axis("", curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
+        panels.append(Panel(x, y, values, tuple(known), 0.6))
+    return _in_columns(panels)
+
+
+def _in_columns(panels: Sequence[Panel]) -> Chart:
+    """Return *panels* with the same axes row by row; few are as wide as many."""
+    places = _COLUMNS - any(needed_in(panel.titles[-1], TITLE_PT) > _TITLE_IN for panel in panels)
+    rows = [replace(panel, joined=number + places < len(panels)) for number, panel in enumerate(panels)]
+    return Chart(tuple(tuple(rows[column::places]) for column in range(min(places, len(rows)))), places)
 
 
 Tracks = Mapping[tuple[int, str], list[Series]]
@@ -333,10 +358,10 @@ def _rate(curve: CurveRecords, point: Point) -> float:
 
 
 def shape_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
-    """Return maps of the rates of two-dimensional work-groups as shares of the best.
+    """Return maps of the rates of two-dimensional work-groups as shares of the best, which titles name.
 
     Args:
-        curves: at most :data:`MOST_SHAPES`; each must have a point with a value above 0.
+        curves: each must have a point with a value above 0.
         titles: for each curve its titles, the longest first.
     """
     shares = [rated(curve) for curve in curves]
@@ -349,13 +374,18 @@ def shape_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         Panel(
             *axes,
             tuple(_best_shapes(curve, rates, x, y)),
-            tuple(known),
+            (*(f"{title}, best {_shape(rates)}" for title in known), known[-1]),
             1.25,
             cells=Cells(tuple(tuple(rates.get((across, up)) for across in x) for up in y[::-1])),
         )
         for curve, rates, known in zip(curves, shares, titles, strict=True)
     ]
-    return Chart(tuple((panel,) for panel in panels), places=MOST_SHAPES)
+    return _in_columns(panels)
+
+
+def _shape(rates: Mapping[tuple[int, int], float]) -> str:
+    best = max(rates, key=lambda shape: rates[shape])
+    return f"{best[0]} x {best[1]}"
 
 
 def _powers(sides: Sequence[int]) -> list[int]:
@@ -375,7 +405,7 @@ def _best_shapes(
         if across in x and up in y:
             at = (float(x.index(across)),), (float(len(y) - 1 - y.index(up)),)
             style: Style = "squares" if role == "predicted" else "dots"
-            yield Series(name, role, style, *at, texts=(f"{name} {across} x {up}",), labelled=True)
+            yield Series(name, role, style, *at, texts=(f"{name} {across} x {up}",))
 
 
 @dataclass(frozen=True)
@@ -449,10 +479,11 @@ def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Float
     return at, middle, least, most
 
 
-def in_charts(curves: Sequence[CurveRecords], kind: str) -> Sequence[Sequence[CurveRecords]]:
-    """Return *curves* of one kind in parts of a figure each."""
+def in_charts(curves: Sequence[CurveRecords], kind: str, *, small: bool) -> Sequence[Sequence[CurveRecords]]:
+    """Return *curves* of one kind in parts of a figure each, which may have *small* panels."""
     if kind != "cases":
-        return list(in_figures(curves, MOST_SIZES if kind == "sizes" else MOST_SHAPES))
+        most = {"sizes": MOST_SIZES, "shapes": MOST_SHAPES} if not small else MOST_SMALL
+        return list(in_figures(curves, most[kind]))
     parts: list[list[CurveRecords]] = []
     rows = MOST_ROWS
     for curve in curves:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
 SMALL_PT = 7.0
+TITLE_PT = 1.06 * FONT_PT  # as wide as semi-bold
 
 COLOURS: "Mapping[Role, str]" = {
     "predicted": "#0072B2",
@@ -35,8 +36,12 @@ same names."""
 _CONTRAST = 4.6  # of text; a little above the requirement, because colours are rounded
 
 FONT = "Inter"
-"""Family of the shipped fonts; the page's style sheet contains them under the same name."""
-_FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
+FACES = (
+    (FONT, 400, "Inter-Regular.ttf"),
+    (FONT, 600, "Inter-SemiBold.ttf"),
+    ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
+)
+"""Family, weight and file of the shipped fonts, of which figures use the first family."""
 _SETTINGS = {
     "font.family": [FONT, "DejaVu Sans"],
     "font.size": SMALL_PT,
@@ -86,8 +91,9 @@ def _register_fonts() -> None:
     from matplotlib.font_manager import fontManager
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # fallback fonts lack some weights
-    for name in _FILES:
-        fontManager.addfont(data_dir("templates") / "fonts" / name)
+    for family, _, name in FACES:
+        if family == FONT:
+            fontManager.addfont(data_dir("templates") / "fonts" / name)
 
 
 def needed_in(text: str, size_pt: float = SMALL_PT) -> float:

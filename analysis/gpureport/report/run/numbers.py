@@ -12,7 +12,7 @@ from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.curves import CurveRecords, Group
 from gpureport.report.figures.picture import Picture
 from gpureport.report.prediction.forecast import feature_table
-from gpureport.report.run.sweeps import kind_of, other_curves
+from gpureport.report.run.sweeps import kind_of, other_curves, sweep_notes
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
@@ -28,8 +28,6 @@ class Section:
     explanations: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    figures: tuple[Picture, ...]
-    """Of the sweeps that no chapter shows."""
     features: Table | None = None
     """Predicted features, in reports without measurements."""
 
@@ -37,6 +35,11 @@ class Section:
     def calibrated(self) -> bool:
         """Whether any of its values has a calibrated prediction."""
         return any(group.main.calibrated for group in self.groups)
+
+    @property
+    def astray(self) -> tuple[Group, ...]:
+        """The values that are not as predicted."""
+        return tuple(group for group in self.groups if not group.main.main.verdict.as_predicted)
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,15 @@ class Family:
     checks: Mapping[str, Verification]
     """Verification of variants; a variant whose results are wrong was not timed."""
     sections: tuple[Section, ...]
+    figures: tuple[Picture, ...]
+    """Of the sweeps that no chapter shows."""
     notes: tuple[str, ...]
+
+    @property
+    def printed(self) -> bool:
+        """Whether the printed appendix shows any of it: figures, values that are not as predicted, or wrong results."""
+        wrong = (not check.passed for check in self.checks.values())
+        return bool(self.figures or any(section.astray for section in self.sections) or any(wrong))
 
 
 def families(report: Report, found: Sequence[CurveRecords], shown: Container[SweepKey] = ()) -> tuple[Family, ...]:
@@ -72,6 +83,7 @@ def _family(report: Report, family: str, found: Sequence[CurveRecords], shown: C
             if curve.measurement and curve.measurement.verification
         },
         sections=tuple(_section(members, report, shown) for members in kinds.values()),
+        figures=other_curves(report, found, shown),
         notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
     )
 
@@ -97,13 +109,11 @@ def _section(members: Sequence[CurveRecords], report: Report, shown: Container[S
     groups = tuple(group for curve in members for group in curve.groups)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
     predictions = [c.specification for c in members if c.specification]
-    figures, notes = other_curves(report, members, shown)
     return Section(
         title=section_title(members),
         groups=groups,
         explanations=_explanations(report, members),
         warnings=with_names(warnings),
-        notes=notes,
-        figures=figures,
+        notes=sweep_notes(report, members, shown),
         features=feature_table(predictions) if report.only_predicted else None,
     )

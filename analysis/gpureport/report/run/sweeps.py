@@ -7,12 +7,13 @@ from typing import Literal, TypeVar
 from gpureport.findings.advice import shape_of
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import Observation, Points, SweepKey
+from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.picture import Picture
-from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption
+from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, small_caption
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import with_names
 
@@ -95,10 +96,8 @@ def _weight(curve: CurveRecords) -> tuple[bool, int, int]:
     return curve.observation is not None, features, len(curve.points)
 
 
-def other_curves(
-    report: Report, members: Sequence[CurveRecords], shown: Container[SweepKey]
-) -> tuple[tuple[Picture, ...], tuple[str, ...]]:
-    """Draw the sweeps of one kind that no chapter shows, with notes on all of them; agreeing cases are not drawn."""
+def sweep_notes(report: Report, members: Sequence[CurveRecords], shown: Container[SweepKey]) -> tuple[str, ...]:
+    """Return notes on the sweeps of one kind: skipped or flat ones, and conditions of published ones."""
     known_skips = {f"{info.family}/{info.variant}": info.skipped for info in report.workloads.values()}
     skipped = (
         (c.key.variant, c.measurement.skipped)
@@ -106,16 +105,26 @@ def other_curves(
         if c.measurement and c.measurement.skipped and c.measurement.skipped != known_skips.get(c.key.workload)
     )
     conditions = report.publication.conditions if report.publication else {}
-    others = [c for c in filter(is_drawn, members) if c.key not in shown and (kind_of(c) != "cases" or deviates(c))]
-    flat = [curve for curve in others if curve.is_work_group and curve.is_flat]
-    notes = paragraphs(
+    return paragraphs(
         "other_curves",
         skipped=with_names(skipped),
-        flat=[curve.key.variant for curve in flat],
+        flat=[c.key.variant for c in filter(is_drawn, members) if c.key not in shown and c.is_work_group and c.is_flat],
         within=FLAT - 1,
         published=with_names((c.key.variant, conditions[str(c.key)]) for c in members if str(c.key) in conditions),
     )
-    return curve_pictures(report, [curve for curve in others if curve not in flat]), notes
+
+
+def other_curves(report: Report, found: Sequence[CurveRecords], shown: Container[SweepKey]) -> tuple[Picture, ...]:
+    """Draw the sweeps of a family that no chapter shows, in small panels, but no agreeing cases and flat searches."""
+    others = [
+        curve
+        for curve in filter(is_drawn, found)
+        if curve.key not in shown and not (curve.is_work_group and curve.is_flat)
+        if kind_of(curve) != "cases" or deviates(curve)
+    ]
+    kinds = grouped(((kind_of(c), c.axis.label, c.value_unit), c) for c in others)
+    titles = panel_titles(report, found)
+    return tuple(picture for members in kinds.values() for picture in pictures(members, titles, small=True))
 
 
 def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
@@ -125,9 +134,12 @@ def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Pictu
 
 
 def pictures(
-    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None
+    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None, *, small: bool = False
 ) -> tuple[Picture, ...]:
-    """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant."""
+    """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant.
+
+    Many have *small* panels, with their details on screens only.
+    """
     kind = kind_of(members[0]) if members else "sizes"
     named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
     if kind == "traces":
@@ -136,18 +148,21 @@ def pictures(
         return tuple(Picture(sweeps.trace_chart(group), text("trace_caption", traces=group)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
-    parts = enumerate(sweeps.in_charts(drawn, kind))
-    return tuple(_picture(kind, part, [named[c.key] for c in part], first=not number) for number, part in parts)
+    parts = sweeps.in_charts(drawn, kind, small=small)
+    return tuple(_picture(kind, part, [named[curve.key] for curve in part], small=small) for part in parts)
 
 
-def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]], *, first: bool) -> Picture:
-    """Draw one figure; only the first map of a section has the full caption."""
+def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]], *, small: bool) -> Picture:
     if kind == "shapes":
-        caption = f"{', '.join(each[-1] for each in titles)}; shades and marks as above."
-        return Picture(sweeps.shape_chart(part, titles), shape_caption(part) if first else caption)
+        return Picture(sweeps.shape_chart(part, titles), shape_caption(part))
     if kind == "cases":
         return Picture(sweeps.case_chart(part, titles), case_caption(part))
-    return Picture(sweeps.size_chart(part, titles), size_caption(part))
+    whole = sweeps.size_chart(part, titles)
+    if not small:
+        return Picture(whole, size_caption(part))
+    signs = (Verdict.OFF.mark + " " if deviates(curve) else "" for curve in part)
+    short = [(f"{sign}{each[-1]}",) for sign, each in zip(signs, titles, strict=True)]
+    return Picture(sweeps.small_chart(part, short), small_caption(part), whole)
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:

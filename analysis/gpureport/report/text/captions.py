@@ -40,7 +40,8 @@ def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepK
             f"{curve.key.variant if alike else curve.key.workload}{f', {_sweep_name(curve)}' if several else ''}"
         )
         title = info.title.removeprefix(family).lstrip(" ,:") if info else ""
-        found[curve.key] = (f"{title[:1].upper()}{title[1:]} ({identifier})", identifier) if title else (identifier,)
+        long = (f"{title[:1].upper()}{title[1:]} ({identifier})",) if title else ()
+        found[curve.key] = (*long, identifier, *((curve.key.variant,) if not alike else ()))
     return found
 
 
@@ -64,6 +65,12 @@ def size_caption(curves: Sequence[CurveRecords]) -> str:
     largest, first = most_distant(astray, key=lambda group: group.main) if astray else (None, "")
     named = len({group.name for group in groups}) > 1
     return text("size_caption", groups=groups, few=len(groups) <= _FEW, named=named, largest=largest, first=first)
+
+
+def small_caption(curves: Sequence[CurveRecords]) -> str:
+    """Return the caption of small curves: both axes, then as :func:`size_caption`."""
+    axes = f"{_value_name(curves)} against {curves[0].axis.label}"
+    return f"{axes[:1].upper()}{axes[1:]}. {size_caption(curves)}"
 
 
 def _contents(curves: Sequence[CurveRecords]) -> str:
