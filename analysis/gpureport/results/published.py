@@ -4,11 +4,11 @@ A record (``reports/published/<name>.yaml``) cites its source and contains serie
 of this project, as medians. The model is compared with them by the same code as with our own measurements.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NoReturn
 
 from pydantic import BeforeValidator, Field, FiniteFloat
 
@@ -19,7 +19,7 @@ from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.predict.occupancy import Resources
-from gpureport.records.curves import Axis, Basis, Observation, Points, SweepKey
+from gpureport.records.curves import Axis, Basis, Metric, Observation, Points, SweepKey
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.prediction import Prediction
@@ -32,7 +32,7 @@ from gpureport.spec.reading import Document, read_file
 from gpureport.spec.values import Strict
 from gpureport.units import DIMENSIONS
 from gpureport.workloads import select
-from gpureport.workloads.model import Parameters, Sweep, Workload
+from gpureport.workloads.model import Sweep, Workload
 
 Quantity = Literal["working_set", "work_items", "work_group", "case"]
 _MOST = 1 << 40
@@ -105,6 +105,7 @@ VALUES: dict[str, tuple[str, float]] = {
 factor to SI units."""
 RESOURCES = ("registers", "local_memory")
 """Columns of the resources of a work-item and of a work-group."""
+_VALUED = frozenset({*VALUES, *RESOURCES})
 OPTIONAL = frozenset({"resident", "pointers"})
 """Parameters that occur only in published points: see ``Workload.point`` and ``PointerChase.demand``."""
 
@@ -118,7 +119,7 @@ def load(path: Path) -> Published:
     document = read_file(path, RecordFields)
     _refuse_entry(document)
     fields = document.get()
-    series = tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series))
+    series = tuple(_series(document, number) for number in range(len(fields.series)))
     _check_names(document, series)
     _check_statements(document, series)
     return Published(path.stem, fields, series)
@@ -170,121 +171,99 @@ def _error(document: Document[RecordFields], field: str, message: str) -> InputE
     return InputError(str(document.problem(field, message, "error")))
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Converts the fields of one series to records; every error has its line."""
+def _series(document: Document[RecordFields], number: int) -> Series:
+    """Convert the fields of one series to records; every error has its line."""
+    record = document.get()
+    fields = record.series[number]
 
-    document: Document[RecordFields]
-    number: int
-    fields: SeriesFields
+    def refuse(field: str, message: str) -> NoReturn:
+        raise _error(document, f"series.{number}.{field}", message) from None
 
-    def series(self) -> Series:
-        """Return the series."""
-        workload, value = self._workload(), self._value_column()
-        unit, scale = VALUES[value]
-        if unit and unit != workload.metric.unit:
-            what = f"{value!r} needs a workload that counts {unit}; for {workload.name} give time_us"
-            raise self._error("columns", what)
-        self._check_parameters(workload)
-        rows = [self._row(number) for number in range(len(self.fields.rows))]
-        parameters = tuple(self._parameters(row) for row in rows)
-        self._check_rows(parameters)
-        sweep = self._sweep(parameters)
-        points = tuple(
-            self._point(workload, sweep, number, row[value] * scale, published=unit) for number, row in enumerate(rows)
-        )
-        return Series(
-            workload=workload,
-            sweep=sweep,
-            published_resources=tuple(map(self._resources, rows)),
-            measurement=Measurement(
-                key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
-                metric=workload.metric,
-                axis=sweep.axis,
-                points=points,
-            ),
-            conditions=self.fields.conditions,
-        )
+    try:
+        workload = select((fields.workload,))[0]
+    except InputError as error:
+        refuse("workload", str(error))
+    for field, message in _problems(fields, workload):
+        refuse(field, message)
+    rows = [fields.fixed | dict(zip(fields.columns, row, strict=True)) for row in fields.rows]
+    points = tuple({name: int(value) for name, value in row.items() if name not in _VALUED} for row in rows)
+    axis = Axis(quantity=fields.axis, label=fields.label or LABELS[fields.axis])
+    title, isolated = fields.conditions or axis.label, record.isolated
+    sweep = Sweep(fields.sweep, axis, points, title, isolated=isolated, read_between=record.read_between)
+    measured = []
+    for place, (row, parameters) in enumerate(zip(rows, points, strict=True)):
+        point = workload.point(parameters, sweep)
+        (time_s,) = (_time_s(name, row[name], point.work, workload.metric) for name in VALUES.keys() & row.keys())
+        if not DIMENSIONS["seconds"].least <= time_s <= DIMENSIONS["seconds"].most:
+            refuse(f"rows.{place}", f"a dispatch of {time_s:g} s is impossible; check the unit")
+        measured.append(MeasuredPoint(point=point, samples_s=(time_s,)))
+    return Series(
+        workload=workload,
+        sweep=sweep,
+        published_resources=tuple(map(_resources, rows)),
+        measurement=Measurement(
+            key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
+            metric=workload.metric,
+            axis=sweep.axis,
+            points=Points(measured),
+        ),
+        conditions=fields.conditions,
+    )
 
-    def _workload(self) -> Workload:
-        name = self.fields.workload
-        try:
-            found = select((name,))[0]
-        except InputError as error:
-            raise self._error("workload", str(error)) from None
-        if found.name != name:
-            raise self._error("workload", f"{name!r} is a family; give a variant, such as {found.name!r}")
-        return found
 
-    def _value_column(self) -> str:
-        columns = self.fields.columns
-        found = [name for name in columns if name in VALUES]
-        if len(found) != 1:
-            raise self._error("columns", f"exactly one column must contain measured values: {', '.join(VALUES)}")
-        twice = [name for name in {*columns, *self.fields.fixed} if [*columns, *self.fields.fixed].count(name) > 1]
-        if twice:
-            raise self._error("columns", f"{min(twice)!r} is given twice")
-        return found[0]
+def _problems(fields: SeriesFields, workload: Workload) -> Iterator[tuple[str, str]]:
+    """Yield field and message of each problem of a series."""
+    columns, given = fields.columns, (*fields.columns, *fields.fixed)
+    if workload.name != fields.workload:
+        yield "workload", f"{fields.workload!r} is a family; give a variant, such as {workload.name!r}"
+    values = [name for name in columns if name in VALUES]
+    if len(values) != 1:
+        yield "columns", f"exactly one column must contain measured values: {', '.join(VALUES)}"
+    for name in sorted(name for name in set(given) if given.count(name) > 1):
+        yield "columns", f"{name!r} is given twice"
+    unit, _ = VALUES[values[0]]
+    if unit not in ("", workload.metric.unit):
+        yield "columns", f"{values[0]!r} needs a workload that counts {unit}; for {workload.name} give time_us"
+    points = [set(point) for point in workload.verification()]
+    known, own = OPTIONAL.union(*points), set(given) - _VALUED
+    for name in sorted(set.intersection(*points) - own):
+        yield "columns", f"{workload.name} needs the parameter {name!r}"
+    for name in sorted(own - known):
+        yield "columns", f"{workload.name} has no parameter {name!r}; use {', '.join(sorted(known))}"
+    if "local_memory" in given and "registers" not in given:
+        yield "columns", "'local_memory' also needs 'registers'"
+    yield from _row_problems(fields)
 
-    def _check_parameters(self, workload: Workload) -> None:
-        """Compare the parameters with those of the workload's verification points."""
-        given = {*self.fields.columns, *self.fields.fixed} - VALUES.keys() - set(RESOURCES)
-        points = [set(point) for point in workload.verification()]
-        missing = set.intersection(*points) - given
-        if missing:
-            raise self._error("columns", f"{workload.name} needs the parameter {min(missing)!r}")
-        known = OPTIONAL.union(*points)
-        if given - known:
-            names = ", ".join(sorted(known))
-            raise self._error("columns", f"{workload.name} has no parameter {min(given - known)!r}; use {names}")
 
-    def _row(self, number: int) -> dict[str, float]:
-        """Return the values of a row by column, with the fixed ones."""
-        row, columns = self.fields.rows[number], self.fields.columns
+def _row_problems(fields: SeriesFields) -> Iterator[tuple[str, str]]:
+    columns, first = fields.columns, dict[tuple[float, ...], int]()
+    for number, row in enumerate(fields.rows):
+        field = f"rows.{number}"
         if len(row) != len(columns):
-            raise self._error(f"rows.{number}", f"has {len(row)} values for {len(columns)} columns")
-        wrong = [name for name, value in zip(columns, row, strict=True) if name not in VALUES and value % 1]
-        if wrong:
-            raise self._error(f"rows.{number}", f"{wrong[0]!r} must be a whole number")
+            yield field, f"has {len(row)} values for {len(columns)} columns"
+        for name, value in zip(columns, row, strict=False):
+            if name not in VALUES and value % 1:
+                yield field, f"{name!r} must be a whole number"
         if min(row) <= 0:
-            raise self._error(f"rows.{number}", "values must be above zero")
-        return self.fields.fixed | dict(zip(columns, row, strict=True))
+            yield field, "values must be above zero"
+        point = tuple(value for name, value in zip(columns, row, strict=False) if name not in _VALUED)
+        if first.setdefault(point, number) < number:
+            what = f"has the same point as rows.{first[point]}; remove one of them, or put each run into its own series"
+            yield field, what
 
-    def _parameters(self, row: dict[str, float]) -> Parameters:
-        return {name: int(value) for name, value in row.items() if name not in VALUES and name not in RESOURCES}
 
-    def _check_rows(self, points: tuple[Parameters, ...]) -> None:
-        """Raise if two rows have the same point."""
-        for number, point in enumerate(points):
-            if (first := points.index(point)) < number:
-                what = f"has the same point as rows.{first}; remove one of them, or put each run into its own series"
-                raise self._error(f"rows.{number}", what)
+def _time_s(column: str, value: float, work: float, metric: Metric) -> float:
+    """Return the time of a dispatch from the *value* in a column."""
+    unit, scale = VALUES[column]
+    if not unit:
+        return value * scale
+    return work / (value * scale) if metric.kind == "rate" else work * (value * scale)
 
-    def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
-        axis = Axis(quantity=self.fields.axis, label=self.fields.label or LABELS[self.fields.axis])
-        record, title = self.document.get(), self.fields.conditions or axis.label
-        return Sweep(self.fields.sweep, axis, points, title, isolated=record.isolated, read_between=record.read_between)
 
-    def _resources(self, row: dict[str, float]) -> Resources | None:
-        if not any(name in row for name in RESOURCES):
-            return None
-        if "registers" not in row:
-            raise self._error("columns", "'local_memory' also needs 'registers'")
-        return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
-
-    def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, *, published: str) -> MeasuredPoint:
-        """Return one point from the time of a dispatch, or from a value per *published* unit of work."""
-        point = workload.point(sweep.points[number], sweep)
-        time_s = value
-        if published:
-            time_s = point.work / value if workload.metric.kind == "rate" else point.work * value
-        least, most = DIMENSIONS["seconds"].least, DIMENSIONS["seconds"].most
-        if not least <= time_s <= most:
-            raise self._error(f"rows.{number}", f"a dispatch of {time_s:g} s is impossible; check the unit")
-        return MeasuredPoint(point=point, samples_s=(time_s,))
-
-    def _error(self, field: str, message: str) -> InputError:
-        return _error(self.document, f"series.{self.number}.{field}", message)
+def _resources(row: Mapping[str, float]) -> Resources | None:
+    if "registers" not in row:
+        return None
+    return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
 
 
 def published_result(record: Published, database: Database) -> Result:
