@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, is_there, read_text
-from gpureport.kernel_files.description import KernelFields, is_type, steps_of, variants_of
+from gpureport.kernel_files.description import TYPES, KernelFields, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload, family_of
@@ -168,7 +168,7 @@ def _check_kernel(
         if argument.kind != kind:
             needed = _FIELDS.get(kind, "another kernel")
             raise FieldError(f"{arguments}.{i}", f"is a {kind} in {where}; give {needed}")
-        if is_type(parameter.type) and argument.type != parameter.type:
+        if parameter.type in TYPES and argument.type != parameter.type:
             raise FieldError(f"{arguments}.{i}.type", f"is {parameter.type} in {where}, not {argument.type}")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from keyword import iskeyword
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -29,7 +30,12 @@ SCALARS: Mapping[str, type[np.generic]] = {
     "double": np.float64,
 }
 """NumPy's types of OpenCL's numbers, by name."""
-_TYPE = re.compile(r"([a-z]+)(2|4|8|16)?")
+TYPES = {
+    f"{name}{lanes if lanes > 1 else ''}": (np.dtype(kind), lanes)
+    for name, kind in SCALARS.items()
+    for lanes in (1, 2, 4, 8, 16)
+}
+"""NumPy's types, and numbers, of the types that arguments may have, by name: scalars and vectors."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"\s*2\s*\^\s*(\d{1,2})\s*\.\.\s*2\s*\^\s*(\d{1,2})\s*")
 _MOST_EXPONENT = 40
@@ -51,19 +57,30 @@ def _one_line(value: object) -> object:
     return text
 
 
+@dataclass(frozen=True)
+class Swept:
+    """The values of a swept size: the listed ones; otherwise some from *low* to *high*, or what the device suggests."""
+
+    listed: tuple[int, ...] = ()
+    low: int = 1
+    high: int = MOST_SIZE
+    automatic: bool = False
+
+
 def _size(value: object) -> object:
-    """Refuse what is no number, expression, ``auto``, range, or list of sizes."""
-    if isinstance(value, str) and ".." in value:
-        _check_range(value)
+    """Return a swept size, a number or an expression; refuse anything else."""
     if isinstance(value, list | tuple):
         if not (value and all(map(_is_positive, value))):
             raise ValueError("must be a list of whole numbers of at least 1")
-    elif isinstance(value, bool) or not isinstance(value, str | int | float):
+        return Swept(listed=tuple(value))
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
-    return value
+    if value == "auto":
+        return Swept(automatic=True)
+    return _range(value) if isinstance(value, str) and ".." in value else value
 
 
-def _check_range(text: str) -> None:
+def _range(text: str) -> Swept:
     match = _RANGE.fullmatch(text)
     if match is None:
         raise ValueError(f"{quoted(text)} is not a range; write it like 2^10..2^20")
@@ -73,6 +90,7 @@ def _check_range(text: str) -> None:
     if low >= high:
         correction = f"[{2**low}] for this size" if low == high else f"2^{high}..2^{low}"
         raise ValueError(f"{quoted(text)} does not end above its start; write {correction}")
+    return Swept(low=2**low, high=2**high)
 
 
 def _is_positive(value: object) -> bool:
@@ -100,14 +118,8 @@ def _readable(text: str) -> str:
     return _identifier(text)
 
 
-def is_type(text: str) -> bool:
-    """Return whether *text* is a scalar or vector type that arguments may have."""
-    match = _TYPE.fullmatch(text)
-    return match is not None and match[1] in SCALARS
-
-
 def _opencl_type(text: str) -> str:
-    if not is_type(text):
+    if text not in TYPES:
         raise ValueError(
             f"{quoted(text)} is not a type; use {', '.join(SCALARS)}, or a vector of 2, 4, 8 or 16 of these such as "
             "float4. Describe a buffer of structures as its numbers, with their number in a structure as stride"
@@ -210,15 +222,12 @@ class ArgumentFields(Strict):
     @property
     def dtype(self) -> np.dtype[np.generic]:
         """Type of one number of the element."""
-        match = _TYPE.fullmatch(self.type)
-        assert match  # noqa: S101 - validated
-        return np.dtype(SCALARS[match[1]])
+        return TYPES[self.type][0]
 
     @property
     def lanes(self) -> int:
         """Numbers in one element: 4 for ``float4``."""
-        match = _TYPE.fullmatch(self.type)
-        return int(match[2] or 1) if match else 1
+        return TYPES[self.type][1]
 
     @property
     def element_bytes(self) -> int:
@@ -268,8 +277,7 @@ class VariantFields(Strict):
 Positive = Annotated[int, Field(ge=1, le=MOST_SIZE)]
 _Groups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
 WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_type=_Groups)]
-_Sizes = Formula | tuple[Positive, ...]
-Size = Annotated[_Sizes, BeforeValidator(_size, json_schema_input_type=_Sizes)]
+Size = Annotated[Swept | Formula, BeforeValidator(_size, json_schema_input_type=Formula | tuple[Positive, ...])]
 
 
 class StepFields(Strict):
@@ -333,7 +341,7 @@ class KernelFields(StepFields):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        swept = [name for name, value in self.sizes.items() if is_swept(value)]
+        swept = [name for name, value in self.sizes.items() if isinstance(value, Swept)]
         if len(swept) > 1:
             raise ValueError(
                 f"sizes: {' and '.join(swept)} are both swept; give one of them as a number or an expression"
@@ -349,9 +357,14 @@ class KernelFields(StepFields):
         return self
 
     @property
-    def swept(self) -> str | None:
-        """Name of the swept size."""
-        return next((name for name, value in self.sizes.items() if is_swept(value)), None)
+    def swept(self) -> str:
+        """Name of the swept size; empty without one."""
+        return next((name for name, value in self.sizes.items() if isinstance(value, Swept)), "")
+
+    @property
+    def swept_values(self) -> Swept | None:
+        """Values of the swept size."""
+        return next((value for value in self.sizes.values() if isinstance(value, Swept)), None)
 
 
 VariantFields.model_rebuild()
@@ -360,17 +373,6 @@ VariantFields.model_rebuild()
 def kernel_schema() -> dict[str, Any]:
     """Return the JSON Schema of descriptions, draft 2020-12, for editors."""
     return {**KernelFields.model_json_schema(schema_generator=Documented), "title": "gpureport kernel"}
-
-
-def is_swept(value: str | tuple[int, ...]) -> bool:
-    """Return whether a size is swept."""
-    return isinstance(value, tuple) or value == "auto" or _RANGE.fullmatch(value) is not None
-
-
-def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
-    """Return the ends of ``2^10..2^28``; ``None``: it is not a range."""
-    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
-    return (2 ** int(match[1]), 2 ** int(match[2])) if match else None
 
 
 def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import is_there, read_text
-from gpureport.kernel_files.description import SCALARS, is_type
+from gpureport.kernel_files.description import SCALARS, TYPES
 from gpureport.kernel_files.signature import Parameter, Signature, number_type, signatures
 
 _INTEGERS = frozenset(name for name in SCALARS if name not in ("half", "float", "double"))
@@ -72,7 +72,7 @@ def _written(path: Path, kernel: Signature, text: str, others: Sequence[tuple[Si
     pages = Environment(  # noqa: S701 - YAML
         loader=FileSystemLoader(data_dir("templates")), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    pages.tests |= {"number_type": is_type, "integer_type": _INTEGERS.__contains__}
+    pages.tests |= {"number_type": TYPES.__contains__, "integer_type": _INTEGERS.__contains__}
     pages.filters["size"] = _size
     page = pages.get_template("kernel.yaml.j2")
     return page.render(source=path.name, kernel=kernel, sizes=sizes, axes=axes, parameters=parameters, others=others)
@@ -86,4 +86,4 @@ def _size(name: str) -> str:
 def _with_number_type(parameter: Parameter, text: str) -> Parameter:
     """Return a parameter with the type behind a macro or ``typedef``; a vector of three is stored as one of four."""
     name = number_type(parameter.type, text)
-    return replace(parameter, type=f"{name[:-1]}4" if is_type(f"{name[:-1]}4") and name.endswith("3") else name)
+    return replace(parameter, type=f"{name[:-1]}4" if f"{name[:-1]}4" in TYPES and name.endswith("3") else name)

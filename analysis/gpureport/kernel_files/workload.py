@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, range_of
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import (
     SHARED_VALUES,
@@ -228,11 +228,11 @@ class KernelFileWorkload(Workload):
 
     def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
         """Return the values of the swept size; a single ``None`` if all sizes are fixed."""
-        written = self.fields.sizes[self.fields.swept] if self.fields.swept else None
-        if written is None or isinstance(written, tuple):
-            return written or (None,)
-        if ends := range_of(written):
-            return grid.sizes(*ends, grid.multiple(self._multiple))
+        swept = self.fields.swept_values
+        if swept is None or swept.listed:
+            return swept.listed if swept else (None,)
+        if not swept.automatic:
+            return grid.sizes(swept.low, swept.high, grid.multiple(self._multiple))
         most = grid.most_bytes(device, limits, "described", len(self.formulas.every_buffer))
         return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
@@ -259,13 +259,12 @@ class KernelFileWorkload(Workload):
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
         """Return the search for a work-group shape, in the order of the shapes."""
-        value, written = None, self.fields.sizes.get(self.fields.swept or "")
-        if isinstance(written, tuple):
-            value = max(written)
-        elif written is not None:
-            ends = range_of(written)
+        value, swept = None, self.fields.swept_values
+        if swept and swept.listed:
+            value = max(swept.listed)
+        elif swept:
             most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
-            value = min(self._value_of(most, self._shape()), ends[1] if ends else MOST_SIZE)
+            value = min(self._value_of(most, self._shape()), swept.high)
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple == 0 else 0
         points = []
@@ -366,14 +365,13 @@ class KernelFileWorkload(Workload):
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it."""
-        shape, written = self._shape(), self.fields.sizes.get(self.fields.swept or "")
+        shape, swept = self._shape(), self.fields.swept_values
         values: list[int | None] = [None]
-        if isinstance(written, tuple):
-            values = [*sorted(written)[:2]]
-        elif written is not None:
-            low, high = range_of(written) or (1, MOST_SIZE)
+        if swept and swept.listed:
+            values = [*sorted(swept.listed)[:2]]
+        elif swept:
             odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
-            values = [*sorted(value for value in odd if low <= value <= high)] or [low]
+            values = [*sorted(value for value in odd if swept.low <= value <= swept.high)] or [swept.low]
         return tuple(self._with(value, shape) for value in values[: self._most_verified])
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
