@@ -84,7 +84,6 @@ def _plain(value: object) -> object:
 
 
 def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the paths of all fields."""
     parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     for step, each in parts:
         yield (*path, step)

@@ -144,7 +144,6 @@ def _signature(name: str, function: Function) -> str:
 
 
 def _value(node: ast.AST, names: Mapping[str, Value], functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
-    """Evaluate a part of a parsed expression."""
     return _limited(_PARTS[type(node)](node, lambda part: _value(part, names, functions), names, functions))
 
 

@@ -302,7 +302,6 @@ def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]
 
 
 def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Call the function of ``expect_from``."""
     file, _, function = reference.partition(":")
     path = folder / (file if file.endswith(".py") else f"{file}.py")
     spec = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() and function else None

@@ -380,7 +380,6 @@ class KernelFileWorkload(Workload):
 
 
 def _check_step(step: Formulas, parameters: Parameters) -> None:
-    """Evaluate the expressions of a kernel."""
     names = [argument.name for argument in step.fields.arguments]
     for position, argument in enumerate(step.fields.arguments):
         if argument.name in names[:position]:

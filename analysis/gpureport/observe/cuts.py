@@ -31,7 +31,6 @@ class Plateau:
     stop: int
 
     def __len__(self) -> int:
-        """Return the number of points."""
         return self.stop - self.start
 
     def of(self, values: Floats) -> Floats:

@@ -85,8 +85,6 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
 
 @dataclass
 class _Run:
-    """The state of a run."""
-
     plan: Plan
     measurer: Measurer
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -106,7 +104,6 @@ class _Run:
     """The workload whose measuring started last."""
 
     def __post_init__(self) -> None:
-        """Start the clock, and size the sweeps."""
         device, limits = self.plan.match.device, self.plan.settings.limits
         self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in self.plan.workloads)
         self._began_s = self.measurer.now()

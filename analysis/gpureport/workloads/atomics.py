@@ -72,7 +72,6 @@ class Atomics(Workload):
     """Work-groups of odd sizes, and of one work-item."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each work-group size."""
         tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
         points = ({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
         return (grid.by_case("group_size", "work-group size", points),)

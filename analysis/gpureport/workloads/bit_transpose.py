@@ -242,8 +242,6 @@ _COLUMNS = (
 
 
 class LocalMemory(Transpose):
-    """One-dimensional work-groups: neighbouring work-items have neighbouring rows."""
-
     variant = "local"
     essential = True
     sweeps_memory = True
@@ -280,8 +278,6 @@ class LocalMemory(Transpose):
 
 
 class Columns(LocalMemory):
-    """Two-dimensional work-groups: neighbouring work-items have the same row of neighbouring matrices."""
-
     variant = "local_2d"
     essential = False
     sweeps_memory = False
@@ -307,8 +303,6 @@ class Columns(LocalMemory):
 
 
 class PaddedColumns(Columns):
-    """The same with padding, which distributes a wave over all banks."""
-
     variant = "local_2d_padded"
     method = "local memory, padded 2D work-groups"
     description = (
@@ -322,8 +316,6 @@ class PaddedColumns(Columns):
 
 
 class Registers(Transpose):
-    """Five rounds with 32 registers."""
-
     variant = "registers"
     essential = True
     sweeps_memory = True
@@ -351,8 +343,6 @@ class Registers(Transpose):
 
 
 class Shuffle(Exchanging, Transpose):
-    """One row per lane."""
-
     required = ("shuffle",)
     variant = "shuffle"
     essential = True
@@ -368,8 +358,6 @@ class Shuffle(Exchanging, Transpose):
 
 
 class Vector(Shuffle):
-    """Four rows per lane."""
-
     variant = "vector"
     essential = False
     rows_per_item = 4
@@ -383,8 +371,6 @@ class Vector(Shuffle):
 
 
 class Hybrid(Shuffle):
-    """Distant rows through local memory, near ones by shuffles."""
-
     variant = "hybrid"
     essential = False
     sweeps_memory = False
@@ -406,8 +392,6 @@ class Hybrid(Shuffle):
 
 
 class Ballot(Exchanging, Transpose):
-    """One ballot per column."""
-
     required = ("ballot",)
     variant = "ballot"
     source = "bit_transpose/ballot.cl"
@@ -429,8 +413,6 @@ class Ballot(Exchanging, Transpose):
 
 
 class Ballot8x8(Ballot):
-    """One ballot per column of four matrices."""
-
     description = (
         "One row of four adjacent matrices per work-item. Each lane keeps four of the 32 ballots, and from each the "
         "byte of its own matrix. 8 x 8 needs as many ballots as 32 x 32, while shuffles need three rounds instead of "

@@ -69,7 +69,6 @@ class Operation:
         return self.vectors and not self.group and self.name != "local"
 
     def missing(self, features: Features) -> str | None:
-        """Return the reason why the device does not have the operation, in a sentence, or ``None``."""
         if not self.extensions or features.extensions.intersection(self.extensions):
             return None
         named = [name for name in self.extensions if not name.endswith("_query")]
@@ -333,7 +332,6 @@ class Chains(UnstoredResults):
         return (sweep,) if sweep.points or absent else ()
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
-        """An operation may need an extension."""
         return self.case(parameters).missing(features)
 
     def options(self, features: Features) -> str:

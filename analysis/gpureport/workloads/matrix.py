@@ -30,8 +30,6 @@ MOST = 2
 
 @dataclass(frozen=True)
 class Format:
-    """A number format of matrix elements."""
-
     name: str  # the instruction class, as in ``Architecture.rates_per_cycle``
     per_word: int  # elements in a register
     encoded: tuple[int, ...]  # the bits of an element, for the integers from minus MOST to MOST
@@ -226,12 +224,10 @@ class MatrixRate(UnstoredResults):
         return UNITS[parameters["unit"] - 1]
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
-        """Only the vendor's compiler has the instructions."""
         unit = self.unit(parameters)
         return None if unit.extension in features.extensions else f"the device's compiler lists no {unit.extension}"
 
     def missing(self, features: Features) -> str | None:
-        """One of the vendors' compilers is required."""
         if any(unit.extension in features.extensions for unit in UNITS):
             return None
         return "the device's compiler has no instruction for matrices that this program knows"

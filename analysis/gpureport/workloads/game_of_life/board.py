@@ -149,7 +149,6 @@ class Board(Workload):
         return self.adapted(parameters, device)
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
-        """Return the work-group shapes to compare."""
         if self.mapped:
             return grid.shapes(device, limits)
         return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)

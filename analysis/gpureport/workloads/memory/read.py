@@ -32,8 +32,6 @@ _CHUNK = (4, "words", "vectors", "local")
 
 
 class _Reading(UnstoredResults):
-    """Base of the read kernels."""
-
     family = "memory"
     source = "memory/read.cl"
     macros = ("vectors", "chunks", "words")

@@ -42,7 +42,6 @@ class _Streaming(Workload):
         return tuple(name for name in self.arrays if name != self.written)
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The working set (all arrays together)."""
         local = min(256, limits.max_work_group)
         far = grid.most_bytes(device, limits, self.purpose, len(self.arrays))
         high, whole = self._at_most(far, local, limits)
@@ -67,7 +66,6 @@ class _Streaming(Workload):
         return -(-parameters["vectors"] // (local * parameters["per_item"])) * local
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """One pass over each array."""
         count, items, vector = parameters["vectors"], self.work_items(parameters), _vector_bytes(parameters)
         into = Stream(self.written, count, vector, vector, write=True)
         return Demand(
@@ -145,7 +143,6 @@ class PingPong(_Streaming):
         return replace(super().demand(parameters, device), ping_pong=True)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Two dispatches, one in each direction."""
         return super().job(parameters, rng).ping_pong(["one"], ["other"])
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
