@@ -6,7 +6,8 @@ section of a zebin, YAML, with ``simd_size`` and the spilled bytes of a hardware
 (https://github.com/intel/intel-graphics-compiler, IGC/ZEBinWriter/zebin/spec/zeinfo.md).
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ import msgpack
 from gpureport.inputs import FileError, parse_yaml
 from gpureport.machine_code import elf
 
+_FILE = re.compile(b"\x7fELF")
 _NT_AMDGPU_METADATA = 32
 _REGISTER_BYTES = 4
 _REPORTED_BY = "code object"
@@ -43,7 +45,8 @@ def usage(binary: bytes, kernel: str) -> Usage | None:
     Returns:
         ``None`` if the binary is neither AMD's nor Intel's, or has no such kernel.
     """
-    for part in _parts(binary):
+    for file in _FILE.finditer(binary):
+        part = binary[file.start() :]
         for metadata in elf.notes(part, "AMDGPU", _NT_AMDGPU_METADATA):
             found = _entry(_unpacked(metadata), "amdhsa.kernels", ".name", kernel)
             if found:
@@ -52,13 +55,6 @@ def usage(binary: bytes, kernel: str) -> Usage | None:
         if found:
             return _intel(found.get("execution_env", {}))
     return None
-
-
-def _parts(binary: bytes) -> Iterator[bytes]:
-    start = binary.find(elf.MAGIC)
-    while start >= 0:
-        yield binary[start:]
-        start = binary.find(elf.MAGIC, start + 1)
 
 
 def _unpacked(metadata: bytes) -> object:

@@ -17,17 +17,26 @@ Decoder = Callable[[int, str, str], Instruction | None]
 """Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
 
 
-def _control(address: int, kind: str, target: int | None, *, falls: bool) -> Instruction:
-    """Return a call of *target*, a branch to it, or an exit."""
+_TARGET = re.compile(r"(?:^|#)(0x[0-9a-f]+|\d+)$")
+
+
+def _control(address: int, kind: str, operands: str) -> Instruction | None:
+    """Return a call, a branch, a jump or an exit; nothing for padding."""
+    if kind in ("padding", "exit"):
+        return Instruction(address, kind, falls=False) if kind == "exit" else None
+    target = int(found[1], 0) if (found := _TARGET.search(operands)) else None
     if kind == "call":
         return Instruction(address, kind, callee=target)
-    return Instruction(address, kind, target=target if kind == "branch" else None, falls=falls)
+    return Instruction(address, "branch", target=target, falls=kind == "branch")
 
 
 _X86_MEMORY = re.compile(r"(\w+) ptr (?:\w+:)?\[([^\]]*)\](?:\{(1to\d+)\})?")
 _X86_WIDTHS = {"byte": 1, "word": 2, "dword": 4, "qword": 8, "xmmword": 16, "ymmword": 32, "zmmword": 64}
 _X86_VECTOR = re.compile(r"\b[xyz]mm\d+")
-_X86_TARGET = re.compile(r"0x[0-9a-f]+|\d+")
+_X86_NOT_DATA = re.compile(r"\br(?:sp|bp|ip)\b")
+_X86_CONTROL = patterns(
+    {"padding": "nop|endbr|int3|ud2", "call": "call$", "exit": "ret$", "jump": "jmp$", "branch": "j"}
+)
 _X86_WITH_VECTORS = patterns(
     {
         "scalar fp": r"v?(add|sub|mul|div|sqrt|min|max|rcp|rsqrt|u?comi|cmp\w*|round|rndscale|fn?m(add|sub)\d+)s[sd]",
@@ -60,22 +69,18 @@ def decode_x86(address: int, mnemonic: str, operands: str) -> Instruction | None
     Addresses relative to ``rsp`` or ``rbp`` are on the stack, those relative to ``rip`` are constants. A broadcast
     reads one element.
     """
-    name = mnemonic.rpartition(" ")[2]
-    if name.startswith(("nop", "endbr", "int3", "ud2")):
-        return None
-    if name.startswith("j") or name in ("call", "ret"):
-        target = int(operands, 0) if _X86_TARGET.fullmatch(operands) else None
-        kind = {"call": "call", "ret": "exit"}.get(name, "branch")
-        return _control(address, kind, target, falls=name not in ("ret", "jmp"))
+    *prefixes, name = mnemonic.split()
+    if (control := kind_of(name, _X86_CONTROL)) != "other":
+        return _control(address, control, operands)
     table = _X86_WITH_VECTORS if _X86_VECTOR.search(operands) else _X86_WITHOUT
-    kind = "atomic" if "lock" in mnemonic else kind_of(name, table)
+    kind = "atomic" if "lock" in prefixes else kind_of(name, table)
     return Instruction(address, kind, *_x86_accesses(name, operands))
 
 
 def _x86_accesses(name: str, operands: str) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
     """Return the widths of loads and of stores, and whether a narrow access serves all lanes of a vector."""
     memory = _X86_MEMORY.search(operands)
-    if memory is None or name in ("lea", "push", "pop") or re.search(r"\br(?:sp|bp|ip)\b", memory[2]):
+    if memory is None or name in ("lea", "push", "pop") or _X86_NOT_DATA.search(memory[2]):
         return (), (), False
     width = (_X86_WIDTHS.get(memory[1], 0),)
     lanes = bool(_X86_VECTOR.search(memory[2]) or memory[3] or _BROADCAST_OR_WIDEN.match(name))
@@ -88,9 +93,21 @@ _SCALAR_FP = re.compile(r"\b[hsd]\d+\b")
 _LANES = re.compile(r"\b[vz]\d+\.\d*[bhsdq]")
 _REGISTER = re.compile(r"[bhsdqxw](?=\d|zr)")
 _REGISTER_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "x": 8, "w": 4}
-_ARM_TARGET = re.compile(r"#(0x[0-9a-f]+|\d+)$")
 _ARRANGEMENT = re.compile(r"[vz]\d+\.(\d*)([bhsdq])")
-_ATOMIC = re.compile(r"(?:ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset)")
+_ARM_MEMORY = re.compile(r"(.*)\[(.*)")
+_ARM_STACK = re.compile(r"(?:sp|x29|fp)\b")
+_ARM_NARROW = re.compile(r"(?:ldu?r|stu?r|ldtr|sttr|ldar|stlr|ldp)s?([bhw])$")
+_ARM_CONTROL = patterns(
+    {"padding": "(nop|udf|hint|bti)$", "call": "blr?$", "exit": "ret$", "jump": "br?$", "branch": r"b\.|[ct]bn?z"}
+)
+_ARM_ACCESSES = patterns(
+    {
+        "atomic": "ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset",
+        "load": "ld",
+        "store": "st",
+        "prefetch": "prf",
+    }
+)
 _WITH_LANES = patterns(
     {
         "vector move": "f?mov|dup|ext$|ins$|[su]mov|zip|uzp|trn|tbl|tbx|rev|mvni?$|bsl|bif|bit$|xtn|[su]xtl|[su]shll",
@@ -111,32 +128,24 @@ _ARM_SCALAR = patterns(
 
 def decode_aarch64(address: int, mnemonic: str, operands: str) -> Instruction | None:
     """Classify one AArch64 instruction. Addresses relative to ``sp`` or the frame pointer ``x29`` are on the stack."""
-    if mnemonic in ("nop", "udf", "hint", "bti"):
-        return None
-    if mnemonic in ("ret", "br", "blr", "bl", "b") or mnemonic.startswith(("b.", "cbz", "cbnz", "tbz", "tbnz")):
-        text = _ARM_TARGET.search(operands)
-        kind = {"bl": "call", "blr": "call", "ret": "exit"}.get(mnemonic, "branch")
-        return _control(address, kind, int(text[1], 0) if text else None, falls=mnemonic not in ("ret", "b", "br"))
-    if "[" in operands.partition("[")[1] and mnemonic.startswith(("ld", "st", "prf")):
-        return _arm_access(address, mnemonic, operands)
+    if (control := kind_of(mnemonic, _ARM_CONTROL)) != "other":
+        return _control(address, control, operands)
+    memory, access = _ARM_MEMORY.match(operands), kind_of(mnemonic, _ARM_ACCESSES)
+    if memory and access != "other":
+        return _arm_access(address, access, mnemonic, *memory.groups())
     kind = kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _ARM_SCALAR)
-    of_floats = kind == "other" and mnemonic.startswith("f") and _SCALAR_FP.search(operands)
+    of_floats = kind == "other" and mnemonic[0] == "f" and _SCALAR_FP.search(operands)
     return Instruction(address, "scalar fp" if of_floats else kind)
 
 
-def _arm_access(address: int, mnemonic: str, operands: str) -> Instruction:
-    registers, _, place = operands.partition("[")
-    if _LANES.search(registers):  # a lane index is in brackets, too
-        registers, _, place = operands.rpartition("[")
-    if _ATOMIC.match(mnemonic):
-        return Instruction(address, "atomic")
-    if mnemonic.startswith("prf"):
-        return Instruction(address, "other")
-    if re.match(r"(?:sp|x29|fp)\b", place):
-        return Instruction(address, "stack")
+def _arm_access(address: int, access: str, mnemonic: str, registers: str, place: str) -> Instruction:
+    kind = {"atomic": "atomic", "prefetch": "other"}.get(access) or ("stack" if _ARM_STACK.match(place) else "move")
+    if kind != "move":
+        return Instruction(address, kind)
+    # Behind a lane, its index is in brackets.
     widths, lanes = _widths(mnemonic, registers), bool(_LANES.search(registers)) and "]" not in registers
-    loads, stores = (widths, ()) if mnemonic.startswith("ld") else ((), widths)
-    return Instruction(address, "move", loads, stores, lanes)
+    loads, stores = (widths, ()) if access == "load" else ((), widths)
+    return Instruction(address, kind, loads, stores, lanes)
 
 
 def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
@@ -145,7 +154,7 @@ def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
     if lists:
         return tuple(int(number or 1) * _REGISTER_BYTES[kind] for number, kind in lists)
     names = _REGISTER.findall(registers)
-    narrow = re.fullmatch(r"(?:ldu?r|stu?r|ldtr|sttr|ldar|stlr|ldp)s?([bhw])", mnemonic)
+    narrow = _ARM_NARROW.match(mnemonic)
     return tuple(_REGISTER_BYTES[narrow[1] if narrow else name] for name in names)
 
 
@@ -172,8 +181,7 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     library = elf.library(binary)
     if library is None or library.machine not in _DECODERS:
         return None
-    names = (symbol.format(kernel) for symbol in _SYMBOLS)
-    start = next((name for name in names if name in library.functions), None)
+    start = next((name for each in _SYMBOLS if (name := each.format(kernel)) in library.functions), None)
     if start is None:
         return None
     return count(_DECODERS[library.machine][0], *_reachable(library, start))

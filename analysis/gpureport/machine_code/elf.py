@@ -10,7 +10,6 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, Symbol, SymbolTableSection
 
-MAGIC = b"\x7fELF"
 _DAMAGED = (ELFError, ValueError, TypeError, KeyError, AttributeError)  # pyelftools raises these for damaged files
 
 _STUB_BYTES = 16

@@ -8,21 +8,22 @@ keep their widths.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 
 from gpureport.machine_code.instructions import Instruction, cycles, flow, innermost, kind_of, moved, patterns, tally
 from gpureport.records.measurement import LoopCode, MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
-_BODY = re.compile(r"\.(?:entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
-_CALLED = re.compile(r"(?:\([^)]*\)\s*,\s*)?([\w$%]+)")
+_BODY = re.compile(r"\.(entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
+_BRACE = re.compile(r"[{}]")
 _BEFORE = re.compile(r"[\s{}]*(?:([\w$]+)\s*:(?!:))?")
-_INSTRUCTION = re.compile(r"(@!?\S+\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
+_INSTRUCTION = re.compile(r"(?:(@!?\S+)\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
+_OPERAND = re.compile(r"(?:\([^)]*\)|\{[^}]*\}|[^,(){}]+)+")
 _VECTOR = re.compile(r"v([248])")
 _TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
-_GROUP = re.compile(r"\{[^}]*\}")
 _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[xyz])?")
-_SPACES = ("global", "shared", "local", "param", "const")
+_SPACE = re.compile("(global|shared|local|param|const)(?:::|$)")
 
 _KINDS = patterns(
     {
@@ -48,7 +49,7 @@ _ADD = frozenset(["add", "addc", "sub", "subc", "neg", "abs", "min", "max", "sad
 _MULTIPLY = frozenset(["mul", "mul24", "mad", "madc", "mad24", "fma", "dp4a", "dp2a"])
 _DIVIDE = frozenset(["div", "rem"])
 _LOAD = "global load"
-_NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+_NUMBER = re.compile(r"(-?(?:0[xX][0-9a-fA-F]+|\d+))U?")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Statement:
     label: str | None
     parts: tuple[str, ...]
     """The instruction split at its dots: ``("ld", "global", "v4", "u32")``; empty for a label."""
-    operands: str
+    operands: tuple[str, ...]
     guard: str = ""
     """Its predicate: ``@%p1``, ``@!%p1``."""
 
@@ -70,7 +71,7 @@ class Statement:
     @property
     def space(self) -> str:
         """The state space; generic addresses, which OpenCL C 1.2 lacks, count as global ones."""
-        return next((space for part in self.parts for space in _SPACES if part.split("::")[0] == space), "global")
+        return next((found[1] for part in self.parts if (found := _SPACE.match(part))), "global")
 
     @property
     def width(self) -> int:
@@ -95,11 +96,10 @@ class Statement:
     @property
     def registers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The registers that it writes, and those that it reads."""
-        first, _, others = _GROUP.sub(lambda match: match[0].replace(",", " "), self.operands).partition(",")
-        named, read = _REGISTER.findall(first), _REGISTER.findall(others)
-        if self.kind in ("branch", "barrier", "exit") or "[" in first:
-            return (), (*named, *read)
-        return tuple(named), tuple(read)
+        named = [tuple(_REGISTER.findall(operand)) for operand in self.operands]
+        writes = self.operands and self.kind not in ("branch", "barrier", "exit") and "[" not in self.operands[0]
+        read = named[1:] if writes else named
+        return named[0] if writes else (), tuple(chain.from_iterable(read))
 
 
 def _statements(body: str) -> Iterator[Statement]:
@@ -108,15 +108,16 @@ def _statements(body: str) -> Iterator[Statement]:
         while (before := _BEFORE.match(chunk)) and before.end():
             chunk = chunk[before.end() :]
             if before[1]:
-                yield Statement(before[1], (), "")
+                yield Statement(before[1], (), ())
         instruction = _INSTRUCTION.match(chunk)
         if instruction:
-            yield Statement(None, tuple(instruction[2].split(".")), instruction[3], (instruction[1] or "").strip())
+            operands = tuple(operand.strip() for operand in _OPERAND.findall(instruction[3]))
+            yield Statement(None, tuple(instruction[2].split(".")), operands, instruction[1] or "")
 
 
 def _arithmetic(operation: str, kind: str) -> str:
-    if "f" in kind:
-        return "special" if operation in _DIVIDE else f"fp{re.sub(r'[^0-9].*', '', kind.lstrip('bf'))}"
+    if (typed := _TYPE.fullmatch(kind)) and "f" in kind:
+        return "special" if operation in _DIVIDE else f"fp{typed[1]}"
     if operation in _DIVIDE:
         return "int divide"
     return "int multiply" if operation in _MULTIPLY else "int"
@@ -137,7 +138,8 @@ def read(text: str, kernel: str) -> MachineCode | None:
         return None
     every = list(_statements(body))
     code = [s for s in every if s.parts]
-    calls = tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call"))
+    called = (s.operands for s in code if s.parts[0] == "call")
+    calls = tuple(dict.fromkeys(next((each for each in of if each[0] != "("), "") for of in called))
     steps = list(_instructions(every))
     paths = None if calls or any(s.parts[0] == "brx" for s in code) else moved(steps)
     return MachineCode(
@@ -155,39 +157,32 @@ def read(text: str, kernel: str) -> MachineCode | None:
 
 def _body(text: str, kernel: str) -> str | None:
     """Return the text between the braces of a kernel's definition."""
-    found = (match for match in _BODY.finditer(text) if match[1] == kernel and match[0].startswith(".entry"))
-    match = next(found, None)
-    if match is None:
+    found = next((match for match in _BODY.finditer(text) if match.groups() == ("entry", kernel)), None)
+    if found is None:
         return None
-    depth = 1
-    for brace in re.finditer(r"[{}]", text[match.end() :]):
+    rest, depth = text[found.end() :], 1
+    for brace in _BRACE.finditer(rest):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return text[match.end() : match.end() + brace.start()]
-    return text[match.end() :]
+            return rest[: brace.start()]
+    return rest
 
 
 def _instructions(every: Sequence[Statement]) -> Iterator[Instruction]:
     """Yield two instructions a statement: a branch around it if it is predicated, and its access or branch."""
     labels = {s.label: 2 * index for index, s in enumerate(every) if s.label}
     for index, statement in enumerate(every):
-        kind, address = statement.kind, 2 * index
-        branches, named = kind == "branch", re.findall(r"[\w$]+", statement.operands)
+        kind, address, branches = statement.kind, 2 * index, statement.kind == "branch"
         yield Instruction(address, "guard", target=address + 2 if statement.guard and not branches else None)
         yield Instruction(
             address + 1,
             kind,
             loads=(statement.width,) if kind == "global load" else (),
             stores=(statement.width,) if kind == "global store" else (),
-            target=next((labels[name] for name in named if branches and name in labels), None),
+            target=next((labels[name] for name in statement.operands if branches and name in labels), None),
             falls=kind != "exit" and (not branches or bool(statement.guard)),
         )
     yield Instruction(2 * len(every), "end", falls=False)
-
-
-def _called(statement: Statement) -> str:
-    match = _CALLED.match(statement.operands)
-    return match[1] if match else statement.operands
 
 
 def _main_loop(every: Sequence[Statement], code: Sequence[Instruction]) -> LoopCode | None:
@@ -259,5 +254,5 @@ def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | 
 
 def _number(statement: Statement) -> int | None:
     """Return the last operand, if it is a whole number."""
-    text = statement.operands.rpartition(",")[2].strip()
-    return int(text.rstrip("U"), 0) if _NUMBER.fullmatch(text) else None
+    found = _NUMBER.fullmatch(statement.operands[-1]) if statement.operands else None
+    return int(found[1], 0) if found else None
