@@ -1,5 +1,6 @@
 """Ceilings, outlooks and contrasts of predictions: by hand on small devices."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
@@ -10,7 +11,7 @@ from gpureport.cli import main
 from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
-from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, effects, effects_table
+from gpureport.report.prediction.side_by_side import DevicePredictions, effects, effects_table
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
@@ -85,7 +86,7 @@ def test_effects_belong_to_bottlenecks() -> None:
         DevicePredictions(s, d, [p.prediction for p in each])
         for s, d, each in (("A", TOY, first), ("B", other, second))
     )
-    table = effects_table(a, DeviceComparison(b, found_contrasts), effects(found_contrasts))
+    table = effects_table(a, replace(b, contrasts=found_contrasts), effects(found_contrasts))
     assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
 
 

@@ -7,10 +7,10 @@ from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
 from inspect import Parameter, Signature, getdoc
 from itertools import pairwise
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import typer
@@ -166,8 +166,7 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
             _refuse_beside_resume(_typed(context))
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
-            module, function = action.split(".")
-            return int(getattr(import_module(f"gpureport.cli.{module}"), function)(request))
+            return int(resolve_name(f"gpureport.cli.{action}")(request))
 
         run.__doc__ = getdoc(cls)
         run.__signature__ = Signature(  # type: ignore[attr-defined]

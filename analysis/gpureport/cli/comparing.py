@@ -119,6 +119,8 @@ def print_comparison(comparison: Comparison) -> None:
     for condition in comparison.conditions:
         if condition.severity == "caution":
             note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
+    if {machine.kind for machine in comparison.machines} == {"predicted"}:
+        print_text("Predicted from the database; nothing was measured.")
     for text in sentences(comparison):
         print_text(text)
     print_line("")

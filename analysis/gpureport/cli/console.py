@@ -27,8 +27,8 @@ def print_json(value: object) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines on standard output without line breaks, so that paths can be copied."""
-    out().out("\n".join(map(printable, lines)), highlight=False)
+    """Print lines on standard output without line breaks, so that paths can be copied; with ordinary blanks only."""
+    out().out("\n".join(map(printable, lines)).replace("\xa0", " "), highlight=False)
 
 
 def print_line(line: str) -> None:

@@ -1,7 +1,5 @@
 """``gpureport devices``: lists of present and known devices, the check of entries, and drafts of new ones."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,62 +35,43 @@ def _list_present(options: DevicesOptions, database: Database) -> int:
 
     found = presence.find_devices()
     problems = presence.kernel_problems(found.candidates)
-    listed = [
-        _ListedDevice(each.device, database.match(each.device), problem)
-        for each, problem in zip(found.candidates, problems, strict=True)
-    ]
-    for each in listed:
-        note_override(database, each.match.entry_id)
+    present = [each.device for each in found.candidates]
+    listed = list(zip(present, map(database.match, present), problems, strict=True))
+    for _, match, _ in listed:
+        note_override(database, match.entry_id)
     for failure in found.failures:
         note(f"Note: {sentence(failure)}")
     if options.as_json:
-        print_json([each.record() for each in listed])
+        print_json([_record(*each) for each in listed])
         return 0
     columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
-    print_table("OpenCL devices of this machine", columns, [each.row() for each in listed], right=(0,))
-    if any(each.match.entry_id is None for each in listed):
+    rows = [
+        (str(d.index), d.name, d.platform, d.driver, "no" if problem else "yes", match.entry_id or "none")
+        for d, match, problem in listed
+    ]
+    print_table("OpenCL devices of this machine", columns, rows, right=(0,))
+    if any(match.entry_id is None for _, match, _ in listed):
         print_sentences("devices_legend")
-    working = {each.present.kind for each in listed if each.problem is None}
-    for each in listed:
-        for remark in each.remarks(working):
-            print_text(f"{each.present.index}: {remark}")
+    working = {device.kind for device, _, problem in listed if problem is None}
+    for device, match, problem in listed:
+        if problem:  # another runtime of the CPU that works is remedy enough
+            advice = "" if device.on_host and "cpu" in working else f"; {presence.remedy(device)}"
+            print_text(f"{device.index}: This device runs no kernels: {sentence(f'{problem}{advice}')}")
+        for remark in match.notes:
+            print_text(f"{device.index}: {remark}")
     return 0
 
 
-@dataclass(frozen=True)
-class _ListedDevice:
-    """A device as listed by ``gpureport devices``."""
-
-    present: PresentDevice
-    match: DeviceMatch
-    problem: str | None
-    """Why it runs no kernels; ``None`` if it does."""
-
-    def row(self) -> tuple[str, ...]:
-        runs = "no" if self.problem else "yes"
-        entry = self.match.entry_id or "none"
-        return str(self.present.index), self.present.name, self.present.platform, self.present.driver, runs, entry
-
-    def remarks(self, working: Collection[str]) -> list[str]:
-        """Return its problem and notes, with a remedy unless another runtime of the CPU is *working*."""
-        from gpureport.measure.presence import remedy
-
-        if self.problem is None:
-            return list(self.match.notes)
-        another = self.present.on_host and "cpu" in working
-        advice = self.problem if another else f"{self.problem}; {remedy(self.present)}"
-        return [f"This device runs no kernels: {sentence(advice)}", *self.match.notes]
-
-    def record(self) -> dict[str, object]:
-        match = self.match
-        return self.present.model_dump(mode="json") | {
-            "runs_kernels": self.problem is None,
-            "problem": self.problem,
-            "entry": match.entry_id,
-            "draft": match.draft,
-            "how": match.how,
-            "notes": match.notes,
-        }
+def _record(present: PresentDevice, match: DeviceMatch, problem: str | None) -> dict[str, object]:
+    """Return a device as plain data; *problem*: why it runs no kernels, ``None`` if it does."""
+    return present.model_dump(mode="json") | {
+        "runs_kernels": problem is None,
+        "problem": problem,
+        "entry": match.entry_id,
+        "draft": match.draft,
+        "how": match.how,
+        "notes": match.notes,
+    }
 
 
 def _list_known(options: DevicesOptions, database: Database) -> int:

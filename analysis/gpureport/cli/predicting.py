@@ -1,6 +1,6 @@
 """``gpureport predict``: predictions for one device, or for several side by side, or from the output of ``lscpu``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import cycle
@@ -21,8 +21,9 @@ from gpureport.cli.options import (
     slug,
     writing,
 )
+from gpureport.cli.rendering import write_documents, written
 from gpureport.cli.tables import print_document_table, print_table
-from gpureport.compare import FEW, compare, excerpt
+from gpureport.compare import FEW, compare
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.predict import Predicted, limits_of, predict_sweeps
@@ -32,6 +33,7 @@ from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report, described_families, workload_info
+from gpureport.report.comparison.document import write_pages
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import (
     COPIES,
@@ -41,11 +43,11 @@ from gpureport.report.prediction.forecast import (
     feature_table,
     outlook_table,
 )
-from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
+from gpureport.report.prediction.side_by_side import DevicePredictions, write_devices
 from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.tables import occupancy_table
 from gpureport.report.text.words import family_title
-from gpureport.results.opening import prediction_report
+from gpureport.results.opening import predicted_run, prediction_report
 from gpureport.spec.models import Device
 from gpureport.text import N90, shorten
 from gpureport.units import format_bytes, format_interval, format_ratio
@@ -82,61 +84,66 @@ def predict_devices(options: PredictOptions) -> int:
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
     with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
-        predict = partial(_predicted, workloads=workloads, quick=options.quick)
-        predicted = in_batches("predicting", predict, devices, lambda device: device.name)
-        families = described_families(map(workload_info, workloads))
-        sides = [
-            DevicePredictions(letter, device, tuple(each.prediction for each in own), families)
-            for letter, device, own in zip(cycle(ascii_uppercase), devices, predicted, strict=False)
-        ]
-        beside = [
-            DeviceComparison(other, contrasts(pair, predicted[0], own), not_comparable(pair, predicted[0], own))
-            for other, own in zip(sides[1:], predicted[1:], strict=True)
-            if options.as_json or len(sides) <= FEW
-            for pair in [(sides[0].device, other.device)]
-        ]
-        if options.as_json:
-            print_json(_json(sides[0], beside))
-        if options.pdf or not options.as_json:
-            _show(options, folder, workloads, sides, beside)
+        many = len(devices) > FEW
+        if many and (options.pdf or not options.as_json):
+            _show_many(options, folder, workloads, devices)
+        if options.as_json or options.everything or not many:
+            sides = _sides(options, workloads, devices)
+            if options.as_json:
+                print_json(_json(sides))
+            _show(options, folder, workloads, sides)
     return 0
 
 
-def _show(
-    options: PredictOptions,
-    folder: Path,
-    workloads: "Sequence[Workload]",
-    sides: Sequence[DevicePredictions],
-    beside: Sequence[DeviceComparison],
+def _show_many(
+    options: PredictOptions, folder: Path, workloads: "Sequence[Workload]", devices: Sequence[Device]
 ) -> None:
-    """Print the predictions, except with JSON, and write documents of them: of many devices as of machines."""
-    from gpureport.cli.rendering import write_documents, written
-    from gpureport.report.comparison.document import write_pages
-    from gpureport.report.prediction.devices import write_devices
-
-    reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
-    whole = [r.model_copy(update={"predictions": s.predictions}) for r, s in zip(reports, sides, strict=True)]
-    show: Callable[[], None] | None
-    if len(sides) == 1:
-        show = None if options.everything else partial(_print_summary, whole[0])
-        write = partial(write_documents, reports[0], folder, no_pdf=False, paper=options.paper)
-    elif len(sides) <= FEW:
-        show = partial(_print_contrasts, sides[0], beside)
-        write = partial(written, partial(write_devices, sides[0], beside, folder, options.paper))
-    else:
-        ids = [side.device.id for side in sides]
-        comparison = compare(dict(zip(short_ids(ids, ids), map(excerpt, reports), strict=True)))
-        show = partial(print_comparison, comparison)
-        write = partial(written, partial(write_pages, comparison, folder, "report", paper=options.paper))
+    """Print and write a comparison of devices as of machines: side by side, many would fill hundreds of pages."""
+    predict = partial(predicted_run, workloads=workloads, quick=options.quick)
+    runs = in_batches("predicting", predict, devices, lambda device: device.name)
+    ids = [device.id for device in devices]
+    comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
     if not options.as_json:
-        if show:
-            show()
-        for report in whole if options.everything else ():
-            _print_everything(report)
+        print_comparison(comparison)
+    if options.pdf:
+        _note(written(lambda: write_pages(comparison, folder, "report", paper=options.paper)))
+
+
+def _sides(
+    options: PredictOptions, workloads: "Sequence[Workload]", devices: Sequence[Device]
+) -> list[DevicePredictions]:
+    """Predict devices, and compare the others with the first."""
+    predict = partial(_predicted, workloads=workloads, quick=options.quick)
+    predicted = in_batches("predicting", predict, devices, lambda device: device.name)
+    families = described_families(map(workload_info, workloads))
+    sides: list[DevicePredictions] = []
+    for letter, device, own in zip(cycle(ascii_uppercase), devices, predicted, strict=False):
+        pair, both = (devices[0], device), (predicted[0], own)
+        found = (contrasts(pair, *both), not_comparable(pair, *both)) if sides else ((), ())
+        sides.append(DevicePredictions(letter, device, tuple(each.prediction for each in own), families, *found))
+    return sides
+
+
+def _show(
+    options: PredictOptions, folder: Path, workloads: "Sequence[Workload]", sides: Sequence[DevicePredictions]
+) -> None:
+    """Print the predictions, except with JSON, and write documents of a few."""
+    reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
+    if not options.as_json:
+        if 1 < len(sides) <= FEW:
+            _print_contrasts(sides)
+        for report in reports if options.everything else reports[: len(sides) == 1]:
+            (_print_everything if options.everything else _print_summary)(report)
         if len(sides) == 1:
             print_advice(reports[0].advice)
-    if options.pdf:
-        note("Written: " + ", ".join(map(str, write())))
+    if options.pdf and len(sides) == 1:
+        _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
+    elif options.pdf and len(sides) <= FEW:
+        _note(written(lambda: write_devices(sides, folder, options.paper)))
+
+
+def _note(files: Sequence[Path]) -> None:
+    note("Written: " + ", ".join(map(str, files)))
 
 
 def _predict_listed(options: PredictOptions, path: Path) -> int:
@@ -187,19 +194,20 @@ def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) 
     return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
 
 
-def _json(first: DevicePredictions, beside: Sequence[DeviceComparison]) -> dict[str, object]:
+def _json(sides: Sequence[DevicePredictions]) -> dict[str, object]:
     """Return the forecast of one device, or the forecasts and contrasts of several, as plain data."""
-    if not beside:
+    first, *others = sides
+    if not others:
         return _device_json(first)
     pairs = [
         {
             "first": first.device.id,
-            "other": other.predicted.device.id,
+            "other": other.device.id,
             "sweeps": [contrast.model_dump(mode="json") for contrast in other.contrasts],
         }
-        for other in beside
+        for other in others
     ]
-    return {"devices": [_device_json(first), *(_device_json(other.predicted) for other in beside)], "contrasts": pairs}
+    return {"devices": list(map(_device_json, sides)), "contrasts": pairs}
 
 
 def _device_json(side: DevicePredictions) -> dict[str, object]:
@@ -231,18 +239,18 @@ def _print_everything(report: Report) -> None:
     titles = described_families(report.workloads.values())
     print_text(f"Specification predictions, with 95 % intervals ({N90}):")
     print_line("")
-    by_sweep = grouped(((p.key.family, p.key.sweep), p) for p in report.predictions)
+    by_sweep = grouped(((p.key.family, p.key.sweep_name), p) for p in report.predictions)
     for (family, sweep), own in by_sweep.items():
-        print_document_table(f"{family_title(family, titles)}, {sweep.replace('_', ' ')}", feature_table(own))
+        print_document_table(f"{family_title(family, titles)}, {sweep}", feature_table(own))
     print_document_table(_SENSITIVITIES, sensitivity_table(report))
     for family, found in grouped((each.key.family, each) for each in curves(report)).items():
         title = f"{family_title(family, titles)}: occupancy, with the register count estimated before compilation"
         print_document_table(title, occupancy_table(found))
 
 
-def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
+def _print_contrasts(sides: Sequence[DevicePredictions]) -> None:
     """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
-    sides = [first, *(other.predicted for other in others)]
+    first, *others = sides
     found = [side_by_side.limit_effects(first, other) for other in others]
     for other, effects in zip(others, found, strict=True):
         print_text(side_by_side.conclusion(first, other, effects), style="bold")
@@ -250,12 +258,12 @@ def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
     for other in others:
-        if sentence := capacity_difference((first.device, other.predicted.device)):
+        if sentence := capacity_difference((first.device, other.device)):
             print_text(sentence)
     print_line("")
     print_document_table("What buyers compare, with 95 % intervals", side_by_side.key_table(sides))
     for other, effects in zip(others, found, strict=True):
-        a, b = first.letter, other.predicted.letter
+        a, b = first.letter, other.letter
         title = f"Speed of {b} / speed of {a}, by what limits the kernels on {a}"
         table = side_by_side.effects_table(first, other, effects)
         print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
@@ -264,7 +272,7 @@ def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison
     print_line("")
     print_document_table(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
     for other in others:
-        a, b = first.letter, other.predicted.letter
+        a, b = first.letter, other.letter
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
         best = tuple(f"best {letter}" for letter in (a, b))
         print_document_table(title, side_by_side.ratio_table(first, other), best)

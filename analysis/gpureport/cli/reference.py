@@ -41,5 +41,5 @@ def print_glossary(options: GlossaryOptions) -> int:
     for term in [found] if found else terms():
         text = f"{term}: {term.definition}".replace(" %", "\xa0%")
         for line in wrap(text, out().width, subsequent_indent="  "):
-            print_line(line.replace("\xa0", " "))
+            print_line(line)
     return 0

@@ -170,7 +170,7 @@ class MachineFigure(Record):
     @property
     def is_per_watt(self) -> bool:
         """Whether it is a performance per watt."""
-        return self.unit.endswith("/W")
+        return self.basis in ("measured power", "board limit")
 
 
 class CurvePoint(NamedTuple):

@@ -90,7 +90,7 @@ def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
     return curve.observation if report.observations else curve.specification
 
 
-def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workload]) -> BestPoints:
+def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workload], *, quick: bool) -> BestPoints:
     """Return the best points of predictions of *device* that were made without intervals, with their intervals."""
     chosen: dict[tuple[str, str], dict[Hashable, Parameters]] = {}
     for (workload, _), best_point in best.points.items():
@@ -98,7 +98,7 @@ def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workloa
         chosen.setdefault((workload, best_point.sweep), {})[point.identity] = point.parameters
     found = {}
     for each in workloads:
-        for sweep in each.sweeps(device, limits_of(device, quick=False)):
+        for sweep in each.sweeps(device, limits_of(device, quick=quick)):
             if points := chosen.get((each.name, sweep.name)):
                 again = predict_sweep(device, each, replace(sweep, points=tuple(points.values())), "specification")
                 found[each.name, sweep.name] = again.points

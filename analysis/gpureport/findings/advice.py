@@ -279,7 +279,7 @@ def _undistinguished(search: Observation, shares: Shares) -> dict[str, float]:
 def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, repeated: bool) -> VariantAdvice:
     values = [point.value for point in search.points]
     return VariantAdvice(
-        name=f"{search.key.variant}, {search.key.sweep.replace('_', ' ')}" if repeated else search.key.variant,
+        name=f"{search.key.variant}, {search.key.sweep_name}" if repeated else search.key.variant,
         unit=search.metric.value_unit,
         value=max(values) if search.metric.kind == "rate" else min(values),
         shares=shares,

@@ -87,6 +87,11 @@ class SweepKey(Record):
         """``family/variant``, the name of the workload."""
         return f"{self.family}/{self.variant}"
 
+    @property
+    def sweep_name(self) -> str:
+        """Name of the sweep in words: ``grid size``."""
+        return self.sweep.replace("_", " ")
+
 
 class PointKey(Record):
     """Identity and size of one point of a sweep."""

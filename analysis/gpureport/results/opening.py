@@ -159,16 +159,18 @@ def device_named(source: str, database: Database) -> "Device":
         raise InputError(f"{source or repr(source)}: there is no such file or folder, and {error}") from None
 
 
-def predicted_run(device: "Device", workloads: "Sequence[Workload]", only: "Collection[str]" = ()) -> "Run":
+def predicted_run(
+    device: "Device", workloads: "Sequence[Workload]", only: "Collection[str]" = (), *, quick: bool = False
+) -> "Run":
     """Predict a device for a comparison, with intervals of the best points only, which takes half the time.
 
-    *workloads* and *only* are those of :func:`open_machine`.
+    *workloads* and *only* are those of :func:`open_machine`; *quick*: with shorter sweeps.
     """
     from gpureport.compare import excerpt
     from gpureport.compare.results import with_intervals
 
-    run = excerpt(predicted_report(device, workloads, intervals=False), only)
-    return replace(run, best=with_intervals(run.best, device, workloads))
+    run = excerpt(predicted_report(device, workloads, quick=quick, intervals=False), only)
+    return replace(run, best=with_intervals(run.best, device, workloads, quick=quick))
 
 
 def prediction_report(

@@ -1,7 +1,6 @@
 """HTML and PDF documents of a comparison of machines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from gpureport.compare import FEW
@@ -56,6 +55,7 @@ from gpureport.report.figures.machines import (
     speed_chart,
     spread_chart,
     strip_chart,
+    with_values,
 )
 from gpureport.report.figures.picture import Picture
 from gpureport.report.render import Content, documents, write_filled
@@ -177,24 +177,22 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
     for work in every:
         place = DATA_IN[work.place] if work.place else ""
         speeds[", ".join(filter(None, (work_name(work), place)))] = means(work.contests, "speed")
-    blocks = ((f"speed / {comparison.baseline}", speeds), ("eff.", {"all": overall(comparison, "efficiency")}))
-    shown = [(heading, {key: found for key, found in each.items() if found}) for heading, each in blocks]
-    shown = [(heading, each) for heading, each in shown if each]
+    efficiency = {"all": overall(comparison, "efficiency")}
+    blocks = [HeatBlock(f"speed / {comparison.baseline}", tuple(speeds)), HeatBlock("eff.", tuple(efficiency))]
     rows = [
         HeatRow(
-            marked(machine),
+            marked(m),
             "",
-            tuple({key: of[machine.name] for key, of in each.items() if machine.name in of} for _, each in shown),
+            tuple({key: of[m.name] for key, of in each.items() if m.name in of} for each in (speeds, efficiency)),
         )
-        for machine in by_rank(comparison)
+        for m in by_rank(comparison)
     ]
-    heat_blocks = [HeatBlock(heading, tuple(each)) for heading, each in shown]
     caption = (
         f"Speed / speed of {comparison.baseline} by kind of work: geometric means over the best points of all kernels. "
-        f"All: geometric mean over families. {_EFFICIENCY if len(shown) > 1 else ''}{_COLOURS}"
+        f"All: geometric mean over families. {_EFFICIENCY if any(efficiency.values()) else ''}{_COLOURS}"
     )
-    for part in in_figures(rows, _MOST_MACHINES) if shown else ():
-        yield Picture(heat_chart(part, heat_blocks, reach_of(rows)), caption)
+    for part in in_figures(rows, _MOST_MACHINES) if with_values(rows, blocks) else ():
+        yield Picture(heat_chart(part, blocks, reach_of(rows)), caption)
 
 
 def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, ...]]]:
@@ -235,24 +233,10 @@ def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> It
 
 
 def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Picture:
-    shown = _without_empty(part, blocks)
     named = ", ".join(dict.fromkeys(row.heading for row in part))
-    every = named_columns(shown[1])
+    every = named_columns([block for _, block in with_values(part, blocks)])
     order = f" One machine in {every} is labelled; the first is the best." if every > 1 else ""
-    return Picture(heat_chart(*shown, reach), f"{named}. {_COLOURS}{order}")
-
-
-def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
-    """Leave out empty columns, and blocks without columns."""
-    columns = [
-        tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
-        for number, block in enumerate(blocks)
-    ]
-    kept = [number for number, names in enumerate(columns) if names]
-    return (
-        [replace(row, cells=tuple(row.cells[number] for number in kept)) for row in rows],
-        [replace(blocks[number], columns=columns[number]) for number in kept],
-    )
+    return Picture(heat_chart(part, blocks, reach), f"{named}. {_COLOURS}{order}")
 
 
 def _map_rows(
@@ -292,13 +276,13 @@ def curve_pictures(
     *names* are the machines in the order of their colours, the baseline first; *families* titles of users' kernels.
     """
     sweeps = grouped((str(curve.key), curve) for curve in curves).values()
-    kinds = grouped(((one[0].key.family, one[0].key.sweep, one[0].metric.unit), one) for one in sweeps)
+    kinds = grouped(((one[0].key.family, one[0].key.sweep_name, one[0].metric.unit), one) for one in sweeps)
     for (family, sweep, _), members in kinds.items():
         for part in in_figures(members, MOST_PANELS):
             ordered = [sorted(found, key=lambda curve: names.index(curve.machine)) for found in part]
             marks = "".join(_marks([curve for found in ordered for curve in found]))
             marks += f" Below: values / those of {names[0]}." if base_of(ordered[0], names) else ""
-            caption = f"{family_title(family, families)}, {sweep.replace('_', ' ')}.{marks}"
+            caption = f"{family_title(family, families)}, {sweep}.{marks}"
             yield Picture(machine_chart(ordered, names), caption)
 
 

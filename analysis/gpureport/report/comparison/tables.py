@@ -20,7 +20,6 @@ from gpureport.compare.records import (
 from gpureport.compare.summary import (
     APPLIED,
     SEVERAL,
-    MeanRatio,
     Work,
     best_of,
     families,
@@ -166,46 +165,39 @@ def works_table(comparison: Comparison) -> Table:
 
 
 def _works_of_few(comparison: Comparison) -> Table:
-    names, others = comparison.names, comparison.others
     rows = []
     for work in works(comparison):
-        found = [mean_speed(work.contests, name) for name in others]
-        base = {comparison.baseline} & work.machines
-        bests = [best_of(work.contests, each, work.machines) or best_of(work.contests, each, base) for each in names]
-        rows.append(
-            (
-                work_name(work),
-                DATA_IN[work.place],
-                str(max((len(mean.kernels) for mean in found if mean), default=0)),
-                *(format_value(best.value if best else None, abbreviated(work.unit)) for best in bests),
-                *(_with_half_width(mean.ratio if mean else None) for mean in found),
-                *((_range(found[0]),) if len(others) == 1 else ()),
-            )
-        )
-    short = short_names(names, _WIDE if len(names) == 2 else _NARROW)
-    after = ("range",) if len(others) == 1 else ()
-    return side_by_side(
-        ("work", "data in", "kernels"),
-        list(short.values()),
-        rows,
-        what="best ",
-        baseline=short[comparison.baseline],
-        after=after,
-        numeric=("kernels", *after),
-    )
+        found = [mean_speed(work.contests, name) for name in comparison.others]
+        kernels = [len(mean.kernels) for mean in found if mean]
+        every, base = work.machines, {comparison.baseline} & work.machines
+        bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
+        values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
+        ratios = (_with_half_width(mean.ratio if mean else None) for mean in found)
+        spans = (format_range(mean.ends, format_ratio) if mean and len(mean.kernels) > 1 else "" for mean in found)
+        row = work_name(work), DATA_IN[work.place], str(max(kernels, default=0)), *values, *ratios
+        rows.append((*row, *(spans if len(found) == 1 else ())))
+    after = ("range",) if len(comparison.others) == 1 else ()
+    return _of_few(comparison, ("work", "data in", "kernels"), rows, after, what="best ")
 
 
-def _range(mean: MeanRatio | None) -> str:
-    if mean is None or len(mean.kernels) < 2:
-        return ""
-    return format_range(mean.ends, format_ratio)
+def _of_few(
+    comparison: Comparison, heads: Sequence[str], rows: Iterable[tuple[str, ...]], after: Sequence[str], what: str = ""
+) -> Table:
+    """Return a table with a value of each machine, and the ratios of the others to the baseline."""
+    short = _short(comparison)
+    baseline, numeric = short[comparison.baseline], ("kernels", *after)
+    return side_by_side(heads, list(short.values()), rows, what=what, baseline=baseline, after=after, numeric=numeric)
+
+
+def _short(comparison: Comparison) -> dict[str, str]:
+    return short_names(comparison.names, _WIDE if len(comparison.names) == 2 else _NARROW)
 
 
 def _works_of_many(comparison: Comparison) -> Table:
     rows = []
     for work in works(comparison):
-        found = {name: mean_speed(work.contests, name) for name in comparison.names}
         enough = min(SEVERAL, len({contest.workload for contest in work.contests}))
+        found = {name: mean_speed(work.contests, name) for name in comparison.names}
         ratios = {name: mean.ratio.value for name, mean in found.items() if mean and len(mean.kernels) >= enough}
         rows.append((work_name(work), DATA_IN[work.place], work, ratios))
     return _leaders("work", rows, comparison.names)
@@ -254,29 +246,26 @@ def sharing(condition: Condition) -> str:
 
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
-    names, others = comparison.names, comparison.others
-    short = short_names(names, _WIDE if len(names) == 2 else _NARROW)
     joined = len(comparison.contests) > _MOST_VALUES
     tables = []
     for family, contests in families(comparison).items():
-        efficient = means(contests, "efficiency") if len(names) <= _MOST_WITH_EFFICIENCY else {}
-        measured = [name for name in names if name in efficient]
+        efficient = means(contests, "efficiency") if len(comparison.names) <= _MOST_WITH_EFFICIENCY else {}
+        measured = [name for name in comparison.names if name in efficient]
         heads = (family_title(family, comparison.families), "data in")
-        after = [f"eff. {short[name]}" for name in measured]
-        rows = (_standing_row(row, names, others, measured) for row in rows_of(contests, joined=joined))
-        baseline = short[comparison.baseline]
-        tables.append(side_by_side(heads, list(short.values()), rows, baseline=baseline, after=after, numeric=after))
+        after = [f"eff. {_short(comparison)[name]}" for name in measured]
+        rows = (_standing_row(comparison, row, measured) for row in rows_of(contests, joined=joined))
+        tables.append(_of_few(comparison, heads, rows, after))
     return tuple(tables)
 
 
-def _standing_row(row: Work, names: Sequence[str], others: Sequence[str], measured: Sequence[str]) -> tuple[str, ...]:
+def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) -> tuple[str, ...]:
     """Return the row of one regime or case, or of several cases of a workload: best values, and means of ratios."""
-    ratios = [mean_speed(row.contests, name) for name in others]
+    ratios = [mean_speed(row.contests, name) for name in comparison.others]
     efficiencies = means(row.contests, "efficiency")
     return (
         row.contests[0].variant,
         place_of(row),
-        *(_with_half_width(best_of(row.contests, name), row.unit) for name in names),
+        *(_with_half_width(best_of(row.contests, name), row.unit) for name in comparison.names),
         *(_with_half_width(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )

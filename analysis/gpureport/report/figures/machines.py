@@ -1,7 +1,7 @@
 """Charts that compare machines: their curves, cliffs and tapers, speeds, and heat maps of ratios."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import ceil, log
 from statistics import median
@@ -295,8 +295,18 @@ def reach_of(rows: Iterable[HeatRow]) -> float:
     return next((reach for reach in _REACHES if reach >= usual), max(_REACHES))
 
 
+def with_values(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> list[tuple[int, HeatBlock]]:
+    """Return the *blocks* of a map, numbered, without columns that no row has, and without blocks that have none."""
+    columns = [
+        tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
+        for number, block in enumerate(blocks)
+    ]
+    return [(n, replace(block, columns=own)) for n, (block, own) in enumerate(zip(blocks, columns, strict=True)) if own]
+
+
 def heat_chart(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Chart:
-    """Return a map of *rows* by the columns of *blocks*, with the ratio *reach* of the darkest colour."""
+    """Return a map of *rows* by those columns of *blocks* that have values; *reach*: ratio of the darkest colour."""
+    shown = with_values(rows, blocks)
     lines = list(_lines(rows))
     names = tuple(
         row.heading if number is None else ", ".join(filter(None, (row.name, row.detail))) for number, row in lines
@@ -304,8 +314,8 @@ def heat_chart(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: floa
     roles: tuple[Role, ...] = tuple("muted" if number is None else "ink" for number, _ in lines)
     y = Axis(scale="rows", rows=names, roles=roles)
     height = len(lines) * (_ROW_IN if len(lines) <= MOST_ROWS else 0.13)
-    rest = (y, height, reach, named_columns(blocks))
-    return Chart(tuple((_block_panel(lines, number, block, *rest),) for number, block in enumerate(blocks)))
+    rest = (y, height, reach, named_columns([block for _, block in shown]))
+    return Chart(tuple((_block_panel(lines, number, block, *rest),) for number, block in shown))
 
 
 def _block_panel(

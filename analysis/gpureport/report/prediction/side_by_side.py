@@ -1,49 +1,50 @@
-"""What changes from one predicted device to another, and for which kernels: facts and tables."""
+"""What changes from one predicted device to another, and for which kernels: facts, tables, and the document."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from math import log, log1p
+from pathlib import Path
 from statistics import median_low
 
+from gpureport import __version__
 from gpureport.compare.figures import figures
+from gpureport.compare.runs import machine_curve
+from gpureport.glossary import terms
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
-from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
+from gpureport.predict.contrast import INTERVAL, SAME, Contrast, PredictedRatio, RatioPoint, capacity_difference
 from gpureport.predict.outlook import best_point, is_shown, outlooks
 from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_label, ceiling_text, kind_of
 from gpureport.records.prediction import Prediction
-from gpureport.report.comparison.sentences import FILE
+from gpureport.report import Paper
+from gpureport.report.comparison.document import curve_pictures
+from gpureport.report.comparison.sentences import EQUAL, FILE
 from gpureport.report.comparison.tables import figures_table
-from gpureport.report.prediction.forecast import ceiling_name, cliffs_and_n90, joined, value_of
+from gpureport.report.prediction.forecast import COPIES, ceiling_name, cliffs_and_n90, facts_of, joined, value_of
+from gpureport.report.render import readable_time, write_filled
 from gpureport.report.text.sentences import text
-from gpureport.report.text.tables import Table, side_by_side
+from gpureport.report.text.tables import Table, side_by_side, workload_table
 from gpureport.spec.models import Device
+from gpureport.text import N90, shorten
 from gpureport.units import RATIO, format_interval, format_range, format_ratio, format_value
 
-EQUAL = log1p(0.05)
-"""Largest logarithm of a ratio that counts as equal."""
+_EQUAL = log1p(EQUAL)
 _KINDS = ("bandwidth", "latency", "rate", "launch", "transfer", "per watt")
 _MOST_CHANGES, _MOST_KERNELS = 3, 2
 
 
 @dataclass(frozen=True)
 class DevicePredictions:
-    """A device with its predictions and its letter in tables."""
+    """A device with its predictions and its letter in tables, compared with the first one."""
 
     letter: str
     device: Device
     predictions: Sequence[Prediction]
     families: Mapping[str, str] = field(default_factory=dict)
     """Titles of the families of users' kernels, by identifier."""
-
-
-@dataclass(frozen=True)
-class DeviceComparison:
-    """A device compared with the first one."""
-
-    predicted: DevicePredictions
-    contrasts: Sequence[Contrast]
+    contrasts: Sequence[Contrast] = ()
     left: Sequence[str] = ()
     """Sweeps that are not compared: each device measures another part of its compute units."""
 
@@ -95,7 +96,7 @@ def _effect(kind: str, members: Iterable[tuple[str, RatioPoint]], kind_of: Calla
         kernels=tuple(by_kernel),
         ratio=_median(ratios),
         ends=(min(values), max(values)),
-        unchanged=sum(abs(log(value)) <= EQUAL for value in values),
+        unchanged=sum(abs(log(value)) <= _EQUAL for value in values),
     )
 
 
@@ -104,7 +105,7 @@ def _median(ratios: Sequence[PredictedRatio]) -> PredictedRatio:
     return next(ratio for ratio in ratios if ratio.value == middle)
 
 
-def limit_effects(first: DevicePredictions, other: DeviceComparison) -> tuple[Effect, ...]:
+def limit_effects(first: DevicePredictions, other: DevicePredictions) -> tuple[Effect, ...]:
     """Return the effect for each kind of limit on the first device, the most important one first.
 
     Memory is the first. Launch cost and transfers are the last: they limit small sizes, or no kernel.
@@ -114,11 +115,11 @@ def limit_effects(first: DevicePredictions, other: DeviceComparison) -> tuple[Ef
         size = abs(log(effect.ratio.value)) * len(effect.kernels)
         return effect.bottleneck != Kind.MEMORY, effect.bottleneck in (Kind.LAUNCH, Kind.LINK), -size
 
-    caches = {cache.name for side in (first, other.predicted) for cache in side.device.caches}
+    caches = {cache.name for side in (first, other) for cache in side.device.caches}
     return tuple(sorted(effects(other.contrasts, lambda bottleneck: kind_of(bottleneck, caches)), key=weight))
 
 
-def conclusion(first: DevicePredictions, other: DeviceComparison, found: Sequence[Effect]) -> str:
+def conclusion(first: DevicePredictions, other: DevicePredictions, found: Sequence[Effect]) -> str:
     """Write what changes and for which kernels, in one sentence.
 
     *found* are the :func:`limit_effects` of both.
@@ -128,7 +129,7 @@ def conclusion(first: DevicePredictions, other: DeviceComparison, found: Sequenc
         "conclusion",
         FILE,
         first=first.device.name,
-        other=other.predicted.device.name,
+        other=other.device.name,
         changed=_most_important([effect for effect in found if effect not in equal]),
         equal=equal,
         all_equal=all(effect.is_equal for effect in equal),
@@ -145,9 +146,9 @@ def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
     return [*chosen[:-1], opposite[0]] if opposite else chosen
 
 
-def effects_table(first: DevicePredictions, other: DeviceComparison, found: Iterable[Effect]) -> Table:
+def effects_table(first: DevicePredictions, other: DevicePredictions, found: Iterable[Effect]) -> Table:
     """List effects: of bottlenecks, or of kinds of limits."""
-    a, b = first.letter, other.predicted.letter
+    a, b = first.letter, other.letter
     rows = tuple(
         (
             *(KIND_TEXTS.get(name) or ceiling_text(name) for name in (e.bottleneck, e.other_bottleneck)),
@@ -203,9 +204,9 @@ def features_table(sides: Sequence[DevicePredictions]) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
 
 
-def ratio_table(first: DevicePredictions, other: DeviceComparison) -> Table:
+def ratio_table(first: DevicePredictions, other: DevicePredictions) -> Table:
     """List the speed ratio of each sweep, with both bottlenecks."""
-    sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.predicted)]
+    sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other)]
     bests = [{p.key: _best(p) for p in shown} for shown in sweeps]
     names = [contrast.key.workload for contrast in other.contrasts]
     rows = (
@@ -218,7 +219,7 @@ def ratio_table(first: DevicePredictions, other: DeviceComparison) -> Table:
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
     )
-    letters = (first.letter, other.predicted.letter)
+    letters = (first.letter, other.letter)
     after = tuple(f"bottleneck {letter}" for letter in letters)
     return side_by_side(("workload",), letters, rows, what="best ", after=after)
 
@@ -233,7 +234,7 @@ def with_factor(ratio: PredictedRatio) -> str:
     return format_interval(ratio.value, ratio.ci_low, ratio.ci_high, RATIO, "factor")
 
 
-def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
+def stretch_table(first: DevicePredictions, other: DevicePredictions) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     rows = [
         (
@@ -247,6 +248,58 @@ def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
         if len(contrast.stretches) > 1
         for number, stretch in enumerate(contrast.stretches)
     ]
-    a, b = first.letter, other.predicted.letter
+    a, b = first.letter, other.letter
     columns = ("workload", "working set or work-items", f"{b} / {a}", f"bottleneck {a}", f"bottleneck {b}")
     return Table(columns, tuple(rows), frozenset(columns[2:3]))
+
+
+def write_devices(sides: Sequence[DevicePredictions], directory: Path, paper: Paper = "a4") -> list[Path]:
+    """Write the document of a few devices to *directory*, the first of which the others are compared with.
+
+    Returns:
+        The files written.
+
+    Raises:
+        GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
+    """
+    first, *others = sides
+    names = [shorten(side.device.name, 40) for side in sides]
+    content: dict[str, object] = {
+        "title": " and ".join(names),
+        "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
+        "version": __version__,
+        "sides": [(side, facts_of(side.device)) for side in sides],
+        "key_figures": key_table(sides),
+        "figures_caption": text("figures", FILE),
+        "ceilings": ceilings_table(sides),
+        "features": features_table(sides),
+        "chapters": [_chapter(first, other) for other in others],
+        "interval": INTERVAL,
+        "copies": COPIES,
+        "n90": N90,
+        "glossary": terms(),
+        "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
+    }
+    return write_filled("side_by_side.html.j2", content, directory, paper=paper)
+
+
+def _chapter(first: DevicePredictions, other: DevicePredictions) -> dict[str, object]:
+    """Return what the template shows of a device compared with the first."""
+    sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
+    different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > _EQUAL for p in contrast.points)]
+    found, drawn = limit_effects(first, other), {contrast.key for contrast in different}
+    sides = {f"{side.letter}: {side.device.name}": side for side in (first, other)}
+    curves = (machine_curve(p, label) for label, side in sides.items() for p in side.predictions if p.key in drawn)
+    return {
+        "anchor": f"against-{other.letter}",
+        "title": " compared with ".join(f"{shorten(s.device.name, 40)} ({s.letter})" for s in (other, first)),
+        "conclusion": conclusion(first, other, found),
+        "capacity": capacity_difference((first.device, other.device)),
+        "impact": effects_table(first, other, found),
+        "effects": effects_table(first, other, effects(other.contrasts)),
+        "ratios": ratio_table(first, other),
+        "stretches": stretch_table(first, other),
+        "figures": tuple(curve_pictures(curves, list(sides), first.families)),
+        "equal": dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different),
+        "left": other.left,
+    }

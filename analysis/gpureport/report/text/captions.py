@@ -17,7 +17,7 @@ _FEW = 2  # the most cliffs and tapers with a sentence each
 def section_title(members: Sequence[CurveRecords]) -> str:
     """Name sweeps of one kind: the quantity and the axis."""
     first = members[0]
-    name = _sweep_name(first).capitalize()
+    name = first.key.sweep_name.capitalize()
     against = "" if first.axis.quantity == "case" else f" against {first.axis.label}"
     return f"{name}: {_value_name(members)}{against}"
 
@@ -37,16 +37,12 @@ def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepK
         info = report.workloads.get(curve.key.workload)
         several = sweeps[curve.key.workload, curve.axis.quantity] > 1
         identifier = (
-            f"{curve.key.variant if alike else curve.key.workload}{f', {_sweep_name(curve)}' if several else ''}"
+            f"{curve.key.variant if alike else curve.key.workload}{f', {curve.key.sweep_name}' if several else ''}"
         )
         title = info.title.removeprefix(family).lstrip(" ,:") if info else ""
         long = (f"{title[:1].upper()}{title[1:]} ({identifier})",) if title else ()
         found[curve.key] = (*long, identifier, *((curve.key.variant,) if not alike else ()))
     return found
-
-
-def _sweep_name(curve: CurveRecords) -> str:
-    return curve.key.sweep.replace("_", " ")
 
 
 def _value_name(members: Sequence[CurveRecords]) -> str:
