@@ -33,25 +33,49 @@ function onClick(element, act) {
   element.addEventListener("click", () => act(element));
   element.addEventListener("keydown", (event) => event.key === "Enter" && act(element));
 }
-// Contents of a page that has none.
-function listed(heads) {
-  const nav = document.createElement("nav"), list = document.createElement("ol");
-  nav.className = "contents made";
-  nav.setAttribute("aria-label", "Contents");
-  for (const head of heads) {
+// A list of links to parts of the page.
+let named = 0;
+function listed(places) {
+  const list = document.createElement("ol");
+  for (const place of places) {
     const item = document.createElement("li"), link = document.createElement("a");
-    link.href = `#${head.id}`;
-    link.textContent = head.textContent;
+    place.id ||= `place-${++named}`;
+    link.href = `#${place.id}`;
+    link.textContent = [...(place.cells ?? [place])].map((part) => part.textContent.trim()).join(" · ");
     item.append(link);
     list.append(item);
   }
-  nav.append(list);
-  document.body.prepend(nav);
+  return list;
+}
+// Contents of a page that has none.
+function made(heads) {
+  const nav = document.createElement("nav"), fold = document.createElement("details"), summary = document.createElement("summary");
+  nav.className = "contents";
+  nav.setAttribute("aria-label", summary.textContent = "Contents");
+  fold.append(summary, listed(heads));
+  nav.append(fold);
+  document.querySelector(".skip").after(nav);
   return nav;
+}
+// A field that finds headings, rows and captions.
+function searchable(nav) {
+  const field = document.createElement("input"), found = document.createElement("div");
+  field.type = "search";
+  field.placeholder = "Search this page";
+  field.setAttribute("aria-label", field.placeholder);
+  found.className = "found";
+  found.setAttribute("role", "status");
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    const all = wanted ? [...document.querySelectorAll("main :is(h2, h3, h4, p, li, dt, figcaption, tbody tr)")] : [];
+    found.replaceChildren(listed(all.filter((place) => place.textContent.toLowerCase().includes(wanted)).slice(0, 30)));
+    if (wanted && !found.querySelector("a")) found.textContent = "Nothing found.";
+  });
+  nav.prepend(field, found);
 }
 // Mark the part that is on the screen.
 function follow(nav) {
-  const links = [...nav.querySelectorAll("a[href^='#']")];
+  const links = [...nav.querySelectorAll("details a")];
   const above = links.filter((link) => document.getElementById(link.hash.slice(1))?.getBoundingClientRect().top < 120);
   for (const link of links) link.toggleAttribute("aria-current", link === above.at(-1));
 }
@@ -63,7 +87,9 @@ const fits = new ResizeObserver((entries) => {
 for (const part of document.querySelectorAll(".scroll, .scroll > *")) fits.observe(part);
 for (const head of document.querySelectorAll("thead th")) onClick(head, sort);
 for (const picture of document.querySelectorAll("figure > svg")) onClick(picture, enlarge);
-const contents = document.querySelector("nav.contents") ?? listed(document.querySelectorAll("h2[id]"));
+const contents = document.querySelector("nav.contents") ?? made(document.querySelectorAll("h2[id]"));
+contents.querySelector("details").open = matchMedia("(min-width: 70rem)").matches;
+searchable(contents);
 addEventListener("scroll", () => follow(contents), {passive: true});
 follow(contents);
 document.documentElement.classList.add("live");

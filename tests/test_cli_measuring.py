@@ -208,7 +208,7 @@ def test_code_that_moves_other_bytes_is_reported(fake: pytest.MonkeyPatch, capsy
         in capsys.readouterr().err
     )
     html = Path("out/report.html").read_text().replace("<wbr>", "").replace("\xa0", " ")
-    assert told not in html[: html.index('class="contents"')], "page one is for what changes a decision"
+    assert told not in html[: html.index('class="origin"')], "page one is for what changes a decision"
     assert told in html
 
 
@@ -221,7 +221,7 @@ def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.Monk
     failed = "gpureport: 1 of 2 workloads could not be measured, because their kernels failed: test/wide"
     assert told[-1] == f"{failed} (the first: {reason})"
     html = Path("out/report.html").read_text()
-    page_one = html[: html.index('class="contents"')]
+    page_one = html[: html.index('class="origin"')]
     assert "✗ Incomplete: 1 of 2 workloads could not be measured" in page_one
     assert reason.replace("'", "&#39;") in page_one
 
@@ -269,7 +269,7 @@ def test_an_incomplete_sweep_is_named_and_judges_nothing(fake: pytest.MonkeyPatc
     assert not [each for each in report.explanations if each.key.variant == "slow"]
     assert any(observation.key.variant == "slow" for observation in report.observations)
     html = Path("out/report.html").read_text().replace("<wbr>", "").replace("\xa0", " ")
-    assert sweep in html[: html.index('class="contents"')]
+    assert sweep in html[: html.index('class="origin"')]
 
 
 def interrupt(*_: object) -> NoReturn:

@@ -28,7 +28,7 @@ def test_there_are_reports_of_gpus_and_cpus() -> None:
 @pytest.mark.parametrize("name", [GPU, CPU])
 def test_page_one_is_one_page(name: str) -> None:
     html = kept_html(name)
-    assert len(layout(html[: html.index('class="contents"')] + "></nav></body></html>").pages) == 1
+    assert len(layout(html[: html.index('<section class="origin"')] + "</main></body></html>").pages) == 1
 
 
 @pytest.mark.slow

@@ -224,7 +224,7 @@ def _device_json(side: DevicePredictions) -> dict[str, object]:
 def _print_summary(report: Report) -> None:
     _print_device(report.device)
     title = "Specification predictions: cliffs (capacity transitions), as working sets"
-    print_document_table(title, cliffs_table(report.predictions))
+    print_document_table(title, cliffs_table(report))
     title = f"Specification predictions: best of each workload ({N90})"
     print_document_table(title, outlook_table(report.predictions), optional=["occupancy"])
     print_document_table(_SENSITIVITIES, sensitivity_table(report), most=_FEW_FACTS)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
+from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.significance import adjusted, p_values, shrunk, significant
 from gpureport.observe.statistics import Estimate
@@ -16,6 +16,7 @@ from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import DRAM, CurveFeature, Level, SweepKey
 from gpureport.records.finding import Finding
+from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, resident_work_items
 from gpureport.workloads.instructions import listed_class
@@ -51,7 +52,7 @@ WORKLOADS = (
 """The workloads that key figures are taken from."""
 
 Side = Literal["slower", "faster"]
-MEMORY, FP32, LOCAL = "Memory", "fp32 FMA", "Local memory"
+MEMORY, FP32, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Local memory", "highest"
 """What a quantity may be of."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
@@ -442,10 +443,14 @@ def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:
-    """Yield idle power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
-    limit, idle = report.device.board_power_w, idle_power_w(report.energy)
-    if limit and idle:
-        yield KeyFigure(Quantity.POWER, "idle", "W", limit, measured=Estimate(idle), at_most=True, main=False)
+    """Yield power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
+    limit = report.device.board_power_w
+    powers = {load.name: load.power_w for load in (report.energy.loads if report.energy else ()) if load.power_w}
+    if idle := powers.pop(IDLE, None):
+        yield KeyFigure(Quantity.POWER, IDLE, "W", None, measured=Estimate(idle), main=False)
+    if highest := max(powers.values(), default=None):
+        measured = Estimate(highest)
+        yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=True, main=False)
     for name, work, unit in (
         ("memory read", "a byte from memory", "J/B"),
         ("fp32 FMA", "an fp32 operation", "J/FLOP"),

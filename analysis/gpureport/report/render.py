@@ -25,8 +25,19 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.processes import started
-from gpureport.report.run import appendix, compiled, conditions, efficiency, entry, groups, published, trust, unexpected
-from gpureport.report.run.caches import cliff_table
+from gpureport.report.prediction import forecast
+from gpureport.report.run import (
+    appendix,
+    caches,
+    compiled,
+    conditions,
+    efficiency,
+    entry,
+    groups,
+    published,
+    trust,
+    unexpected,
+)
 from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import families
 from gpureport.report.run.page_one import page_one
@@ -226,7 +237,7 @@ _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\uff
 def _content(report: Report, others: Others, entry: Device | None) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
-    chosen = selections(found)
+    chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}
     incomplete = report.incomplete
     searched = (o for o in report.observations if o.key not in incomplete)
@@ -248,9 +259,15 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, chosen, advice),
         "families": families(report, found, shown),
-        "kernels": efficiency.limits_table(report, found),
-        "cliffs": cliff_table(report, found),
-        "searches": tables.advice_table(advice),
+        "numbers": {
+            "ceilings": report.only_predicted and forecast.ceilings_table(report.device),
+            "forecast": report.only_predicted and forecast.outlook_table(report.predictions),
+            "kernels": efficiency.limits_table(report, found),
+            "cliffs-by-kernel": caches.cliff_table(report, found),
+            "cache-details": caches.details_table(report),
+            "searches": tables.advice_table(advice),
+            "resident-groups": groups.residency_table(report),
+        },
         "appendices": appendix.titles(report),
         "runtime": report.machine.opencl.runtime if report.machine else "",
     }
@@ -272,7 +289,6 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         tables=tables,
         appendix=appendix,
         entry=entry,
-        groups=groups,
         published=published,
         compiled=compiled,
         conditions=conditions,

@@ -1,6 +1,6 @@
 """Tables of predictions from a database entry: ceilings, cliffs, and the best of each workload."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
@@ -8,6 +8,7 @@ from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
 from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
@@ -72,21 +73,27 @@ def _capacity(ceiling: Ceiling) -> str:
     return f"{format_bytes(ceiling.capacity_bytes)}{' per unit' if ceiling.each else ''}"
 
 
-def cliffs_table(predictions: Iterable[Prediction]) -> Table:
-    """List the cliffs of the memory family, with the plateaus before and after."""
-    rows = (row for p in predictions if p.key.family == "memory" for row in _cliff_rows(p))
+def cliffs_table(report: Report) -> Table:
+    """List the cliffs of caches in the memory family, with the plateaus before and after.
+
+    Without conflicts in sets: they depend on a range of addresses, not on a working set.
+    """
+    levels = report.device.cache_levels
+    rows = (row for p in report.predictions if p.key.family == "memory" for row in _cliff_rows(p, levels))
     columns = ("cache", "variant", "onset", "midpoint", "end", "before", "after")
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
 
-def _cliff_rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
+def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tuple[str, ...]]:
     cliffs = [f for f in prediction.features if f.feature == "cliff"]
     plateaus = [format_value(f.value, f.unit) for f in prediction.features if f.position == "plateau"]
     for number, level in enumerate(dict.fromkeys(f.level for f in cliffs)):
+        if level not in levels:
+            continue
         at = {f.position: f for f in cliffs if f.level == level}
         around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
         onset, end = (format_bytes(at[position].value) if position in at else UNKNOWN for position in _ENDS)
-        yield transition_name(level), prediction.key.variant, onset, value_of(at.get("midpoint")), end, *around
+        yield str(level), prediction.key.variant, onset, value_of(at.get("midpoint")), end, *around
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:

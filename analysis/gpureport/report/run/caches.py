@@ -234,7 +234,7 @@ def cliff_table(report: Report, found: Sequence[CurveRecords]) -> Table:
 def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List the cliffs of each cache level as ranges over kernels, with the largest deviation; or predicted ones."""
     if report.only_predicted:
-        return forecast.cliffs_table(report.predictions)
+        return forecast.cliffs_table(report)
     onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
     levels = grouped((f.level, f) for f in specified_values(found, "midpoint"))
     seen = seen_in(report)

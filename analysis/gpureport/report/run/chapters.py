@@ -9,7 +9,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
-from gpureport.report.run import caches, efficiency, groups, kernels, trust, unexpected, whole_device, work
+from gpureport.report.run import caches, efficiency, groups, kernels, trust, whole_device, work
 from gpureport.report.run.sweeps import Selection, curve_pictures, selection
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
@@ -54,7 +54,7 @@ def chapters(
             "caches",
             "Cliffs: usable cache capacity",
             caches.answers(report, found),
-            {"cliffs": caches.level_table(report, found), "details": caches.details_table(report)},
+            {"cliffs": caches.level_table(report, found)},
         ),
         (
             "work",
@@ -67,19 +67,13 @@ def chapters(
             "limits",
             "Efficiency and bottlenecks",
             efficiency.answers(report, found),
-            efficiency.contents(report, found),
+            {"rooflines": tuple(efficiency.rooflines(report, found))},
         ),
         (
             "device",
             "The whole device: transfers, power and energy",
             whole_device.answers(report),
             whole_device.contents(report, found),
-        ),
-        (
-            "unexpected",
-            "Unexpected results",
-            unexpected.answers(report),
-            {"explained": unexpected.explained_table(report.explanations)},
         ),
         (
             "trust",
@@ -104,9 +98,14 @@ def chapters(
     return tuple(c for c in every if c.answers or any(c.contents.values()) or c.typical or c.deviating)
 
 
-def selections(found: Sequence[CurveRecords]) -> dict[str, Selection]:
-    """Return the curves that each chapter draws, by its anchor; none draws traces of frames."""
-    of = grouped((_chapter_of(curve), curve) for curve in found if curve.key.sweep != "frames")
+def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selection]:
+    """Return the curves that each chapter draws, by its anchor.
+
+    None draws traces of frames, nor transfers within a memory that device and host share.
+    """
+    shared = report.device.host_link.kind == "shared"
+    drawn = (curve for curve in found if curve.key.sweep != "frames" and not (shared and curve.key.family == "transfer"))
+    of = grouped((_chapter_of(curve), curve) for curve in drawn)
     return {anchor: selection(curves) for anchor, curves in of.items()}
 
 

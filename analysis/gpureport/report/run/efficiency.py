@@ -14,7 +14,6 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dots
-from gpureport.report.prediction import forecast
 from gpureport.report.text.captions import roofline_caption
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table, occupancy_text
@@ -165,16 +164,7 @@ def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
     return [name for name, count in counts.items() if count == most], most, len(known)
 
 
-def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table | tuple[Picture, ...]]:
-    """Return the rooflines; without measurements also the limits of the device and the best of each workload."""
-    rooflines = tuple(_rooflines(report, found))
-    if not report.only_predicted:
-        return {"rooflines": rooflines}
-    outlook = forecast.outlook_table(report.predictions)
-    return {"ceilings": forecast.ceilings_table(report.device), "outlook": outlook, "rooflines": rooflines}
-
-
-def _rooflines(report: Report, found: Sequence[CurveRecords]) -> Iterator[Picture]:
+def rooflines(report: Report, found: Sequence[CurveRecords]) -> Iterator[Picture]:
     """Yield the rooflines of families with a few kernels, if there are any, and of the user's kernels."""
     described = {name: info.title for name, info in report.workloads.items() if info.described}
     families = grouped((curve.key.family, curve) for curve in found if curve.key.workload not in described)

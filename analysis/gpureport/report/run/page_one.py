@@ -13,6 +13,7 @@ from gpureport.data import data_dir
 from gpureport.findings.advice import OneSize
 from gpureport.findings.key_figures import (
     FP32,
+    HIGHEST,
     LOCAL,
     MEMORY,
     ComparedValue,
@@ -42,6 +43,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads.matrix import FORMATS, unit_of
 
 _OWN = 2  # the most kernels of the user with sentences
+_MOST = 10  # rows of figures
 _LOW_CLOCK = 0.95
 """Share of the entry's clock below which a device is not called normal."""
 _MUCH, _FEW = 4.0, 3
@@ -159,7 +161,7 @@ def page_one(
         usable_bytes=usable.value if usable else None,
         own=first_kernels(own),
         advice=advice(report, found, figures, cliffs),
-        rows=_rows(report, figures, _table(report.device)) if shown else (),
+        rows=_rows(report, figures, _table(report.device))[:_MOST] if shown else (),
         trust=trust_text(report),
         figures=shown,
         note=_note(report, shown, len(others), assumed=assumed) if shown else "",
@@ -192,10 +194,11 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         *((f"{name} read", Quantity.READ, name) for name in last_first),
         ("Memory latency", Quantity.LATENCY, "memory"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        ("int32 add", Quantity.RATE, "int32 add"),
         ("Local memory read", Quantity.READ, LOCAL),
         ("Host to device", Quantity.TRANSFER, "Host to device"),
         ("Kernel launch", Quantity.LAUNCH, "back to back"),
+        ("Highest power", Quantity.POWER, HIGHEST),
+        ("int32 add", Quantity.RATE, "int32 add"),
     )
 
 
@@ -223,16 +226,21 @@ def state(report: Report, figures: Sequence[KeyFigure]) -> State:
     if doubtful or errors:
         return State.UNCLEAR
     sides = {side for figure in figures for side in (figure.unpredicted, figure.unusual) if side}
-    if _clock_hz(report) < _LOW_CLOCK * report.device.clock_hz:
+    if _low_clock_hz(report):
         sides.add("slower")
     if sides:
         return State.DEVIATES if len(sides) > 1 else State.SLOWER if "slower" in sides else State.FASTER
     return State.NORMAL if any(figure.is_strong_test for figure in compared) else State.PLAUSIBLE
 
 
-def _clock_hz(report: Report) -> float:
+def _clock_hz(report: Report) -> float | None:
     clocks = running_clocks([reading for conditions in report.conditions for reading in conditions.readings])
-    return median(clocks) if clocks else report.device.clock_hz
+    return median(clocks) if clocks else None
+
+
+def _low_clock_hz(report: Report) -> float | None:
+    clock_hz = _clock_hz(report)
+    return clock_hz if clock_hz and clock_hz < _LOW_CLOCK * report.device.clock_hz else None
 
 
 def headline(
@@ -254,7 +262,9 @@ def headline(
         outside=[figure for figure in compared if figure.unpredicted],
         unusual=[figure for figure in figures if figure.unusual],
         others=others if any(figure.others and figure.measured for figure in figures) else 0,
-        low_clock_hz=clock if (clock := _clock_hz(report)) < _LOW_CLOCK * report.device.clock_hz else None,
+        clock_hz=_clock_hz(report),
+        low_clock_hz=_low_clock_hz(report),
+        undisturbed=bool(report.conditions) and not (wrong or report.failed_variants or affected(report)),
         wrong=sum(workload in wrong for workload in errors),
         faster=sum(workload not in wrong for workload in errors),
     )
@@ -269,11 +279,10 @@ def advice(
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
     slow = slowdowns(report, best)
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
-    usable = usable_cache(report)
     rows: tuple[tuple[str, str, str, Iterable[str]], ...] = (
         (
             "Working set",
-            text("tune_working_set", cliffs=cliffs, usable=usable, cache=report.device.caches[-1] if usable else None),
+            text("tune_working_set", cliffs=cliffs),
             "caches",
             ("memory/read", "memory/read_private", "memory/latency"),
         ),

@@ -21,7 +21,7 @@ R = TypeVar("R", Prediction | None, Observation | None)
 Kind = Literal["sizes", "shapes", "cases", "traces"]
 _TYPICAL = ("working_set", "work_items")
 _FEWEST = 3  # shapes of a curve or a map
-_MOST: dict[Kind, int] = {"sizes": 3, "shapes": 4, "cases": 3, "traces": 4}
+_MOST: dict[Kind, int] = {"sizes": 3, "shapes": 4, "cases": 2, "traces": 4}
 """The most deviating curves of a chapter, by kind of figure."""
 
 
@@ -60,20 +60,22 @@ class Selection:
 def selection(curves: Iterable[CurveRecords]) -> Selection:
     """Select curves: as typical, the one of each family and kind of figure with most compared features that all agree.
 
-    Only sweeps over sizes and maps of shapes are typical; without observations all agree. Of each kind, the most severe
-    deviations are drawn.
+    Only sweeps over sizes, and maps of shapes if none deviates, are typical; without observations all agree. Of each
+    kind, the most severe deviations are drawn; one-dimensional searches for work-groups, whose shapes a table lists, are not.
     """
     drawn = tuple(filter(is_drawn, curves))
     astray = tuple(curve for curve in drawn if deviates(curve))
+    maps_deviate = any(kind_of(curve) == "shapes" for curve in astray)
     typical = []
     for (_, kind), members in grouped(((curve.key.family, kind_of(curve)), curve) for curve in drawn).items():
-        telling = [curve for curve in members if kind == "shapes" or curve.axis.quantity in _TYPICAL]
+        telling = [c for c in members if c.axis.quantity in _TYPICAL or (kind == "shapes" and not maps_deviate)]
         agreeing = [curve for curve in telling if curve not in astray and not curve.is_flat]
         if agreeing:
             typical.append(max(agreeing, key=_weight))
     worst = {
         curve.key
         for kind, members in grouped((kind_of(curve), curve) for curve in astray).items()
+        if not (kind == "sizes" and members[0].is_work_group)
         for curve in sorted(members, key=lambda curve: min(group.main.urgency for group in curve.groups))[: _MOST[kind]]
     }
     deviating = tuple(curve for curve in astray if curve.key in worst)

@@ -14,6 +14,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
+from gpureport.report.run import unexpected
 from gpureport.report.run.conditions import other_load
 from gpureport.report.run.entry import fact_name, fact_value, written_values
 from gpureport.report.text.sentences import paragraphs, text
@@ -45,7 +46,7 @@ def answers(report: Report) -> tuple[str, ...]:
     verdicts = Counter(pair.main.verdict for pair in specified(report))
     measured_on = [o.measured_on for o in report.device.provenance.values() if o.measured_on and o.kind == "measured"]
     variants = {found.workload for found in report.evidence if found.agrees is not None}
-    return paragraphs(
+    reliability = paragraphs(
         "reliability",
         report=report,
         of_all=of_all,
@@ -58,8 +59,7 @@ def answers(report: Report) -> tuple[str, ...]:
         off=sum(count for verdict, count in verdicts.items() if verdict.outcome == "off"),
         undetermined=verdicts[Verdict.UNDETERMINED],
         agreement=AGREEMENT,
-        measured_on=len(measured_on),
-        here=sum(report.match.entry in entries for entries in measured_on),
+        here=sum(report.match.entry in entries for entries in measured_on) if measured_on else None,
         load=other_load(report),
         coverage=_coverage(report),
         kinds=Counter(origin.kind for origin in report.device.provenance.values()),
@@ -67,6 +67,7 @@ def answers(report: Report) -> tuple[str, ...]:
         agreeing=variants - {found.workload for found in report.evidence if found.agrees is False},
         cautions=sum(bool(observation.warnings) for observation in report.observations),
     )
+    return (*reliability, *unexpected.answers(report))
 
 
 def _coverage(report: Report) -> list[tuple[str, int, int]]:

@@ -11,13 +11,12 @@ from gpureport.report.curves import most_distant, specified
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
-from gpureport.text import shorten, shortlist
+from gpureport.text import shorten
 from gpureport.units import (
     UNKNOWN,
     abbreviated,
     format_interval,
     format_percent,
-    format_range,
     format_ratio,
     off_by,
 )
@@ -71,26 +70,6 @@ def _observed(finding: Finding) -> str:
     unit = abbreviated(finding.unit)
     value = format_interval(finding.observed, finding.ci_low, finding.ci_high, unit)
     return "; ".join(filter(None, (value, best_sample(finding, unit))))
-
-
-def explained_table(explanations: Iterable[Explanation]) -> Table:
-    """List the explanations with their curves, the most frequent first."""
-    tested = tuple(explanations)
-    sweeps = Counter(each.key.workload for each in tested)
-    rows = grouped(
-        ((_OUTCOMES.index(each.outcome), explanation_text(each) or "none of the tested hypotheses"), each)
-        for each in tested
-    )
-    cells = []
-    for (_, name), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
-        names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)
-        before = [each.base_error for each in of]
-        left = [each.error for each in of if each.error is not None and each.outcome != "unexplained"]
-        cells.append(
-            (name, ", ".join(shortlist(list(names))), format_range(before, off_by), format_range(left, off_by))
-        )
-    columns = ("explanation", "curves", "error", "remaining error")
-    return Table(columns, tuple(cells), frozenset(columns[2:]))
 
 
 def explanation_text(explanation: Explanation) -> str:

@@ -47,11 +47,12 @@ def _power_limit_w(report: Report) -> float | None:
 
 
 def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table | tuple[Picture, ...]]:
-    """Return the tables of transfers and of energy, and the trace of power and clocks."""
+    """Return the tables of transfers over a link and of energy, and the trace of power and clocks."""
+    transfers = transfer_table(found if report.device.host_link.kind != "shared" else ())
     caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
     traced = report.energy and any(load.readings for load in report.energy.loads)
     figures = (Picture(power_chart(report.energy), caption),) if report.energy and traced else ()
-    return {"transfers": transfer_table(found), "power": figures, "energy": energy_table(report)}
+    return {"transfers": transfers, "power": figures, "energy": energy_table(report)}
 
 
 def transfer_table(found: Sequence[CurveRecords]) -> Table:
