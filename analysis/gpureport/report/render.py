@@ -24,8 +24,8 @@ from gpureport.report.figures.chart import Chart, chart_json
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
-from gpureport.report.processes import started
 from gpureport.report.prediction import forecast
+from gpureport.report.processes import started
 from gpureport.report.run import (
     appendix,
     caches,

@@ -104,8 +104,8 @@ def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selec
     None draws traces of frames, nor transfers within a memory that device and host share.
     """
     shared = report.device.host_link.kind == "shared"
-    drawn = (curve for curve in found if curve.key.sweep != "frames" and not (shared and curve.key.family == "transfer"))
-    of = grouped((_chapter_of(curve), curve) for curve in drawn)
+    drawn = (curve for curve in found if not (shared and curve.key.family == "transfer"))
+    of = grouped((_chapter_of(curve), curve) for curve in drawn if curve.key.sweep != "frames")
     return {anchor: selection(curves) for anchor, curves in of.items()}
 
 

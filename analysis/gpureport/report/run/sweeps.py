@@ -61,7 +61,7 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
     """Select curves: as typical, the one of each family and kind of figure with most compared features that all agree.
 
     Only sweeps over sizes, and maps of shapes if none deviates, are typical; without observations all agree. Of each
-    kind, the most severe deviations are drawn; one-dimensional searches for work-groups, whose shapes a table lists, are not.
+    kind, the most severe deviations are drawn; searches for one-dimensional work-groups, which a table lists, are not.
     """
     drawn = tuple(filter(is_drawn, curves))
     astray = tuple(curve for curve in drawn if deviates(curve))
