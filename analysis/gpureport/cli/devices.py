@@ -148,7 +148,7 @@ def draft_entry(request: DraftOptions) -> int:
         if misnamed:
             raise InputError(f"{output}: {misnamed}")
     with writing(() if output is None else (output,), force=request.force):
-        draft = drafts.empty() if request.empty else _drafted(request)
+        draft = drafts.empty(open_database(request.entries)) if request.empty else _drafted(request)
         beside = output is not None and (output.parent.parent / "device.schema.json").exists()
         text = write_entry(draft, schema=beside)
         if output is None:

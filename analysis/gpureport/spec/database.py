@@ -157,7 +157,8 @@ class Database:
         for entry_id, problem in self.broken.items():
             if text == entry_id or name in (plain(entry_id), plain(Path(entry_id).name)):
                 raise InputError(problem)
-        found = self._named(name)
+        ranks = {entry_id: rank for entry_id, entry in self.entries.items() if (rank := self._rank(entry, name))}
+        found = [entry_id for entry_id, rank in ranks.items() if rank == min(ranks.values())]
         if len(found) == 1:
             return found[0]
         if len(found) > _MOST_NAMED:
@@ -180,26 +181,17 @@ class Database:
             if any(lower in each.lower() or name in plain(each) for each in entry.names)
         ]
 
-    def _named(self, name: str) -> list[str]:
-        """Return the ids of the entries with this plain name: complete, else the last words of one, else a part.
+    def _rank(self, entry: Entry, name: str) -> tuple[int, ...]:
+        """Return how a plain name fits an entry: completely (own entries, then unique names, first), its end, a part.
 
-        ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100.
+        ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100. Empty: it does not fit.
         """
-
-        def own_first(ids: list[str]) -> list[str]:
-            return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
-
-        if name == "cpu":
-            return own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
-        names = {entry.id: [plain(each) for each in entry.names] for entry in self.entries.values()}
-        exact = [entry_id for entry_id, known in names.items() if name and name in known]
-        if exact:
-            own = own_first(exact)
-            return [entry_id for entry_id in own if name in map(plain, self.entries[entry_id].titles)] or own
-        last = [entry.id for entry in self.entries.values() if name in _words(entry, last=True)]
-        if last and any(map(str.isdigit, name)):  # "rtx" alone does not mean TITAN RTX
-            return last
-        return [entry_id for entry_id, known in names.items() if name and any(name in each for each in known)]
+        known = [plain(each) for each in entry.names]
+        if name in known or (name == "cpu" and self.is_this_processor(entry.id)):
+            return 0, not entry.own, name not in map(plain, entry.titles)
+        if any(map(str.isdigit, name)) and name in _words(entry, last=True):  # "rtx" alone does not mean TITAN RTX
+            return (1,)
+        return (2,) if name and any(name in each for each in known) else ()
 
 
 def _complete(model: type[R], part: Strict, what: str) -> R:

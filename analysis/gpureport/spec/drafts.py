@@ -22,10 +22,10 @@ from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
 from gpureport.spec.files import ArchitectureFile, DeviceFile, Place, declaration, places
 from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
-from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
+from gpureport.spec.resolve import Value, assumed, layer, missing, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
 from gpureport.text import printable, shorten
-from gpureport.units import DIMENSIONS
+from gpureport.units import parse
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -37,13 +37,6 @@ _FIXED = ("occupancy.", "pipes.", "typical.")
 _PARTS = {name: list(of) for name, of in groupby(places(DeviceFile), lambda place: place.steps[0])}
 """Values and parts of a file that drafts contain."""
 _COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
-_PLACEHOLDERS: Mapping[str, float] = {
-    "compute_units": 16,
-    "clock": 1e9,
-    "memory.size": 8 * 2.0**30,
-    "memory.bandwidth": 160e9,
-    "caches.L2.capacity": 2 * 2.0**20,
-}
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B"))
 _MANY_BYTES = 1e4
 _DIGITS, _MEASURED_DIGITS = 6, 4
@@ -238,10 +231,16 @@ def of_relative(relative: "Entry") -> Draft:
     )
 
 
-def empty() -> Draft:
-    """Draft an entry with placeholders and all optional fields."""
-    values = {path: assumed(value, f"a placeholder; {TO_REPLACE}") for path, value in _PLACEHOLDERS.items()}
-    return Draft("My device", "My vendor", GENERIC, values, optional=True)
+def empty(database: "Database") -> Draft:
+    """Draft an entry with examples of the required values, as placeholders, and all optional fields."""
+    architecture = database.architecture(GENERIC)
+    file = DeviceFile(name="My device", vendor="My vendor", architecture=GENERIC)
+    declared = {path: declaration(path) for path in missing(layer(architecture), architecture, file)}
+    values = {
+        path: assumed(parse(each.written_example, each.dimension), f"a placeholder; {TO_REPLACE}")
+        for path, each in declared.items()
+    }
+    return Draft(file.name, file.vendor, GENERIC, values, optional=True)
 
 
 def with_measured(draft: Draft, measured: Mapping[str, Value], remarks: tuple[str, ...]) -> Draft:
@@ -308,7 +307,7 @@ def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator
     if path in draft.values:
         yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
     elif draft.optional:
-        example = place.declared.example or DIMENSIONS[place.declared.dimension].example
+        example = place.declared.written_example
         means = field_docs(place.part).get(key)
         yield f"{indent}# {key}: {example}{f'  # {_plain(means)}' if means else ''}"
 

@@ -8,13 +8,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 CpuCompiler = Literal["pocl", "intel"]
-
 SOFTWARE = re.compile("oclgrind|simulat|emulat|llvmpipe|lavapipe|softpipe|swiftshader")
 """In names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
-
-
 _ANY = re.compile("")
-
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
@@ -102,7 +98,7 @@ class Implementation(NamedTuple):
 _IMPLEMENTATIONS = (
     # PoCL prints the number of warnings to standard error itself, unless there are none.
     Implementation(
-        "portable computing language",
+        platform="portable computing language",
         name="PoCL",
         options="-w",
         links_kernels=True,

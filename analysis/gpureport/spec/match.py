@@ -9,7 +9,7 @@ from gpureport.spec.compilers import emitted_values
 from gpureport.spec.cores import HostCore, cpu_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
-from gpureport.spec.reported import agreement, keys, name_of, pci_id, same, same_kind
+from gpureport.spec.reported import keys, name_of, pci_id, same, same_kind
 from gpureport.spec.resolve import Value, queried
 from gpureport.spec.values import Provenance
 from gpureport.text import shorten
@@ -125,10 +125,8 @@ def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDe
 
 def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
     """Whether several boards of the vendor share such an identifier."""
-    own = {
-        "PCI id": (device.maker.own_ids, device.name),
-        "OpenCL name": (device.maker.own_names, name_of(present.name).product),
-    }
+    maker = drivers.maker(device.vendor)
+    own = {"PCI id": (maker.own_ids, device.name), "OpenCL name": (maker.own_names, name_of(present.name).product)}
     return what in own and own[what][0].search(own[what][1]) is None
 
 
@@ -136,7 +134,9 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
     """Of several entries, keep those with the most common target features, then those with the same memory size."""
     if len(fitting) < 2:
         return fitting
-    counts = [max(agreement(present.name, name) for name in entry.file.opencl.names or ("",)) for entry in fitting]
+    own = name_of(present.name).features.items()
+    names = [entry.file.opencl.names or ("",) for entry in fitting]
+    counts = [max(len(own & name_of(name).features.items()) for name in each) for each in names]
     fitting = [entry for entry, count in zip(fitting, counts, strict=True) if count == max(counts)]
     if len(fitting) < 2:
         return fitting

@@ -198,7 +198,7 @@ PAGE_WALK = Level(name="page table walk")
 class Memory(Record):
     """Device memory."""
 
-    size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB")]
+    size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB", example="8 GiB")]
     bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH, of_card=True)]
     """Listed bandwidth."""
     efficiency: Annotated[
@@ -646,11 +646,6 @@ class Device(Record):
     notes: Many[str] = ()
 
     @property
-    def maker(self) -> drivers.Maker:
-        """Its vendor."""
-        return drivers.maker(self.vendor)
-
-    @property
     def device_class(self) -> str:
         """Devices whose errors have statistics of their own: ``CPU``, ``NVIDIA GPU``."""
         return "CPU" if self.architecture.groups_as_loops else f"{self.vendor} GPU"
@@ -768,11 +763,6 @@ class PresentDevice(Record):
     def is_software(self) -> bool:
         """Whether a program takes the place of a device: a simulator, an emulator or a software renderer."""
         return drivers.SOFTWARE.search(f"{self.platform} {self.name}".casefold()) is not None
-
-    @property
-    def maker(self) -> drivers.Maker:
-        """Its vendor."""
-        return drivers.maker(self.vendor)
 
     @property
     def implementation(self) -> drivers.Implementation:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from gpureport.spec import drivers
 from gpureport.spec.models import Device, Kind, PresentDevice
 from gpureport.spec.resolve import Value, queried
 
@@ -86,22 +87,17 @@ def same_kind(one: Kind, other: Kind) -> bool:
     return (one == "cpu") == (other == "cpu")
 
 
-def agreement(one: str, other: str) -> int:
-    """Return the number of features that two AMD targets have in common."""
-    return len(name_of(one).features.items() & name_of(other).features.items())
-
-
 def pci_id(present: PresentDevice) -> str | None:
     """Return ``vendor:device`` from an extension or the name."""
     if present.pci_id:
         return present.pci_id.lower()
-    device, vendor = name_of(present.name).pci_device, present.maker.pci_vendor
+    device, vendor = name_of(present.name).pci_device, drivers.maker(present.vendor).pci_vendor
     return f"{vendor}:{device}" if device and vendor else None
 
 
 def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
     """Return the identifiers of a device, most specific first: kind of identifier, and its text."""
-    board, maker = _BOARD.fullmatch(present.board or ""), present.maker
+    board, maker = _BOARD.fullmatch(present.board or ""), drivers.maker(present.vendor)
     model = maker.model.search(present.version) if maker.model else None
     identifiers = (
         ("PCI id", pci_id(present) or ""),

@@ -102,6 +102,11 @@ class Listed:
         """The unit in SI base units."""
         return parse(f"1 {self.unit}", self.dimension)
 
+    @property
+    def written_example(self) -> str:
+        """A value as in files."""
+        return self.example or DIMENSIONS[self.dimension].example
+
     def is_usual(self, value: float) -> bool:
         """Whether *value*, in SI base units, is within the usual range."""
         return self.least <= value / self.scale <= self.most
