@@ -6,8 +6,9 @@ from math import exp, log
 
 import pytest
 
-from gpureport.explain.hypotheses import Hypothesis, PointModel
+from gpureport.explain.hypotheses import Hypothesis
 from gpureport.explain.trials import explain
+from gpureport.predict.model import PointModel
 from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation

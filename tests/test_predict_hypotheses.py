@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from gpureport.explain import hypotheses as vary
-from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, PointModel
+from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
+from gpureport.predict.model import PointModel
 from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation

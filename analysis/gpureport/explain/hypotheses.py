@@ -9,33 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources
-from gpureport.spec.models import Cache, Device
+from gpureport.predict.model import PointModel
+from gpureport.spec.models import Cache
 from gpureport.workloads.model import Demand
 
 AND = " + "
 """Between the names of two hypotheses that together explain a curve."""
-
-
-@dataclass(frozen=True)
-class PointModel:
-    """One point of a sweep: the input of the model.
-
-    Attributes:
-        device: as specified or calibrated.
-        demand: of one dispatch.
-        resources: of one work-item and work-group.
-    """
-
-    device: Device
-    demand: Demand
-    resources: Resources
-
-    @property
-    def time_s(self) -> float:
-        """Seconds of one dispatch."""
-        return point_time(self.device, self.demand, self.resources).time_s
 
 
 Vary = Callable[[PointModel], Sequence[PointModel]]
@@ -52,7 +31,7 @@ class Hypothesis:
 
     def time_s(self, point: PointModel) -> float:
         """Return the seconds of one dispatch under the hypothesis; the model's where it does not apply."""
-        return sum(varied.time_s for varied in self.vary(point)) or point.time_s
+        return sum(each.time_s for each in self.vary(point) or (point,))
 
 
 UNCHANGED = Hypothesis("", "", lambda _: ())
@@ -88,7 +67,7 @@ def single_names(name: str | None) -> tuple[str, ...]:
 
 def _device(point: PointModel, **update: object) -> Sequence[PointModel]:
     device = point.device.model_copy(update=update)
-    return () if device == point.device else (replace(point, device=device),)
+    return () if device == point.device else (point._replace(device=device),)
 
 
 def _architecture(point: PointModel, **update: object) -> Sequence[PointModel]:
@@ -97,7 +76,7 @@ def _architecture(point: PointModel, **update: object) -> Sequence[PointModel]:
 
 def _demand(point: PointModel, **changes: Any) -> Sequence[PointModel]:  # noqa: ANN401 - fields of a demand
     demand = replace(point.demand, **changes)
-    return () if demand == point.demand else (replace(point, demand=demand),)
+    return () if demand == point.demand else (point._replace(demand=demand),)
 
 
 def _one_after_another(point: PointModel, demands: Sequence[Demand]) -> Sequence[PointModel]:
@@ -106,8 +85,8 @@ def _one_after_another(point: PointModel, demands: Sequence[Demand]) -> Sequence
         return ()
     launch = point.device.launch.model_copy(update={"batched_s": 0.0, "single_s": 0.0})
     following = point.device.model_copy(update={"launch": launch})
-    first, *others = (replace(point, demand=demand) for demand in demands)
-    return (first, *(replace(other, device=following) for other in others))
+    first, *others = (point._replace(demand=demand) for demand in demands)
+    return (first, *(other._replace(device=following) for other in others))
 
 
 # The whole device. This is no part of the model: half of all rates raise median errors of kernels from 19 to 33 % to 37

@@ -12,9 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair
+from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, pair
 from gpureport.observe.statistics import Floats
 from gpureport.predict import model_inputs
+from gpureport.predict.model import PointModel
 from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import BASES, MAIN_POSITIONS, Basis, Observation, SweepKey
 from gpureport.records.finding import Explanation, Finding
@@ -84,7 +85,7 @@ def _points(workload: Workload, sweep: Sweep, curve: Observation, basis: ModelIn
     labels = (workload.point(parameters, sweep).label for parameters in sweep.points)
     compiled = dict(zip(labels, basis.compiled.get(sweep.name, ()), strict=False))
     return [
-        PointModel(*model_inputs(basis.device, workload, sweep, point.parameters, compiled.get(point.label)))
+        model_inputs(basis.device, workload, sweep, point.parameters, compiled.get(point.label))
         for point in (each.point for each in curve.points)
     ]
 

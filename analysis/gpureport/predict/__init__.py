@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpureport.observe import features_of_points
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import with_level_names
-from gpureport.predict.model import execution_kind, point_time
+from gpureport.predict.model import PointModel, execution_kind, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
@@ -19,7 +19,7 @@ from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, sprea
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
 __all__ = [
     "Predicted",
@@ -156,8 +156,8 @@ def _predicted(
 
 def model_inputs(
     device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
-) -> tuple[Device, Demand, Resources]:
-    """Return the arguments of ``model.point_time`` for one point of *sweep*."""
+) -> PointModel:
+    """Return the input of the model for one point of *sweep*."""
     isolated = sweep.isolated or sweep.frames > 0
     demand = workload.demand(parameters, device)
     if isolated or sweep.read_between:
@@ -173,4 +173,4 @@ def model_inputs(
     if resources.compiled and demand.local_memory_bytes:
         # The compiler reported one work-group size of the sweep; local memory depends on the size.
         resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
-    return device, demand, resources
+    return PointModel(device, demand, resources)

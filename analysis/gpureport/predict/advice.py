@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpureport.predict import model_inputs
-from gpureport.predict.model import point_time
+from gpureport.predict.model import PointModel
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.records.finding import Advice
 from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads.model import Demand, Limits, Sweep, Workload
+from gpureport.workloads.model import Limits, Sweep, Workload
 
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
@@ -38,20 +38,16 @@ def advice(
     resources = [*every.get(first.name, ()), *(None for _ in first.points)]
     last = max(range(len(first.points)), key=lambda i: workload.point(first.points[i], first).work)
     parameters = first.points[last]
-    _, demand, used = model_inputs(device, workload, first, parameters, resources[last])
-    base_s = point_time(device, demand, used).time_s
-    demands = (
-        (what, replace(changed, isolated=demand.isolated)) for what, changed in workload.changes(parameters, device)
+    base = model_inputs(device, workload, first, parameters, resources[last])
+    changed = (
+        (what, base._replace(demand=replace(demand, isolated=base.demand.isolated)))
+        for what, demand in workload.changes(parameters, device)
     )
     label = workload.point(parameters, first).label
-    found = [
-        *((what, point_time(device, changed, used).time_s) for what, changed in demands),
-        *((what, point_time(device, demand, other).time_s) for what, other in _more_resident(device, demand, used)),
-    ]
-    gains = [(what, base_s / time_s) for what, time_s in found]
+    gains = [(what, base.time_s / other.time_s) for what, other in (*changed, *_more_resident(base))]
     if not device.architecture.groups_as_loops:
         # Compilers for CPUs turn a work-group into loops, whose predicted differences are too uncertain for advice.
-        gains += _shapes(workload, device, sweeps[1:], demand.work_group)
+        gains += _shapes(workload, device, sweeps[1:], base.demand.work_group)
     known = (
         Advice(workload=workload.name, point=label, change=what, gain=gain)
         for what, gain in gains
@@ -66,8 +62,9 @@ def specified_advice(workloads: Iterable[Workload], device: Device, limits: Limi
     return tuple(each for workload in described for each in advice(workload, device, workload.sweeps(device, limits)))
 
 
-def _more_resident(device: Device, demand: Demand, used: Resources) -> Iterator[tuple[str, Resources]]:
-    resident = occupancy(device.architecture, demand.work_group, used)
+def _more_resident(point: PointModel) -> Iterator[tuple[str, PointModel]]:
+    architecture, work_group, used = point.device.architecture, point.demand.work_group, point.resources
+    resident = occupancy(architecture, work_group, used)
     field = {Limiter.REGISTERS: "registers", Limiter.LOCAL_MEMORY: "local_memory_bytes"}.get(resident.limiter)
     now = getattr(used, field) if field else 0
     for part in range(_STEPS - 1, 0, -1):
@@ -75,11 +72,12 @@ def _more_resident(device: Device, demand: Demand, used: Resources) -> Iterator[
         if not field or fewer < 1:
             return
         other = replace(used, registers=fewer) if field == "registers" else replace(used, local_memory_bytes=fewer)
-        if occupancy(device.architecture, demand.work_group, other).groups_per_compute_unit > (
-            resident.groups_per_compute_unit
-        ):
+        if occupancy(architecture, work_group, other).groups_per_compute_unit > resident.groups_per_compute_unit:
             what = "registers" if field == "registers" else "bytes of local memory"
-            yield f"use {fewer} instead of {now} {what}, so that more work-groups are resident", other
+            yield (
+                f"use {fewer} instead of {now} {what}, so that more work-groups are resident",
+                point._replace(resources=other),
+            )
             return
 
 
@@ -91,8 +89,8 @@ def _shapes(
             continue
         times: dict[tuple[int, ...], float] = {}
         for each in sweep.points:
-            inputs = model_inputs(device, workload, sweep, each, None)
-            times[inputs[1].work_group] = point_time(*inputs).time_s
+            point = model_inputs(device, workload, sweep, each, None)
+            times[point.demand.work_group] = point.time_s
         best = min(times, key=times.__getitem__, default=usual)
         if usual in times:
             one, other = (" x ".join(map(str, shape)) for shape in (best, usual))

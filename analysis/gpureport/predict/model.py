@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat
 from math import ceil
+from typing import NamedTuple
 
 from gpureport.predict import traffic
 from gpureport.predict.cpu_compilers import EXECUTIONS
@@ -38,6 +39,19 @@ from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, HostTraffic
 
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
+
+
+class PointModel(NamedTuple):
+    """The input for one point of a sweep: a specified or calibrated device, a dispatch, and what its code uses."""
+
+    device: Device
+    demand: Demand
+    resources: Resources
+
+    @property
+    def time_s(self) -> float:
+        """Seconds of the dispatch."""
+        return point_time(*self).time_s
 
 
 @dataclass(frozen=True)
