@@ -5,7 +5,7 @@ Nothing here prints. Callers show the progress of the run through a :class:`Prog
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Literal
@@ -83,34 +83,25 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
     return report
 
 
-@dataclass
 class _Run:
-    plan: Plan
-    measurer: Measurer
-    created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    clocks: list[document.Clock] = field(default_factory=list)
-    conditions: list[Conditions] = field(default_factory=list)
-    timings: dict[tuple[str, str], float] = field(default_factory=dict)
-    """Seconds by stage and workload."""
-    stopped: str = ""
-    """Why the run ended before its last workload."""
-    resumed_at: tuple[str, ...] = ()
-    """When it was continued."""
-    measured: tuple[WorkloadRun, Measured] | None = None
-    """The workload that was measured last, until its measurements are evaluated."""
-    energy: Energy | None = None
-    """Power and energy, once they were read."""
-    started: WorkloadRun | None = None
-    """The workload whose measuring started last."""
-
-    def __post_init__(self) -> None:
-        device, limits = self.plan.match.device, self.plan.settings.limits
-        self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in self.plan.workloads)
-        self._began_s = self.measurer.now()
-        self._state = sensors.state(self.measurer.device)
-        self._features = features(self.measurer.device)
-        self._host = machine_facts()
+    def __init__(self, plan: Plan, measurer: Measurer) -> None:
+        device, limits = plan.match.device, plan.settings.limits
+        self.plan, self.measurer = plan, measurer
+        self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in plan.workloads)
+        self.created_at = datetime.now(UTC).isoformat(timespec="seconds")
+        self.resumed_at: tuple[str, ...] = ()
+        self.clocks: list[document.Clock] = []
+        self.conditions: list[Conditions] = []
+        self.timings: dict[tuple[str, str], float] = {}  # seconds by stage and workload
+        self.stopped = ""  # why the run ended before its last workload
+        self.started: WorkloadRun | None = None  # whose measuring began last
+        self.measured: tuple[WorkloadRun, Measured] | None = None  # last, until its measurements are evaluated
+        self.energy: Energy | None = None
+        self._began_s = measurer.now()
         self._earlier_s = 0.0
+        self._state = sensors.state(measurer.device)
+        self._features = features(measurer.device)
+        self._host = machine_facts()
 
     @property
     def unfinished(self) -> tuple[WorkloadRun, ...]:

@@ -76,23 +76,24 @@ def changes(
 
 
 def _differences(before: Record, now: Record, ignored: str) -> str:
-    """Return the fields in which two records of one kind differ, except *ignored*, with both values."""
-    fields = [name for name in type(now).model_fields if name != ignored]
-    pairs = {name: (getattr(before, name), getattr(now, name)) for name in fields}
-    texts = ((name.replace("_", " "), *_apart(was, value)) for name, (was, value) in pairs.items() if was != value)
-    return ", ".join(f"{name}: {was} then, {value} now" for name, was, value in texts)
+    """Return the fields in which two records of one kind differ, except *ignored*, with both values.
 
-
-def _apart(was: object, now: object) -> tuple[str, str]:
-    """Write two values that differ; for lists of names, the names that only one of them has."""
-    if isinstance(was, tuple) and isinstance(now, tuple) and {type(each) for each in (*was, *now)} == {str}:
-        only = (tuple(name for name in was if name not in now), tuple(name for name in now if name not in was))
-        was, now = only if any(only) else (was, now)
-    return _shown(was), _shown(now)
+    Of lists of names, the names that only one of them has.
+    """
+    texts = []
+    for name in type(now).model_fields:
+        was, value = getattr(before, name), getattr(now, name)
+        if name == ignored or was == value:
+            continue
+        lists = isinstance(was, tuple) and isinstance(value, tuple)
+        if lists and {type(each) for each in (*was, *value)} == {str} and {*was} != {*value}:
+            was, value = [each for each in was if each not in value], [each for each in value if each not in was]
+        texts.append(f"{name.replace('_', ' ')}: {_shown(was)} then, {_shown(value)} now")
+    return ", ".join(texts)
 
 
 def _shown(value: object) -> str:
     """Write a value; a missing, true, false or empty one as a word."""
     if value is None or isinstance(value, bool):
         return {None: "unknown", True: "yes", False: "no"}[value]
-    return shortened(", ".join(map(str, value)) if isinstance(value, tuple) else str(value)) or "none"
+    return shortened(", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)) or "none"
