@@ -151,7 +151,7 @@ def test_no_document_of_an_earlier_run_stays_if_it_fails(fake: pytest.MonkeyPatc
     def end(*_: object) -> list[bytes]:
         raise GpuReportError("killed")
 
-    fake.setattr(render, "pdfs", end)
+    fake.setattr(render, "started", lambda *_: end)
     assert main(["-o", "out", "--force"]) == 1
     assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]
     install(fake, lambda: FakeBackend(seconds=interrupt), (Copy(),))
