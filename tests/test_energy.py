@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.compare.figures import figures, per_watt
+from gpureport.compare.runs import figures, per_watt
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.measure import energy as measuring

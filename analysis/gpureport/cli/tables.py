@@ -49,7 +49,7 @@ def table_lines(
         columns: headings.
         rows: see :data:`Row`.
         width: of the terminal, in characters.
-        right: indices of right-aligned columns; these contain numbers, which are only wrapped before an interval.
+        right: indices of right-aligned columns; these contain numbers, only wrapped before an interval or ``/``.
         optional: indices of the columns to leave out first, in this order, before text is wrapped to less than
             28 characters; the others follow from the right.
     """
@@ -82,8 +82,8 @@ def table_lines(
 
 
 def _glued(cell: str, *, number: bool) -> str:
-    """Return a cell with unbroken spaces after digits (``L2 6 MiB``); a *number* is only wrapped before an interval."""
-    return re.sub(r"(?<=\S) (?![±(])" if number else r"(?<=\d) ", "\xa0", printable(cell))
+    """Return a cell with unbroken spaces after digits (``L2 6 MiB``); a *number* only before an interval or ``/``."""
+    return re.sub(r"(?<=\S) (?![±(/])" if number else r"(?<=\d) ", "\xa0", printable(cell))
 
 
 def _widths(columns: Sequence[Row], right: Sequence[bool], width: int, least: int) -> list[int] | None:

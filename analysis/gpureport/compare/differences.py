@@ -8,7 +8,7 @@ import numpy as np
 
 from gpureport.compare.records import Difference, RatioEstimate
 from gpureport.compare.runs import Run, SweepSamples, same_device
-from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, interval_in_errors, p_values, shrunk, significant
+from gpureport.observe.significance import EXCESS_OF_MEDIAN, interval_in_errors, judged, shrunk
 from gpureport.observe.statistics import Floats
 from gpureport.spec.uncertainty import MAD_TO_SIGMA
 
@@ -110,9 +110,9 @@ def differences(
             typical += [deviation] if sweeps else []
             whole = [_whole(sweeps)] if len(sweeps) >= _ENOUGH_SWEEPS else []
             priors = [deviation] * len(sweeps) + [_WHOLE_RUNS] * len(whole)
-            tested = _tested(name, [*sweeps, *whole], np.array(priors), minimum_effect)
-            found += tested[: len(sweeps)]
-            overall += tested[len(sweeps) :]
+            every = _tested(name, [*sweeps, *whole], np.array(priors), minimum_effect)
+            found += every[: len(sweeps)]
+            overall += every[len(sweeps) :]
     return Outcome(tuple(found), tuple(overall), max(typical, default=None))
 
 
@@ -200,8 +200,7 @@ def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Floats, minimum_eff
     between = factors * shrunk(squares, of_runs, typical**2, _PRIOR_DOF)
     errors = np.sqrt(between + within)
     dof = errors**4 / (between**2 / (_PRIOR_DOF + of_runs) + within**2 / np.maximum(points - 1, 1))
-    chances = p_values(centres, errors, dof)
-    flags = significant(adjusted(chances), centres, minimum_effect)
+    chances, flags = judged(centres, errors, minimum_effect, dof)
     halves = interval_in_errors(dof) * errors
     return [
         Difference(

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.observe.features import TRANSFER
-from gpureport.observe.significance import adjusted, p_values, shrunk, significant
+from gpureport.observe.significance import judged, shrunk
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
@@ -298,7 +298,7 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
     )
     compared = {each.name: difference for each in found if (difference := _difference(each))}
     effects, errors, dofs = np.array([*compared.values()]).reshape(-1, 3).T
-    flags = significant(adjusted(p_values(effects, errors, dofs)), effects, MINIMUM_EFFECT) if compared else ()
+    flags = judged(effects, errors, MINIMUM_EFFECT, dofs)[1] if compared else ()
     above = {name: effect > 0 for name, effect, flag in zip(compared, effects, flags, strict=True) if flag}
     return tuple(
         replace(each, unusual=each.side(above=above[each.name])) if each.name in above else each for each in found

@@ -26,7 +26,7 @@ from gpureport.fleet.peers import (
 from gpureport.fleet.schema import TABLES
 from gpureport.fleet.store import Store
 from gpureport.grouping import grouped
-from gpureport.observe.significance import Flags, adjusted, p_values, significant
+from gpureport.observe.significance import Flags, judged
 from gpureport.observe.statistics import Floats
 from gpureport.spec.uncertainty import NORMAL_95
 
@@ -413,7 +413,7 @@ def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterat
     """
     found = [((peers, member), each) for peers in every for member in peers.members for each in _layers(peers, member)]
     effect, width = np.array([(each.effect, max(each.width, _LEAST_WIDTH)) for _, each in found]).reshape(-1, 2).T
-    flags = significant(adjusted(p_values(effect, width / NORMAL_95)), effect, minimum_effect)
+    _, flags = judged(effect, width / NORMAL_95, minimum_effect)
     by_device = grouped((device, (each, flag)) for (device, each), flag in zip(found, flags, strict=True))
     for (peers, member), own in by_device.items():
         sweeps = [part for each, flag in own if flag for part in peers.known(each.values)]

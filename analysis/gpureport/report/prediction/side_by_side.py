@@ -9,8 +9,7 @@ from pathlib import Path
 from statistics import median_low
 
 from gpureport import __version__
-from gpureport.compare.figures import figures
-from gpureport.compare.runs import machine_curve
+from gpureport.compare.runs import figures, machine_curve
 from gpureport.glossary import terms
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
