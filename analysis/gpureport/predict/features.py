@@ -8,7 +8,7 @@ from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work
 from gpureport.predict.residency import with_conflicts
 from gpureport.records.curves import Axis, CurveFeature, Level
 from gpureport.records.prediction import PredictedPoint
-from gpureport.spec.models import TRANSITIONS, Cache, Device, Transition
+from gpureport.spec.models import TRANSITIONS, Cache, Device
 from gpureport.workloads.memory.latency import APART
 
 
@@ -102,7 +102,8 @@ def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level
         * (_usable(cache, of_latency=of_latency) if device.architecture.has_neighbours else 1.0)
         for cache in device.caches
         # Local memory may take any part of a unified cache.
-        if cache.unified_with_local_memory or size_bytes >= cache.capacity_bytes * min(t.onset for t in _ranges(cache))
+        if cache.unified_with_local_memory
+        or size_bytes >= cache.capacity_bytes * min(cache.transition(name).onset for name in TRANSITIONS)
     }
     if of_latency:
         partitioned = (cache for cache in device.caches if cache.partitions > 1)
@@ -115,7 +116,3 @@ def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level
 def _usable(cache: Cache, *, of_latency: bool) -> float:
     """Return the part of a cache that programs find where other programs use the rest."""
     return (cache.latency_transition if of_latency else cache.bandwidth_transition).midpoint
-
-
-def _ranges(cache: Cache) -> list[Transition]:
-    return [transition for name in TRANSITIONS if (transition := getattr(cache, name))]

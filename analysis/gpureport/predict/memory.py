@@ -84,7 +84,7 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         if not levels:
             moved = traffic.requested_bytes(demand.streams)
         elif run.fills_every_level:
-            moved += traffic.filled_bytes(demand.streams, device, cache.sector_bytes)
+            moved += sum(traffic.fill_bytes(s, device, cache.sector_bytes) * s.outer_passes for s in demand.streams)
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
             slowest, limiting = time_s, cache.name
@@ -213,19 +213,15 @@ def misses_of(run: Execution, cache: Cache) -> tuple[Misses, ...]:
     written = [stream for stream in demand.streams if stream.write]
     if cache.scope != "device" or not (rate and cache.slices and read and written):
         return ()
-    every_pass, allocate = demand.reused == "kernel", run.architecture.write_allocate
+    every_pass = demand.reused == "kernel"
     moved = traffic.memory_bytes(demand.streams, device, every_pass=every_pass)
     fill_s = FILL_TIME * device.cycles(1 / (rate * cache.slices))
 
     def misses(streams: Sequence[Stream], transition: Transition) -> Misses:
         filled = sum(
-            (
-                traffic.fill_bytes(stream, sector, write_allocate=allocate)
-                if stream.write
-                else traffic.touched_bytes(stream, sector)
-            )
-            * min(1.0, stream.outer_passes)
-            for stream in streams
+            (traffic.fill_bytes(each, device, sector) if each.write else traffic.touched_bytes(each, sector))
+            * min(1.0, each.outer_passes)
+            for each in streams
         )
         share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved
         return Misses(transition, share, filled / sector * fill_s)

@@ -28,22 +28,14 @@ def outer_bytes(streams: Sequence[Stream], granularity: int) -> float:
     return sum(touched_bytes(stream, granularity) * stream.outer_passes for stream in streams)
 
 
-def fill_bytes(stream: Stream, granularity: int, *, write_allocate: bool) -> float:
+def fill_bytes(stream: Stream, device: Device, granularity: int) -> float:
     """Return the bytes that must be read from memory because *stream* writes.
 
     A partly written sector is merged with the contents of memory. A cache that allocates on write fetches every line,
     even one that is overwritten completely.
     """
-    if not stream.write:
-        return 0.0
-    partly = stream.used_bytes < stream.record_bytes
-    return touched_bytes(stream, granularity) if partly or write_allocate else 0.0
-
-
-def filled_bytes(streams: Sequence[Stream], device: Device, granularity: int) -> float:
-    """Return the bytes that all passes of *streams* fetch because they write."""
-    allocate = device.architecture.write_allocate
-    return sum(fill_bytes(s, granularity, write_allocate=allocate) * s.outer_passes for s in streams)
+    filled = stream.used_bytes < stream.record_bytes or device.architecture.write_allocate
+    return touched_bytes(stream, granularity) if stream.write and filled else 0.0
 
 
 def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
@@ -54,9 +46,8 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
     the data.
     """
     granularity = device.memory.access_bytes
-    allocate = device.architecture.write_allocate
     return sum(
-        (touched_bytes(stream, granularity) + fill_bytes(stream, granularity, write_allocate=allocate))
+        (touched_bytes(stream, granularity) + fill_bytes(stream, device, granularity))
         * (stream.outer_passes if every_pass else min(1.0, stream.outer_passes))
         for stream in streams
     )
@@ -64,10 +55,8 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
 
 def one_way(streams: Sequence[Stream], device: Device) -> bool:
     """Return whether a dispatch only reads from memory, or only writes to it."""
-    granularity, allocate = device.memory.access_bytes, device.architecture.write_allocate
-    writes = [stream for stream in streams if stream.write]
-    filled = any(fill_bytes(stream, granularity, write_allocate=allocate) for stream in writes)
-    return not writes or (len(writes) == len(streams) and not filled)
+    filled = any(fill_bytes(stream, device, device.memory.access_bytes) for stream in streams)
+    return len({stream.write for stream in streams}) < 2 and not filled
 
 
 def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bool = False) -> float:

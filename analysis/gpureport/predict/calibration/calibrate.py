@@ -293,19 +293,14 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
     before, rates = figures(specified), specified.architecture.rates_per_cycle
 
     def combine(path: str, value: float) -> float:
-        if path not in noises:
-            return value
         kind, _, name = path.partition(".")
-        if path not in before and kind in ("rates", "latencies"):
-            path_before = f"{kind}.{listed_class(name, rates)}"
-        else:
-            path_before = path
-        listed = before.get(path_before)
-        if not listed or not value:
+        known = path if path in before else f"{kind}.{listed_class(name, rates)}"
+        listed = before.get(known)
+        if path not in noises or not listed or not value:
             return value
-        deviation = specified_deviation(specified, path_before)
-        transfer = declared(specified, path_before).transfer
-        weight = deviation**2 / (deviation**2 + hypot(transfer, noises[path]) ** 2)
+        deviation = specified_deviation(specified, known)
+        other = hypot(declared(specified, known).transfer, noises[path])
+        weight = deviation**2 / (deviation**2 + other**2)
         return exp((1 - weight) * log(listed) + weight * log(value))
 
     return visit_facts(measured, combine)
