@@ -13,8 +13,8 @@ from gpureport.findings.advice import (
     ShapeLoss,
     advise,
     one_size,
+    shape_name,
     shape_of,
-    shape_text,
     smallest_set,
 )
 from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
@@ -111,7 +111,7 @@ def test_shapes_are_known_by_their_sides() -> None:
     assert shape_of(altered(key, parameters={"local": 64})) == (64,)
     assert shape_of(altered(key, parameters={"local_x": 1, "local_y": 8, "local_z": 2})) == (1, 8, 2)
     assert shape_of(altered(key, parameters={"local": 1})) == (1,)
-    assert shape_text(altered(key, parameters={})) == "big"
+    assert shape_name(altered(key, parameters={})) == "big"
 
 
 searches = st.lists(

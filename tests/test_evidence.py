@@ -10,7 +10,7 @@ from gpureport.findings.evidence import code_evidence
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Measurement
-from gpureport.report.run.compiled import evidence_text
+from gpureport.report.run.compiled import code_remark
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.packed import Packed
@@ -81,9 +81,9 @@ def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_w
     assert (one.loads_bytes_compiled, one.loads_bytes_model) == (4, 4)
     assert (one.stores_bytes_compiled, one.stores_bytes_model) == (4, 4)
     assert (one.workload, one.kernel, one.form, one.agrees) == ("test/copy", "copy", "PTX", True)
-    assert evidence_text(one, COPY) == ""
+    assert code_remark(one, COPY) == ""
     (one,) = evidence(compiled(COPY), workload=Busy())
-    assert (one.agrees, evidence_text(one, COPY)) == (None, "The model counts no accesses.")
+    assert (one.agrees, code_remark(one, COPY)) == (None, "The model counts no accesses.")
     (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (8, 8)})), workload=Sum())
     assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (8, 4, True)
 
@@ -133,7 +133,7 @@ def test_the_remark_contains_both_counts_of_a_mismatch(
     code = COPY.model_copy(update=change)
     (one,) = evidence(compiled(code))
     assert one.agrees is agrees
-    found = re.findall(r"[^.]+\.", evidence_text(one, code))
+    found = re.findall(r"[^.]+\.", code_remark(one, code))
     assert len(found) == len(sentences)
     assert all(part in text for text, parts in zip(found, sentences, strict=True) for part in parts)
 
@@ -181,7 +181,7 @@ def test_static_counts_that_show_nothing_are_not_compared(change: dict[str, obje
     code = COPY.model_copy(update=change)
     (one,) = evidence(compiled(code))
     assert (one.agrees, one.loads_bytes_compiled, one.loads_bytes_model) == (None, None, 4)
-    assert all(part in evidence_text(one, code) for part in parts)
+    assert all(part in code_remark(one, code) for part in parts)
 
 
 def test_each_build_is_compared_with_the_largest_point_that_ran_it() -> None:

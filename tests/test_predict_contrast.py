@@ -10,7 +10,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
-from gpureport.records.ceilings import Kind, ceiling_text, kind_of
+from gpureport.records.ceilings import Kind, ceiling_words, kind_of
 from gpureport.report.prediction.side_by_side import DevicePredictions, effects, effects_table
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
@@ -87,7 +87,7 @@ def test_effects_belong_to_bottlenecks() -> None:
         for s, d, each in (("A", TOY, first), ("B", other, second))
     )
     table = effects_table(a, replace(b, contrasts=found_contrasts), effects(found_contrasts))
-    assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
+    assert {row[0] for row in table.rows} == set(map(ceiling_words, found))
 
 
 def test_bottlenecks_have_kinds() -> None:

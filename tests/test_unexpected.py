@@ -13,7 +13,7 @@ from gpureport.records.finding import Explanation
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.report.curves import curves
 from gpureport.report.run.unexpected import fitting, remaining_error
-from gpureport.report.text.words import feature_text
+from gpureport.report.text.words import feature_name
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from tests.make_report import make_report
@@ -122,4 +122,4 @@ def test_a_transition_without_a_known_cause_is_named_by_its_size(position: str, 
     kind = "rate" if position == "plateau" else "cliff"
     feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
 
-    assert feature_text(feature) == text
+    assert feature_name(feature) == text

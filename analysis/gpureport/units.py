@@ -230,6 +230,15 @@ _WITH_ZEROS = ("s", "Hz", RATIO)
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 
 
+def format_number(value: float, spec: str = ".3g") -> str:
+    """Write a plain number with the digits of the format *spec*; all rounded numbers of documents are written here.
+
+    Large numbers have no exponent.
+    """
+    text = f"{value:{spec}}"
+    return f"{float(text):.0f}" if "e+" in text else text
+
+
 def format_value(value: float | None, unit: str) -> str:
     """Write a value of one of the records' units (``B``, ``B/s``, ``s``, ``work-items``, ``cells/s``, …).
 
@@ -298,7 +307,8 @@ def _supported(value: float, low: float, high: float, unit: str, style: Style) -
         decimals = [min(max(width, _decimals(numbers[0], 2)), _decimals(numbers[0], 3))] * 3
     else:
         decimals = [min(max(width, _decimals(numbers[1], 2)), _decimals(numbers[0], 4))] * 3
-    middle, lower, upper = (f"{number:.{max(0, most)}f}" for number, most in zip(numbers, decimals, strict=True))
+    pairs = zip(numbers, decimals, strict=True)
+    middle, lower, upper = (format_number(number, f".{max(0, most)}f") for number, most in pairs)
     return f"{middle} {label}".rstrip(), lower, upper
 
 
@@ -307,7 +317,7 @@ def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
     scale, label = scale_of(value, unit)
     decimals = max(0, _decimals(value / scale, 2)) if value else 0
     label = label.removesuffix(unit) if bare and unit in _ITEMS else label
-    return f"{value / scale:.{decimals}f} {label}".rstrip()
+    return f"{format_number(value / scale, f'.{decimals}f')} {label}".rstrip()
 
 
 def _is_lopsided(value: float, low: float, high: float) -> bool:
@@ -322,14 +332,16 @@ def _is_lopsided(value: float, low: float, high: float) -> bool:
 def _half_width(factor: float) -> str:
     """Write the half-width of an interval, at least a tenth of a per cent: ``± 0.4 %``, ``(factor 1.7)``."""
     if factor >= 1.2:
-        return f"(factor {factor:.3g})"
+        return f"(factor {format_number(factor)})"
     percent = max(0.1, 100 * (factor - 1))
-    return f"± {percent:.1g} %" if percent < 9.5 else f"± {percent:.0f} %"
+    return f"± {format_number(percent, '.1g' if percent < 9.5 else '.0f')} %"
 
 
 def _symmetric(factor: float) -> str:
     """Write an interval that is symmetric in log: ``± 15 %``; half the value or more as a factor: ``(factor 1.7)``."""
-    return f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"(factor\xa0{factor:.2g})"
+    if factor < 1.5:
+        return f"±\xa0{format_number(100 * (factor - 1), '.0f')}\xa0%"
+    return f"(factor\xa0{format_number(factor, '.2g')})"
 
 
 def format_range(values: Iterable[V], write: Callable[[V], str] | str = str, joint: str = " to ") -> str:
@@ -353,16 +365,21 @@ def format_percent(share: float, spec: str = ".0f") -> str:
 
     With a sign in *spec*, write a relative change with plus or a typographic minus; ``0 %`` if it is rounded to zero.
     """
-    text = f"{100 * share:{spec}}"
+    text = format_number(100 * share, spec)
     if spec.startswith("+"):
         text = text.replace("-", "\N{MINUS SIGN}") if float(text) else "0"
     return f"{text} %"
 
 
+def precise_percent(share: float, sign: str = "") -> str:
+    """Write a share in percent, with a decimal below 10 %; with the *sign* ``+`` a relative change."""
+    return format_percent(share, f"{sign}{'.1f' if abs(share) < 0.0995 else '.0f'}")
+
+
 def off_by(error: float, spec: str = ".0f") -> str:
     """Write an error |ln ratio| as larger / smaller - 1, ``12 %``; from 2 on as the ratio, ``a factor of 2.3``."""
     factor = math.exp(error)
-    return format_percent(factor - 1, spec) if factor < 2 else f"a factor of {factor:.1f}"
+    return format_percent(factor - 1, spec) if factor < 2 else f"a factor of {format_number(factor, '.1f')}"
 
 
 _ITEMS = ("work-items", "items")
@@ -393,6 +410,12 @@ def _singular(noun: str) -> str:
     return _SINGULAR.get(noun, noun.removesuffix("s"))
 
 
+def as_written(value: float, unit: str) -> float:
+    """Return a *value* of a record's unit rounded to the digits that documents show."""
+    scale, _ = scale_of(value, unit)
+    return float(f"{float(_number_and_unit(value, unit)[0]) * scale:.15g}")
+
+
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
     """Return the largest scale that the rounded *value* reaches, or the smallest scale."""
     return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
@@ -408,8 +431,8 @@ def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
     value /= scale
     exponent = math.floor(math.log10(abs(float(f"{value:.2e}")))) if value else 0
     if not value or exponent < -3:
-        return f"{value:.2e}" if value else "0", label
-    number = f"{value:.{max(0, 2 - exponent)}f}"
+        return format_number(value, ".2e") if value else "0", label
+    number = format_number(value, f".{max(0, 2 - exponent)}f")
     if "." in number and "/" not in unit and unit not in _WITH_ZEROS:
         number = number.rstrip("0").rstrip(".")
     return number, label

@@ -28,7 +28,7 @@ from gpureport.results.opening import (
     unique_names,
 )
 from gpureport.text import sentence
-from gpureport.units import format_ratio
+from gpureport.units import format_number, format_percent, format_ratio
 
 _REGRESSION = 3  # exit code
 _MOST_COLUMNS = 8
@@ -89,8 +89,8 @@ def _regression_code(comparison: Comparison, percent: float) -> int:
         raise InputError("--fail-on-regression: needs another report of the same device as the baseline; there is none")
     slower = regressions((*comparison.overall, *comparison.differences), percent)
     for difference in slower:
-        loss = 100 * (1 - difference.speed.value)
-        amount = f"{loss:.3g} % slower in {difference.sweep} (p-value {difference.p_value:.1g})"
+        loss, p_value = format_percent(1 - difference.speed.value, ".3g"), format_number(difference.p_value, ".1g")
+        amount = f"{loss} slower in {difference.sweep} (p-value {p_value})"
         note(f"Regression: {difference.machine} is {amount}")
     return _REGRESSION if slower else 0
 

@@ -56,7 +56,7 @@ from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
 from gpureport.report.run.unexpected import explanations_table
 from gpureport.report.text.sentences import paragraphs, text
-from gpureport.report.text.words import best_sample, feature_text
+from gpureport.report.text.words import best_sample, feature_name
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
@@ -365,7 +365,7 @@ def _feature_name(feature: Finding) -> str:
     if feature.position == "peak":
         return "best rate"
     if feature.position != "plateau":
-        return feature_text(feature)
+        return feature_name(feature)
     if level.transition_bytes is not None:
         return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
     return "rate" if level == DEVICE else f"{level} rate"

@@ -217,7 +217,7 @@ def shape_of(point: PointKey) -> tuple[int, ...] | None:
     return tuple(shape)
 
 
-def shape_text(point: PointKey) -> str:
+def shape_name(point: PointKey) -> str:
     """Write a point's work-group shape: ``64 x 4``, ``256``; its label if its parameters have none."""
     shape = shape_of(point)
     return point.label if shape is None else " x ".join(map(str, shape))
@@ -263,7 +263,7 @@ def _shares(search: Observation) -> dict[str, float]:
     rates: dict[str, float] = {}
     for point in search.points:
         rate = point.value if search.metric.kind == "rate" else 1 / point.value
-        shape = shape_text(point.point)
+        shape = shape_name(point.point)
         rates[shape] = max(rate, rates.get(shape, 0.0))
     best = max(rates.values())
     return {shape: rate / best for shape, rate in rates.items()}

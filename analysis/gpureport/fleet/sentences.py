@@ -5,7 +5,8 @@ from math import expm1
 from gpureport.fleet.analysis import Difference, Fleet, Layers, affected
 from gpureport.fleet.causes import LOAD
 from gpureport.records.ceilings import Kind
-from gpureport.report.text.sentences import paragraphs, precise_percent, text
+from gpureport.report.text.sentences import paragraphs, text
+from gpureport.units import precise_percent
 
 FILE = "fleet_sentences.j2"
 MANY = 20

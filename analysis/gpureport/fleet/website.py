@@ -28,7 +28,7 @@ from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table
 from gpureport.spec.uncertainty import MAD_TO_SIGMA
 from gpureport.text import counted
-from gpureport.units import format_frequency, format_percent, format_value
+from gpureport.units import format_frequency, format_number, format_percent, format_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,9 +261,9 @@ def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
     rows = []
     for each in figures:
         measured, usual = (format_value(value, each.unit) for value in (each.measured, each.usual))
-        peers = (usual, f"{each.ratio:.3f}") if compared else ()
+        peers = (usual, format_number(each.ratio, ".3f")) if compared else ()
         ratio = each.predicted_ratio
-        predicted = (format_value(each.predicted, each.unit), f"{ratio:.3f}") if ratio else ("", "")
+        predicted = (format_value(each.predicted, each.unit), format_number(ratio, ".3f")) if ratio else ("", "")
         rows.append((each.name, measured, *peers, *predicted))
     peers = ("median of the model", "speed / median") if compared else ()
     columns = ("key figure", "measured", *peers, "predicted", "speed / predicted")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpureport.errors import DeviceError
 from gpureport.spec.models import Kind, PresentDevice
+from gpureport.units import format_bytes
 from gpureport.workloads.model import Features, Limits
 
 _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
@@ -72,8 +73,8 @@ def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limi
     usable = _SHARE_OF_MEMORY[device.kind] * min(free_bytes, device.global_memory_bytes)
     if usable < _LEAST_BYTES:
         raise DeviceError(
-            f"{device.name} has {free_bytes / 2**20:.0f} MiB of memory free; "
-            f"measuring needs {_LEAST_BYTES / _SHARE_OF_MEMORY[device.kind] / 2**20:.0f} MiB"
+            f"{device.name} has {format_bytes(free_bytes)} of memory free; "
+            f"measuring needs {format_bytes(_LEAST_BYTES / _SHARE_OF_MEMORY[device.kind])}"
         )
     return Limits(
         max_bytes=usable,

@@ -13,7 +13,7 @@ from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.observe.disturbance import Spans, overlapping, undisturbed
 from gpureport.observe.statistics import drifts
-from gpureport.units import format_time
+from gpureport.units import format_number, format_time
 
 if TYPE_CHECKING:
     from gpureport.records.measurement import Compilation
@@ -143,7 +143,7 @@ class Rounds:
         expected_s, most_s = self._costs_s(point), self._settings.longest_s
         point.late, point.skipped = expected_s > most_s, None
         if point.late:
-            expected, most = format_time(expected_s), f"{most_s:.3g} s"
+            expected, most = format_time(expected_s), f"{format_number(most_s)} s"
             point.skipped = f"one sample is expected to take about {expected}, more than the limit of {most}"
             return False
         try:

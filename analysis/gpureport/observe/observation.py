@@ -19,7 +19,7 @@ from gpureport.observe.statistics import (
 from gpureport.records.curves import Metric, Observation, ObservedPoint
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.spec.uncertainty import NORMAL_95
-from gpureport.units import format_percent
+from gpureport.units import format_number, format_percent
 
 LEAST_NOISE = 1e-3
 """Least relative error of a median. Equal samples do not prove exactness, because timers have ticks."""
@@ -121,8 +121,8 @@ def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) 
     ratio = clock_states(samples)
     if ratio is not None:
         warnings.append(
-            f"The samples form two groups that differ by a factor of {ratio:.2f}: the device switched between two "
-            "speeds (clock states), and a median may belong to either."
+            f"The samples form two groups that differ by a factor of {format_number(ratio, '.2f')}: the device "
+            "switched between two speeds (clock states), and a median may belong to either."
         )
     drifting = [p.point.label for p, s in zip(points, samples, strict=True) if drifts(s, np.array(p.taken_at_s))]
     if drifting:

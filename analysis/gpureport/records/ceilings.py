@@ -333,7 +333,7 @@ def ceiling_label(name: str) -> str:
     return CEILINGS[name].label or name if name in CEILINGS else name
 
 
-def ceiling_text(name: str) -> str:
+def ceiling_words(name: str) -> str:
     """Return the name of a ceiling in words."""
     if name in CEILINGS:
         return CEILINGS[name].text

@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from gpureport.records.quantities import Compact, CompactPositive, Items, Many, Name, Table, Whole, refuse_repeated
 from gpureport.records.tables import Rows
-from gpureport.units import format_bytes, parse
+from gpureport.units import as_written, format_bytes
 
 Basis = Literal["specification", "calibrated"]
 """Of a prediction: the database entry alone, or with results of microbenchmarks."""
@@ -175,7 +175,7 @@ class Level(Record):
     @classmethod
     def unexplained(cls, size_bytes: float, *, beyond: bool = False, cause: str = "") -> Self:
         """Return the level before (or *beyond*) a transition that no cache causes; unexplained without a *cause*."""
-        return cls(name=cause, transition_bytes=parse(format_bytes(size_bytes), "bytes"), beyond=beyond)
+        return cls(name=cause, transition_bytes=as_written(size_bytes, "B"), beyond=beyond)
 
     @property
     def is_transition(self) -> bool:

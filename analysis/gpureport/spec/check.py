@@ -29,7 +29,7 @@ from gpureport.spec.reported import plain, same
 from gpureport.spec.resolve import Layer, layer, missing, resolve
 from gpureport.spec.values import steps_of
 from gpureport.text import nearest, suggestion
-from gpureport.units import format_bandwidth, format_bytes
+from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_number, format_value
 
 Checked = Document[DeviceFile] | Document[ArchitectureFile]
 Remark = tuple[str, str]
@@ -200,7 +200,7 @@ def _out_of_range(values: Layer) -> Iterator[Remark]:
         listed = declaration(path)
         odd = next((each for each in numbers_in(value.value) if each and not listed.is_usual(each)), None)
         if odd is not None:
-            written = f"{odd / listed.scale:.4g} {listed.unit}".rstrip()
+            written = f"{format_number(odd / listed.scale, '.4g')} {listed.unit}".rstrip()
             usual = f"{listed.least:g} to {listed.most:g} {listed.unit}".rstrip()
             yield path, f"{written} is implausible; usual are {usual}"
 
@@ -233,8 +233,8 @@ def _wrong_peak(device: Device, flops: float) -> Iterator[Remark]:
     peak, lanes = _peak_flops(device), device.architecture.rates_per_cycle["fp32"] * device.architecture.dual_issue
     if abs(flops / peak - 1) > _FLOPS_TOLERANCE:
         message = (
-            f"{flops / 1e12:.4g} TFLOP/s differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
-            f"{device.clock_hz / 1e9:.4g} GHz = {peak / 1e12:.4g} TFLOP/s"
+            f"{format_value(flops, 'FLOP/s')} differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
+            f"{format_frequency(device.clock_hz)} = {format_value(peak, 'FLOP/s')}"
         )
         yield "flops", message
 
@@ -246,8 +246,8 @@ def _implausible(device: Device) -> Iterator[Remark]:
     are_usual = declaration("clock").is_usual(device.clock_hz) and declaration("memory.bandwidth").is_usual(bandwidth)
     if are_usual and not low <= balance <= high:
         message = (
-            f"{bandwidth / 1e9:g} GB/s is implausible: {balance:.3g} single-precision operations per byte; "
-            f"devices of this kind have {low:g} to {high:g}"
+            f"{format_bandwidth(bandwidth)} is implausible: {format_number(balance)} single-precision operations "
+            f"per byte; devices of this kind have {low:g} to {high:g}"
         )
         yield "memory.bandwidth", message
     own, other = device.vendor, architecture.vendor

@@ -24,6 +24,7 @@ from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_sour
 from gpureport.spec.resolve import Value, assumed, queried
 from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance
+from gpureport.units import format_bandwidth, format_frequency, format_percent, format_time
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database
@@ -299,13 +300,15 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
     walk_s = core.l3_latency_s if host.hypervisor else 0.0
 
     def rate(bytes_per_s: float) -> Value:
-        return derived(bytes_per_s * threads / clock, f"{bytes_per_s / 1e9:.3g} GB/s per core")
+        return derived(bytes_per_s * threads / clock, f"{format_bandwidth(bytes_per_s)} per core")
 
     def latency(seconds: float) -> Value:
-        return derived(seconds * clock, f"{seconds * 1e9:.3g} ns")
+        return derived(seconds * clock, format_time(seconds))
 
     return {
-        "clock": derived(clock, f"of the listed {clock_hz / 1e9:.3g} GHz and the highest, {highest / 1e9:.3g} GHz"),
+        "clock": derived(
+            clock, f"of the listed {format_frequency(clock_hz)} and the highest, {format_frequency(highest)}"
+        ),
         "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
         "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
         "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s + walk_s),
@@ -317,10 +320,10 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
         "caches.L2.bandwidth": rate(core.l2_read_bytes_per_s),
         "caches.L3.bandwidth": rate(core.l3_read_bytes_per_s),
         "caches.L3.latency_transition": derived(
-            tuple(share * factor for factor in _AROUND), f"one thread can use {share:.0%} of it"
+            tuple(share * factor for factor in _AROUND), f"one thread can use {format_percent(share)} of it"
         ),
         "caches.L3.bandwidth_transition": derived(
-            tuple(streamed * factor for factor in _AROUND), f"streams find {streamed:.0%} of it"
+            tuple(streamed * factor for factor in _AROUND), f"streams find {format_percent(streamed)} of it"
         ),
     }
 

@@ -25,7 +25,7 @@ from gpureport.spec.models import Cache, Device, PresentDevice, without_register
 from gpureport.spec.resolve import Value, assumed, layer, missing, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
 from gpureport.text import printable, shorten
-from gpureport.units import parse
+from gpureport.units import format_bandwidth, format_bytes, parse
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -64,10 +64,10 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     values |= reported.answers(present)
     typical = architecture.typical
     if typical.bandwidth is not None:
-        note = f"{typical.bandwidth.value / 1e9:g} GB/s per compute unit for {units} compute units"
+        note = f"{format_bandwidth(typical.bandwidth.value)} per compute unit for {units} compute units"
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
     for level, leaf in typical.capacities.items():
-        note = f"{leaf.value / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
+        note = f"{format_bytes(leaf.value)} per compute unit for {units} compute units; OpenCL does not report {level}"
         values[f"caches.{level}.capacity"] = reported.device_cache(present) or assumed(leaf.value * units, note)
     wave_size = reported.wave_size(present)
     if wave_size is not None and not without_registers(wave_size, architecture.occupancy):

@@ -13,7 +13,7 @@ from gpureport.spec.reported import keys, name_of, pci_id, same, same_kind
 from gpureport.spec.resolve import Value, queried
 from gpureport.spec.values import Provenance
 from gpureport.text import shorten
-from gpureport.units import format_bytes, format_frequency
+from gpureport.units import format_bytes, format_frequency, format_percent
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -278,8 +278,9 @@ def _link(listed: Device, present: PresentDevice) -> _Found:
     there = Link.pcie(generation, lanes)
     share = there.bandwidth_bytes_per_s / link.bandwidth_bytes_per_s
     note = (
-        f"The link to the host is {there}; {listed.name} supports {link}. Transfers can reach {share:.0%} of the "
-        "listed bandwidth. Another slot, a cable, or the settings of the machine limit it."
+        f"The link to the host is {there}; {listed.name} supports {link}. Transfers can reach "
+        f"{format_percent(share)} of the listed bandwidth. Another slot, a cable, or the settings of the machine "
+        "limit it."
     )
     return reported.link_values(generation, lanes), note
 

@@ -41,6 +41,7 @@ from gpureport.units import (
     Style,
     abbreviated,
     format_interval,
+    format_number,
     format_percent,
     format_range,
     format_ratio,
@@ -290,14 +291,14 @@ def differences_table(comparison: Comparison) -> Table:
     Of many machines only significant differences are listed. :func:`differences_left` counts those that are not.
     """
     columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
-    least = f"< {_LEAST_P_VALUE:.0g}"
+    least = f"< {format_number(_LEAST_P_VALUE, '.0g')}"
     rows = (
         (
             d.machine,
             d.sweep,
             str(d.points),
             _with_half_width(d.speed),
-            f"{d.p_value:.1g}" if d.p_value >= _LEAST_P_VALUE else least,
+            format_number(d.p_value, ".1g") if d.p_value >= _LEAST_P_VALUE else least,
             _VERDICTS[d.significant],
         )
         for d in _shown_differences(comparison)

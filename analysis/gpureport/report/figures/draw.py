@@ -22,7 +22,7 @@ from gpureport.report.figures.theme import (
     needed_in,
     readable,
 )
-from gpureport.units import abbreviated, format_bytes, scale_of
+from gpureport.units import abbreviated, format_bytes, format_number, format_percent, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -230,11 +230,13 @@ def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
         return [(value, _size(value, axis.unit)) for value in _powers(low, high, most)]
     if axis.scale == "ratio":
         near = next(near for reach, near in _REACHES if high < reach)
-        return [(value, f"{value:.2g}") for value in (1 / near, 1.0, near)]
+        return [(value, format_number(value, ".2g")) for value in (1 / near, 1.0, near)]
     if axis.scale == "asinh":
-        return [(log1p(change), f"{100 * change:+.3g} %" if change else "equal") for change in _changes(high, most)]
+        changes = _changes(high, most)
+        return [(log1p(change), format_percent(change, "+.3g") if change else "equal") for change in changes]
     divisor, _ = scale_of(high, abbreviated(axis.unit))
-    return [(value, f"{value / divisor:.6g}") for value in round_ticks(low, high, most, axis.scale == "log10")]
+    ticks = round_ticks(low, high, most, axis.scale == "log10")
+    return [(value, format_number(value / divisor, ".6g")) for value in ticks]
 
 
 def round_ticks(low: float, high: float, most: int, logarithmic: bool) -> list[float]:
@@ -261,7 +263,7 @@ def _powers(low: float, high: float, most: int) -> list[float]:
 def _size(value: float, unit: str) -> str:
     """Write bytes as such, sizes of work-groups in full, and other counts as powers of two."""
     if unit in ("B", ""):
-        return format_bytes(value) if unit else f"{value:.0f}"
+        return format_bytes(value) if unit else format_number(value, ".0f")
     return "2" + str(round(log2(value))).translate(_SUPERSCRIPTS)
 
 
@@ -624,7 +626,9 @@ def _key(figure: "Figure", cells: Cells | None) -> float:
     """Draw the key of the colours at the upper edge, and return its width in inches."""
     assert cells is not None  # noqa: S101 - the caller found them
     height, (width, thick) = figure.get_figheight(), _KEY_IN
-    low, high = (f"≤ {1 / cells.reach:.3g}", f"≥ {cells.reach:.3g}") if cells.reach else ("0", "100 % of the best")
+    low, high = "0", "100 % of the best"
+    if cells.reach:
+        low, high = f"≤ {format_number(1 / cells.reach)}", f"≥ {format_number(cells.reach)}"
     left = needed_in(low) + 0.05
     axis = figure.add_axes((left / WIDTH_IN, 1 - 0.125 / height, width / WIDTH_IN, thick / height))
     norm, colours = _palette(cells)

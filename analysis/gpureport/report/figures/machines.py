@@ -13,7 +13,7 @@ from gpureport.records.curves import Feature
 from gpureport.report.figures.chart import MACHINES, Axis, Cells, Chart, Mark, Panel, Role, Series, stretch
 from gpureport.report.figures.sweeps import MOST_SIZES, UNITS, interpolation, one, value_scale
 from gpureport.text import N90, shorten
-from gpureport.units import format_ratio
+from gpureport.units import format_number, format_ratio
 
 MOST_PANELS = MOST_SIZES
 MOST_ROWS = 26
@@ -332,7 +332,7 @@ def _block_panel(
         shown = row.cells[number] if line is not None else {}
         replaced = row.texts if line is not None and not number else {}
         values.append(tuple(None if name in replaced else shown.get(name) for name in block.columns))
-        texts.append(tuple(replaced.get(name) or _ratio_text(shown.get(name)) for name in block.columns))
+        texts.append(tuple(replaced.get(name) or _ratio_variants(shown.get(name)) for name in block.columns))
     marked = (f"△ {name}" if name in block.cautioned else name for name in block.columns)
     columns = tuple("" if place % every else name for place, name in enumerate(marked))
     roles: tuple[Role, ...] = tuple("predicted" if name in block.predicted else "ink" for name in block.columns)
@@ -354,9 +354,10 @@ def printed_rows(rows: Sequence[HeatRow]) -> int:
     return len(list(_lines(rows)))
 
 
-def _ratio_text(ratio: float | None) -> str:
+def _ratio_variants(ratio: float | None) -> str:
     """Write a ratio, with shorter variants that are not rounded too far after line breaks."""
     if ratio is None:
         return ""
-    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.2f}".removeprefix("0") if ratio < 1 else f"{ratio:.1f}")
+    two = format_number(ratio, ".2f")
+    texts = (format_ratio(ratio), two, two[1:] if ratio < 1 else format_number(ratio, ".1f"))
     return "\n".join(text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)

@@ -19,7 +19,7 @@ from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
 from gpureport.report.figures.theme import TITLE_PT, needed_in
 from gpureport.text import shorten
-from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
+from gpureport.units import abbreviated, format_number, format_ratio, format_time, format_value, scale_of
 
 if TYPE_CHECKING:
     from gpureport.records.curves import Level
@@ -135,7 +135,7 @@ def plateaus(record: Prediction | Observation | None, unit: str, role: Role) -> 
         x = max(runs, key=lambda run: run[-1] / run[0], default=[1.0])
         if x[-1] >= _SHORTEST * x[0] and len(x) >= _FEWEST_ON_IT:
             value = feature.value / divisor
-            text = f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
+            text = format_number(value, ".4g" if value < 1e4 else ".0f")
             yield Series(text, role, "line", (x[0], x[-1]), (feature.value,) * 2, labelled=True)
 
 

@@ -10,7 +10,7 @@ from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Positi
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.text.tables import Table, occupancy_text
-from gpureport.report.text.words import feature_text
+from gpureport.report.text.words import feature_name
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_frequency, format_interval, format_value
 
@@ -130,7 +130,7 @@ def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
 def feature_table(predictions: Iterable[Prediction]) -> Table:
     """List the predicted features of sweeps: cliffs with onset and end, tapers with knee, rates."""
     rows = (
-        (p.key.variant, feature_text(f) + _ends(f, p.features), value_of(f))
+        (p.key.variant, feature_name(f) + _ends(f, p.features), value_of(f))
         for p in predictions
         for f in p.features
         if f.position in MAIN_POSITIONS

@@ -15,7 +15,7 @@ from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
 from gpureport.predict.contrast import INTERVAL, SAME, Contrast, PredictedRatio, RatioPoint, capacity_difference
 from gpureport.predict.outlook import best_point, is_shown, outlooks
-from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_label, ceiling_text, kind_of
+from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_label, ceiling_words, kind_of
 from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
 from gpureport.report.comparison.document import curve_pictures
@@ -150,7 +150,7 @@ def effects_table(first: DevicePredictions, other: DevicePredictions, found: Ite
     a, b = first.letter, other.letter
     rows = tuple(
         (
-            *(KIND_TEXTS.get(name) or ceiling_text(name) for name in (e.bottleneck, e.other_bottleneck)),
+            *(KIND_TEXTS.get(name) or ceiling_words(name) for name in (e.bottleneck, e.other_bottleneck)),
             str(len(e.kernels)),
             with_factor(e.ratio),
             format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",

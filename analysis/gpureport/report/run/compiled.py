@@ -105,11 +105,11 @@ def remarks(report: Report) -> tuple[str, ...]:
 def _remarks(report: Report, found: Sequence[CodeEvidence]) -> tuple[str, ...]:
     compiled = ((m.key.workload, build) for m in report.measurements for build in m.compilation)
     codes = {(workload, build.kernel, build.options): build.code for workload, build in compiled}
-    texts = ((each, evidence_text(each, codes.get((each.workload, each.kernel, each.options)))) for each in found)
+    texts = ((each, code_remark(each, codes.get((each.workload, each.kernel, each.options)))) for each in found)
     return with_names((f"{each.workload} ({each.kernel})", words) for each, words in texts if words)
 
 
-def evidence_text(e: CodeEvidence, code: MachineCode | None) -> str:
+def code_remark(e: CodeEvidence, code: MachineCode | None) -> str:
     """Write what readers should know about compiled *code* compared with the model."""
     sides = (
         ("loads", e.loads_bytes_least, e.loads_bytes_compiled, e.loads_bytes_model),

@@ -21,7 +21,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.units import UNKNOWN, format_count, format_frequency, format_percent
+from gpureport.units import UNKNOWN, format_count, format_frequency, format_number, format_percent
 
 AFFECTED = 0.25
 """Share of a point's samples that may be disturbed before its median counts as affected; half would change it."""
@@ -198,7 +198,7 @@ def _processor_rows(
     yield _row("cores used by other processes", [others_cpu(window) for window in seconds], format_percent)
     yield _row("cores used by other virtual machines", [steal(window) for window in seconds], format_percent)
     yield _row("involuntary context switches a second", [_switches(w[0], w[-1]) for w in seconds], format_count)
-    yield _row("load average", [r.load_average for r in measuring], lambda value: f"{value:.1f}")
+    yield _row("load average", [r.load_average for r in measuring], lambda value: format_number(value, ".1f"))
 
 
 def _switches(first: Reading, last: Reading) -> float | None:

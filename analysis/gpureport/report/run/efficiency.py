@@ -7,7 +7,7 @@ from itertools import chain
 
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.grouping import grouped, in_figures
-from gpureport.records.ceilings import ceiling_text
+from gpureport.records.ceilings import ceiling_words
 from gpureport.records.curves import ObservedPoint, Points, SweepKey
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
@@ -108,9 +108,9 @@ def _limit(curve: CurveRecords) -> Limit | None:
     )
 
 
-def bottleneck_text(limit: Limit) -> str:
+def bottleneck_of(limit: Limit) -> str:
     """Write the bottleneck of a table's row: the nearest limit only, if it does not explain most of the time."""
-    return f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_text(limit.bottleneck)}"
+    return f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_words(limit.bottleneck)}"
 
 
 def occupancy_of(limit: Limit) -> str:
@@ -127,7 +127,7 @@ def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
             limit.key.workload,
             format_value(limit.observed.value if limit.observed else None, limit.unit),
             format_value(limit.predicted.value, limit.unit),
-            bottleneck_text(limit),
+            bottleneck_of(limit),
             UNKNOWN if limit.share is None else format_percent(limit.share),
             occupancy_of(limit),
         )

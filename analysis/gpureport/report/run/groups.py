@@ -9,7 +9,7 @@ from gpureport.records.report import Report
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_name, set_of
-from gpureport.units import UNKNOWN, format_bytes, format_range, format_ratio
+from gpureport.units import UNKNOWN, format_bytes, format_number, format_range, format_ratio
 
 _FEW = 3  # the most families with losses that are listed
 _MUCH = 0.1
@@ -70,7 +70,7 @@ def residency_table(report: Report) -> Table:
             row.rules.limiter,
             f"{row.predicted:,}",
             f"{row.counted:,}" if row.counted else UNKNOWN,
-            f"{row.counted / row.predicted:.3f}" if row.counted and row.predicted else UNKNOWN,
+            format_number(row.counted / row.predicted, ".3f") if row.counted and row.predicted else UNKNOWN,
         )
         for row in resident_groups(report)
     )

@@ -6,11 +6,11 @@ from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
-from gpureport.report.run.efficiency import Limit, bottleneck_text, limits, occupancy_of
-from gpureport.report.text.sentences import precise_percent, text
+from gpureport.report.run.efficiency import Limit, bottleneck_of, limits, occupancy_of
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name
-from gpureport.units import UNKNOWN, format_bytes, format_ratio, format_value
+from gpureport.units import UNKNOWN, format_bytes, format_ratio, format_value, precise_percent
 
 _MOST = 12
 """Changes of all kernels that the table lists."""
@@ -47,7 +47,7 @@ def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str
     return (
         kernel_name(report, limit.key),
         format_value(limit.value, limit.unit),
-        bottleneck_text(limit),
+        bottleneck_of(limit),
         precise_percent(limit.efficiency),
         ", ".join(map(_cliff, _features(curves, "midpoint"))) or UNKNOWN,
         next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),

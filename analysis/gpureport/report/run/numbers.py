@@ -16,7 +16,7 @@ from gpureport.report.run.sweeps import kind_of, other_curves, sweep_notes
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name, feature_text, with_names
+from gpureport.report.text.words import family_name, feature_name, with_names
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _explanations(report: Report, members: Iterable[CurveRecords]) -> tuple[str,
         check = curve.measurement and curve.measurement.verification
         for finding in off:
             facts = {"reasons": reasons(report.device, curve, finding), "check": check}
-            own.append((f"{curve.key.variant}, {feature_text(finding)}", text("reasons", **facts)))
+            own.append((f"{curve.key.variant}, {feature_name(finding)}", text("reasons", **facts)))
         if off and curve.explanation:
             tested.append((curve.key.variant, text("tested", found=curve.explanation, statement=statement)))
     return with_names((name, words) for name, words in (*own, *tested) if words)

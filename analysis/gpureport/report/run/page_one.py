@@ -162,7 +162,7 @@ def page_one(
         own=first_kernels(own),
         advice=advice(report, found, figures, cliffs),
         rows=_rows(report, figures, _table(report.device))[:_MOST] if shown else (),
-        trust=trust_text(report),
+        trust=trust(report),
         figures=shown,
         note=_note(report, shown, len(others), assumed=assumed) if shown else "",
         rates=_rate_sentences(report.device),
@@ -346,7 +346,7 @@ def first_kernels(own: Sequence[str]) -> str:
     return text("first_kernels", own=own[: 1 if len(own) > _OWN else _OWN], more=len(own) - 1 if len(own) > _OWN else 0)
 
 
-def trust_text(report: Report) -> str:
+def trust(report: Report) -> str:
     """Give the errors of predicted times: of this run, or of measured devices of the class; and count deviations."""
     verdicts = Counter(pair.main.verdict.outcome for pair in specified(report))
     name = report.device.device_class

@@ -11,7 +11,7 @@ from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.curves import CurveRecords, curves
-from gpureport.report.run.unexpected import explanation_text
+from gpureport.report.run.unexpected import fitting_statements
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN
@@ -111,7 +111,7 @@ def _reasons(
 
 def _reason(explanation: Explanation | None) -> tuple[bool, str]:
     """Return whether hypotheses were tested on a curve, and the statement of the one that explains it."""
-    return explanation is not None, explanation_text(explanation) if explanation else ""
+    return explanation is not None, fitting_statements(explanation) if explanation else ""
 
 
 def _names(about: Sequence[CurveRecords]) -> list[str]:

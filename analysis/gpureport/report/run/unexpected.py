@@ -10,7 +10,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import most_distant, specified
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
+from gpureport.report.text.words import agreeing, best_sample, feature_name, kernel_name, observed_head
 from gpureport.text import shorten
 from gpureport.units import (
     UNKNOWN,
@@ -52,7 +52,7 @@ def deviations_table(report: Report) -> Table:
     rows = tuple(
         (
             kernel_name(report, f.key),
-            shorten(feature_text(f), _LONGEST_FEATURE),
+            shorten(feature_name(f), _LONGEST_FEATURE),
             format_interval(f.predicted, f.predicted_low, f.predicted_high, abbreviated(f.unit), "predicted"),
             _observed(f),
             format_ratio(f.ratio),
@@ -72,7 +72,7 @@ def _observed(finding: Finding) -> str:
     return "; ".join(filter(None, (value, best_sample(finding, unit))))
 
 
-def explanation_text(explanation: Explanation) -> str:
+def fitting_statements(explanation: Explanation) -> str:
     """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
     return "; or ".join(map(statement, explanation.fitting))
 

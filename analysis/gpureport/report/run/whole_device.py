@@ -11,7 +11,15 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import power_chart
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
-from gpureport.units import UNKNOWN, format_frequency, format_interval, format_percent, format_ratio, format_value
+from gpureport.units import (
+    UNKNOWN,
+    format_frequency,
+    format_interval,
+    format_number,
+    format_percent,
+    format_ratio,
+    format_value,
+)
 
 _WAYS = {"pinned": "pinned", "pageable": "ordinary memory", "mapped": "mapped buffer", "devices": "one context"}
 _TRANSFERS = {f"transfer/{way}" for way in _WAYS}
@@ -105,7 +113,7 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str
         load.skipped or format_value(load.power_w, "W"),
         format_percent(load.power_w / limit) if load.power_w and limit else UNKNOWN,
         format_frequency(load.clock_hz),
-        f"{max(warm):.0f}" if warm else UNKNOWN,
+        format_number(max(warm), ".0f") if warm else UNKNOWN,
         format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
         format_interval(predicted.value, predicted.low, predicted.high, per, "predicted")

@@ -6,7 +6,15 @@ from math import sqrt
 from gpureport.findings.verdicts import grade
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding, Verdict
-from gpureport.units import UNKNOWN, format_range, format_ratio, format_value, interval_parts
+from gpureport.units import (
+    UNKNOWN,
+    format_number,
+    format_percent,
+    format_range,
+    format_ratio,
+    format_value,
+    interval_parts,
+)
 
 _AS_PREDICTED = "as predicted"
 _SAME = 0.005
@@ -33,7 +41,8 @@ def compared(finding: Finding) -> str:
     if overlap:
         spread = _spread(finding)
         if spread >= _WIDE and _contains(finding):
-            return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {spread:.2g})"
+            factor = format_number(spread, ".2g")
+            return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {factor})"
         if verdict is Verdict.WITHIN:
             return f"{_difference(finding.ratio)}, but the intervals overlap"
         return _AS_PREDICTED
@@ -43,7 +52,7 @@ def compared(finding: Finding) -> str:
 def _difference(ratio: float) -> str:
     if ratio >= _FACTOR or ratio <= 1 / _FACTOR:
         return f"{format_ratio(ratio)} times the prediction"
-    return f"{abs(ratio - 1) * 100:.0f} % {'above' if ratio > 1 else 'below'} the prediction"
+    return f"{format_percent(abs(ratio - 1))} {'above' if ratio > 1 else 'below'} the prediction"
 
 
 def meet(finding: Finding) -> bool:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.records.ceilings import ceiling_text
+from gpureport.records.ceilings import ceiling_words
 from gpureport.report.text.difference import compared, known_range, value_text
-from gpureport.report.text.words import agreement, best_sample, family_name, feature_text, kernel_name
+from gpureport.report.text.words import agreement, best_sample, family_name, feature_name, kernel_name
 from gpureport.text import N90, counted, listed, sentence, shorten, shortlist
 from gpureport.units import (
     abbreviated,
@@ -19,11 +19,13 @@ from gpureport.units import (
     format_count,
     format_frequency,
     format_interval,
+    format_number,
     format_percent,
     format_range,
     format_ratio,
     format_value,
     off_by,
+    precise_percent,
 )
 
 if TYPE_CHECKING:
@@ -64,13 +66,14 @@ def environment(*, autoescape: bool = False) -> "Environment":
         agreement=agreement,
         best_sample=best_sample,
         bytes=format_bytes,
-        ceiling=ceiling_text,
+        ceiling=ceiling_words,
         compared=compared,
         count=format_count,
         counted=counted,
+        digits=format_number,
         faster=faster,
         expected=_expected,
-        feature=feature_text,
+        feature=feature_name,
         frequency=format_frequency,
         geometric_mean=geometric_mean,
         interval=lambda value, low, high, unit, style: format_interval(value, low, high, abbreviated(unit), style),
@@ -87,7 +90,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         sentence=sentence,
         shorten=shorten,
         shortlist=shortlist,
-        two_digits=lambda number: f"{float(f'{number:.2g}'):g}",
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
         spanned=known_range,
         value=format_value,
@@ -115,11 +117,6 @@ def _spaced(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return _spaced(text).strip(" ")
-
-
-def precise_percent(share: float, sign: str = "") -> str:
-    """Write a share in percent, with a decimal below 10 %; with the *sign* ``+`` a relative change."""
-    return format_percent(share, f"{sign}{'.1f' if abs(share) < 0.0995 else '.0f'}")
 
 
 def faster(ratio: float) -> str:

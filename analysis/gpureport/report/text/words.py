@@ -34,7 +34,7 @@ _FAMILIES = {"game_of_life": "Game of Life"}
 """Names of families that are not those of their identifiers."""
 
 
-def feature_text(feature: CurveFeature | Finding) -> str:
+def feature_name(feature: CurveFeature | Finding) -> str:
     """Name a position of a feature: ``L2 cliff, onset``, ``unexplained transition at 37 MiB``."""
     if feature.level.beyond:
         return f"{feature.position} {feature.level}"
