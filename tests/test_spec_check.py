@@ -119,7 +119,7 @@ def test_indistinguishable_entries_match_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("tflops", "odd"), [(7.12, False), (7.80, False), (7.05, True), (7.90, True)])
 def test_a_listed_peak_must_follow_from_lanes_units_and_clock(tflops: float, odd: bool, tmp_path: Path) -> None:
-    """To 5 %: 2 x 64 x 36 x 1.62 GHz = 7.465 TFLOP/s."""
+    """To 5 %: 2 x 64 x 36 x 1.62 GHz = 7.46 TFLOP/s."""
     path = tmp_path / "mine.yaml"
     path.write_text(f"flops: {tflops} TFLOPS\n" + GOOD.read_text())
 

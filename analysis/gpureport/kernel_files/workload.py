@@ -209,7 +209,7 @@ class KernelFileWorkload(Workload):
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
         if most and (needed := self.formulas.local_memory_bytes(sizes.points[0])) > most:
-            what = f"{needed} B are more than the {format_bytes(most)} of a compute unit of {device.name}"
+            what = f"{needed} B are more than the {most:.0f} B of a compute unit of {device.name}"
             raise self.formulas.error("local_memory_bytes", what)
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
