@@ -52,12 +52,10 @@ def adjusted(p_values: Floats) -> Floats:
     return found
 
 
-def judged(
-    effects: Floats, errors: Floats, minimum_effect: float, dof: Floats | float = np.inf
-) -> tuple[Floats, Flags]:
-    """Return the p-values of effects, given their standard errors, and which are :func:`significant` among them."""
+def judged(effects: Floats, errors: Floats, least: float, dof: Floats | float = np.inf) -> tuple[Floats, Flags]:
+    """Return the p-values of effects, and which of them are :func:`significant`; *least* is the minimum effect."""
     chances = p_values(effects, errors, dof)
-    return chances, significant(adjusted(chances), effects, minimum_effect)
+    return chances, significant(adjusted(chances), effects, least)
 
 
 def significant(adjusted_p: Floats, effects: Floats, minimum_effect: float, rate: float = FALSE_DISCOVERIES) -> Flags:

@@ -70,7 +70,6 @@ NAME = "comparison"
 FILE_NAME = f"{NAME}.json"
 _MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
-_MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by workload
 _MOST_MACHINES = 42  # the most rows of a figure of machines
 _MOST_SPREADS = 6
 """The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
@@ -108,8 +107,7 @@ def content(comparison: Comparison) -> Content:
     """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
     names = comparison.names
-    pages = list(landmark_charts(comparison.landmarks, names))
-    drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
+    pages = list(landmark_charts(comparison.landmarks, names)) if few else []
     spreads = _spread_machines(comparison)
     ranked_names = ranked_machines(comparison)
     return {
@@ -122,12 +120,9 @@ def content(comparison: Comparison) -> Content:
         "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
         "speed": tuple(maps(comparison)),
         "strips": () if few else tuple(_strips(comparison)),
-        "panels": tuple(Picture(chart, _FEATURES) for chart in drawn),
+        "panels": tuple(Picture(chart, _FEATURES) for chart in pages[:_MOST_PANEL_PAGES]),
         "panels_left": sum(
-            len(panel.y.rows) if few else 1
-            for page in pages[len(drawn) :]
-            for column in page.columns
-            for panel in column
+            len(panel.y.rows) for page in pages[_MOST_PANEL_PAGES:] for panels in page.columns for panel in panels
         ),
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len(comparison.by_machine) - len(spreads),

@@ -87,61 +87,40 @@ def _machine_lines(curve: MachineCurve, machines: Sequence[str], base: MachineCu
 
 
 def landmark_charts(marks: Sequence[Landmark], machines: Sequence[str]) -> Iterator[Chart]:
-    """Yield charts of the cliffs and tapers that at least two of *machines* have, sizes across.
+    """Yield charts of the cliffs and tapers that at least two of a few *machines* have, sizes across.
 
-    Of a few machines, all features of one kind share a panel with a row for each workload. Of many, each feature has a
-    panel with a row for each machine.
+    All features of one kind share a panel with a row for each workload.
     """
     known = [mark for mark in marks if mark.predicted or mark.observed]
     features = grouped(((mark.workload, mark.feature, mark.level), mark) for mark in known)
     common = [found for found in features.values() if len({mark.machine for mark in found}) > 1]
-    few = len(machines) <= len(MACHINES)
-    legend = tuple(zip(machines, MACHINES, strict=False)) if few else ()
-    columns: list[list[Panel]] = [[] for _ in range(1 if few else 2)]
-    for panel in _by_kind(common, machines) if few else _by_feature(common, machines):
-        shortest = min(columns, key=_tall)
-        if shortest and _tall([*shortest, panel]) > _MOST_TALL_IN:
-            yield Chart(tuple(tuple(column) for column in columns if column), len(columns), legend)
-            columns = [[] for _ in columns]
-            shortest = columns[0]
-        shortest.append(panel)
-    if columns[0]:
-        yield Chart(tuple(tuple(column) for column in columns if column), len(columns), legend)
-
-
-def _tall(panels: Sequence[Panel]) -> float:
-    return sum(panel.height_in + 0.4 for panel in panels)
+    legend = tuple(zip(machines, MACHINES, strict=False))
+    panels: list[Panel] = []
+    for panel in _by_kind(common, machines):
+        if panels and sum(each.height_in + 0.4 for each in (*panels, panel)) > _MOST_TALL_IN:
+            yield Chart((tuple(panels),), legend=legend)
+            panels = []
+        panels.append(panel)
+    if panels:
+        yield Chart((tuple(panels),), legend=legend)
 
 
 def _by_kind(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[Panel]:
     for kind, found in grouped((feature[0].feature, feature) for feature in features).items():
         for part in in_figures(found, int((_MOST_TALL_IN - 0.5) / _ROW_IN)):
-            rows = [_feature_name(feature[0]) for feature in part]
+            names = [f.workload if f.feature == "taper" else f"{f.workload}, {f.level}" for f, *_ in part]
             marks = [(row, mark) for row, feature in enumerate(part) for mark in feature]
-            yield _landmark_panel(_TITLES[kind], rows, marks, machines)
-
-
-def _by_feature(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[Panel]:
-    for feature in features:
-        rows = [name for name in machines if any(mark.machine == name for mark in feature)]
-        kind = "taper (n90)" if feature[0].feature == "taper" else "cliff"
-        marks = [(rows.index(mark.machine), mark) for mark in feature]
-        yield _landmark_panel(f"{_feature_name(feature[0])}, {kind}", rows, marks, ())
-
-
-def _feature_name(mark: Landmark) -> str:
-    return mark.workload if mark.feature == "taper" else f"{mark.workload}, {mark.level}"
+            yield _landmark_panel(_TITLES[kind], names, marks, machines)
 
 
 def _landmark_panel(
     title: str, rows: Sequence[str], marks: Sequence[tuple[int, Landmark]], machines: Sequence[str]
 ) -> Panel:
-    """Return a panel with a row for each of *rows*; a few *machines* have a colour each and share rows."""
+    """Return a panel with a row for each of *rows*, in which each machine has a colour."""
     series = []
-    for name, found in grouped((mark.machine if machines else "", (row, mark)) for row, mark in marks).items():
-        number = machines.index(name) if machines else 0
-        shift = 0.55 * ((number + 0.5) / max(1, len(machines)) - 0.5)
-        roles: tuple[Role, Role] = (MACHINES[number],) * 2 if machines else ("predicted", "observed")
+    for name, found in grouped((mark.machine, (row, mark)) for row, mark in marks).items():
+        number = machines.index(name)
+        shift = 0.55 * ((number + 0.5) / len(machines) - 0.5)
         predicted = [(mark.predicted, row + shift) for row, mark in found if mark.predicted]
         seen = [
             (mark.observed, row + shift, mark.ci_low or mark.observed, mark.ci_high or mark.observed)
@@ -149,9 +128,9 @@ def _landmark_panel(
             if mark.observed
         ]
         if predicted:
-            series.append(Series.of(f"{name} predicted".strip(), roles[0], "rings", predicted))
+            series.append(Series.of(f"{name} predicted", MACHINES[number], "rings", predicted))
         if seen:
-            series.append(Series.of(f"{name} observed".strip(), roles[1], "dots", seen))
+            series.append(Series.of(f"{name} observed", MACHINES[number], "dots", seen))
     x = Axis("", marks[0][1].unit, "log2", _size_ends([mark for _, mark in marks]))
     return Panel(x, Axis(scale="rows", rows=tuple(rows)), tuple(series), (title,), _ROW_IN * len(rows))
 
