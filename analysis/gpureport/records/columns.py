@@ -24,6 +24,7 @@ from gpureport.records.curves import (
     Points,
     Record,
     SweepKey,
+    SweepRecord,
 )
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement, check_paired
@@ -42,7 +43,7 @@ from gpureport.records.tables import (
     type_like,
 )
 
-_SHARED = ("key", "metric", "axis")
+_SHARED = tuple(SweepRecord.model_fields)
 _PARTS: dict[str, tuple[type[Record], type[Point]]] = {
     "specification": (Prediction, PredictedPoint),
     "calibrated": (Prediction, PredictedPoint),
@@ -84,7 +85,7 @@ class Curve:
 
 
 def joined(
-    records: Iterable[Prediction | Measurement | Observation],
+    records: Iterable[SweepRecord],
     findings: Iterable[Finding] = (),
     explanations: Iterable[Explanation] = (),
 ) -> tuple[Curve, ...]:
@@ -107,7 +108,7 @@ def joined(
 @cache
 def stored_type(report: type[Record]) -> type[BaseModel]:
     """Return the type of a *report* in a file."""
-    fields: Columns = {"key": (SweepKey, ...), "metric": (Metric, ...), "axis": (Axis, ...)}
+    fields: Columns = {name: (field.annotation, ...) for name, field in SweepRecord.model_fields.items()}
     fields["points"] = (columns_type(PointKey), ...)
     for name, (record, row) in _PARTS.items():
         own: Columns = {

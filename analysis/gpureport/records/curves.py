@@ -93,6 +93,17 @@ class SweepKey(Record):
         return self.sweep.replace("_", " ")
 
 
+class SweepRecord(Record):
+    """A record of one sweep: a prediction, a measurement or an observation."""
+
+    key: SweepKey
+    """Which sweep."""
+    metric: Metric
+    """What the values of the points are."""
+    axis: Axis
+    """What the sweep varies."""
+
+
 class PointKey(Record):
     """Identity and size of one point of a sweep."""
 
@@ -292,15 +303,9 @@ class ObservedPoint(Point):
         return self.ci_low, self.ci_high
 
 
-class Observation(Record):
+class Observation(SweepRecord):
     """Statistics and features of a measured curve, found without knowledge of any prediction."""
 
-    key: SweepKey
-    """Which sweep."""
-    metric: Metric
-    """What the values of the points are."""
-    axis: Axis
-    """What the sweep varies."""
     points: Points[ObservedPoint]
     """Statistics of the points."""
     features: Many[CurveFeature]

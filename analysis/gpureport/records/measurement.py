@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpureport.records.curves import Axis, Metric, Point, Points, Record, SweepKey
+from gpureport.records.curves import Point, Points, Record, SweepRecord
 from gpureport.records.quantities import (
     Amount,
     Compact,
@@ -160,15 +160,9 @@ class Verification(Record):
     """After a failure: the case, the number of elements that differ, and the first of them."""
 
 
-class Measurement(Record):
+class Measurement(SweepRecord):
     """Everything measured for one sweep. Statistics are derived from it and never replace it."""
 
-    key: SweepKey
-    """Which sweep."""
-    metric: Metric
-    """What the values of the points are."""
-    axis: Axis
-    """What the sweep varies."""
     points: Points[MeasuredPoint] = Points()
     """Points of the sweep, with their samples."""
     compilation: Rows[Compilation] = Rows()

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpureport.records.curves import Axis, Basis, CurveFeature, Level, Metric, Point, Points, Record, SweepKey
+from gpureport.records.curves import Basis, CurveFeature, Level, Point, Points, Record, SweepRecord
 from gpureport.records.quantities import (
     Amount,
     Ceiling,
@@ -143,17 +143,11 @@ class Arithmetic(Record):
     """Steps in order of computation; the last one gives the time."""
 
 
-class Prediction(Record):
+class Prediction(SweepRecord):
     """The prediction of one sweep, made before the sweep was measured."""
 
-    key: SweepKey
-    """Which sweep."""
     kind: Basis
     """``specification``: from the database entry alone. ``calibrated``: with results of microbenchmarks."""
-    metric: Metric
-    """What the values of the points are."""
-    axis: Axis
-    """What the sweep varies."""
     points: Points[PredictedPoint]
     """Points of the sweep; more than are measured."""
     features: Many[CurveFeature]
