@@ -16,6 +16,7 @@ from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import Draft, drafted_device, of_present, of_relative, quantity, write_entry
+from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Bytes, Leaf, Provenance
@@ -257,8 +258,8 @@ def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
     there.host = HostProcessor("x", 4, 2**30, 1e9, machine="aarch64")
     processor = PRESENT.model_copy(update={"kind": "cpu", "name": "pthread-Cortex-A72", "vendor": "ARM"})
     draft = of_present(processor, there)
-    assert (draft.architecture, draft.name, draft.vendor) == ("aarch64", "Cortex-A72", "Arm")
-    assert draft.opencl_names == ("pthread-Cortex-A72",)
+    assert (draft.file.architecture, draft.file.name, draft.file.vendor) == ("aarch64", "Cortex-A72", "Arm")
+    assert draft.file.opencl.names == ("pthread-Cortex-A72",)
     assert drafted_device(draft, there).architecture.id == "aarch64"
 
 
@@ -271,7 +272,8 @@ def test_sizes_are_written_to_six_digits(size: float) -> None:
 @given(st.text(), st.text())
 def test_names_and_notes_stay_what_they_are(name: str, note: str) -> None:
     known = Value(1e9, Provenance(kind="queried", source="", note=note))
-    text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, queried=note, remarks=(note,)))
+    file = DeviceFile(name="n", vendor="v", architecture="generic_gpu").model_copy(update={"name": name})
+    text = write_entry(Draft(file, {"clock": known}, queried=note, remarks=(note,)))
     read = yaml.safe_load(text)
     assert read["name"].split() == "".join(c if c.isprintable() else " " for c in name).split()
     assert read.keys() == {"name", "vendor", "architecture", "sources", "clock"}

@@ -7,8 +7,8 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.predict.uncertainty.sensitivity import uncertain
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.files import ArchitectureFile, architecture_schema
-from gpureport.spec.models import Architecture, listed
+from gpureport.spec.files import ArchitectureFile, DeviceFile, architecture_schema, device_schema
+from gpureport.spec.models import Architecture, Device, listed
 from gpureport.spec.reading import merged, read_file
 from gpureport.spec.resolve import layer
 
@@ -45,22 +45,19 @@ def test_own_values_come_first_and_others_keep_their_source(mine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "where", "words"),
+    ("old", "new", "where", "words"),
     [
-        ("nothing", "manual", "5: extends", "no architecture 'nothing'"),
-        ("mine", "manual", "5: extends", "extends another"),
-        ("zen3", "manual", "5: extends", "extends another"),
-        ("other", "manual", "5: extends", r"other\.yaml has errors"),
-        ("x86_64", "fog", "6: sources.fog", "x86_64, which this file extends, has another citation"),
+        ("x86_64", "nothing", "5: extends", "no architecture 'nothing'"),
+        ("x86_64", "mine", "5: extends", "extends another"),
+        ("x86_64", "zen3", "5: extends", "extends another"),
+        ("x86_64", "other", "5: extends", r"other\.yaml has errors"),
+        ("manual", "fog", "6: sources.fog", "x86_64, which this file extends, has another citation"),
     ],
 )
-def test_what_cannot_be_extended_is_refused_with_its_line(
-    name: str, key: str, where: str, words: str, mine: Path
-) -> None:
+def test_what_cannot_be_extended_is_refused(old: str, new: str, where: str, words: str, mine: Path) -> None:
     """A key of a source has one citation: values that are inherited keep theirs."""
     (mine.parent / "other.yaml").write_text("name: Other\n")
-    mine.write_text(OWN.replace("x86_64", name).replace("manual", key))
-
+    mine.write_text(OWN.replace(old, new))
     with pytest.raises(InputError, match=words) as error:
         read_file(mine, ArchitectureFile).get()
 
@@ -75,8 +72,9 @@ def test_values_replace_values_and_parts_are_merged() -> None:
 
 
 def test_a_declared_number_is_in_files_and_their_schema_and_has_an_uncertainty(database: Database) -> None:
-    keys = {key for key, _ in listed(Architecture).values()}
+    keys, of_devices = ({key for key, _ in listed(record).values()} for record in (Architecture, Device))
     assert keys <= architecture_schema()["properties"].keys() & ArchitectureFile.model_fields.keys()
+    assert of_devices <= device_schema()["properties"].keys() & DeviceFile.model_fields.keys()
     assert architecture_schema()["properties"]["wave_size"]["description"].startswith("Lanes of a wave ")
     assert not Architecture.model_fields["turnover_cycles"].is_required()
     assert Architecture.model_fields["loaded_latency_factor"].is_required()

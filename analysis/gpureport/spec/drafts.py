@@ -5,7 +5,6 @@ unit and source, ready to be checked and edited.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,11 +15,10 @@ from typing import TYPE_CHECKING
 from gpureport.data import data_dir
 from gpureport.docstrings import field_docs
 from gpureport.errors import InputError
-from gpureport.inputs import parse_yaml
 from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
-from gpureport.spec.files import ArchitectureFile, DeviceFile, Place, declaration, places
+from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, OpenclFields, Place, declaration, places
 from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
 from gpureport.spec.resolve import Value, assumed, layer, missing, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
@@ -91,8 +89,7 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     key = family(database, present)
     architecture = database.architecture(key)
     values = draft_values(present, architecture) | (reported.limits(present) if key == GENERIC else {})
-    file = DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=key)
-    return resolve("draft", file, architecture, values)
+    return resolve("draft", _file(present, key).model_copy(update={"opencl": OpenclFields()}), architecture, values)
 
 
 def named(text: str) -> str:
@@ -152,21 +149,14 @@ def documented(value: Value) -> bool:
 class Draft:
     """The contents of a new device file."""
 
-    name: str
-    vendor: str
-    architecture: str
+    file: DeviceFile
+    """Names and identifiers of the device, and levels of the architecture that it does not have."""
     values: Mapping[str, Value]
     """By dotted path, in SI base units."""
     queried: str | None = None
     """Platform and driver of the device that was queried and measured; ``None``: no device is present."""
     measured_at: str = ""
     """Date of the measurements."""
-    without: tuple[str, ...] = ()
-    """Levels of the architecture that the device does not have."""
-    opencl_names: tuple[str, ...] = ()
-    opencl_units: int | None = None
-    """Compute units as OpenCL counts them, if the number differs."""
-    pci_id: str | None = None
     relative: "Entry | None" = None
     """The similar device with the values."""
     remarks: tuple[str, ...] = ()
@@ -188,29 +178,33 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     architecture, host = database.architecture(key), database.host
     if relative and not reported.same_kind(architecture.kind, present.kind):
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
+    file, name, found = _file(present, key), present.name, draft_values(present, architecture)
     if present.on_host:
-        name, found, without = reported.name_of(present.name).product, cpu_values(host, present), host.without
-    else:
-        name, found, without = present.name, draft_values(present, architecture), ()
+        name, found = reported.name_of(name).product, cpu_values(host, present)
+        file = file.model_copy(update={"caches": dict.fromkeys(host.without)})
+    draft = Draft(file, {})
     if relative:
         draft = of_relative(relative)
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
-    else:
-        draft = Draft("", "", key, {}, without=without)
     values = {**draft.values, **{path: value for path, value in found.items() if steps_of(path)[0] in _COPIED}}
-    units = values["compute_units"]
-    differs = units.provenance.kind == "queried" and units.value != present.compute_units
-    return replace(
-        draft,
-        name=named(name),
-        vendor=_maker(present.vendor, database),
-        values=values,
-        queried=f"{present.platform}, driver {present.driver}",
-        measured_at=when,
-        opencl_names=(named(present.name),),
-        opencl_units=present.compute_units if differs else None,
-        pci_id=present.pci_id,
-    )
+    units, pci_id = values["compute_units"], (present.pci_id or "").lower()
+    opencl: dict[str, object] = {"names": file.opencl.names}
+    if units.provenance.kind == "queried" and units.value != present.compute_units:
+        opencl["compute_units"] = {"value": present.compute_units, "source": "device"}
+    own = {
+        "name": named(name),
+        "vendor": _maker(file.vendor, database),
+        "opencl": OpenclFields.model_validate(opencl),
+        "pci_ids": (pci_id,) if PCI_ID.match(pci_id) else (),
+    }
+    queried = f"{present.platform}, driver {present.driver}"
+    return replace(draft, file=draft.file.model_copy(update=own), values=values, queried=queried, measured_at=when)
+
+
+def _file(present: PresentDevice, architecture: str) -> DeviceFile:
+    """Return a file with the names of a device that is present."""
+    opencl = OpenclFields(names=(named(present.name),))
+    return DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=architecture, opencl=opencl)
 
 
 def of_relative(relative: "Entry") -> Draft:
@@ -221,14 +215,8 @@ def of_relative(relative: "Entry") -> Draft:
             origin = ", ".join(filter(None, (value.provenance.source, value.provenance.note)))
             note = f"as {file.name} ({value.provenance.kind}: {origin}); {TO_CHECK}"
             values[path] = assumed(value.value, note)
-    return Draft(
-        name=f"like {file.name}",
-        vendor=file.vendor,
-        architecture=file.architecture,
-        values=values,
-        without=tuple(level for level, fields in file.caches.items() if fields is None),
-        relative=relative,
-    )
+    like = {"name": f"like {file.name}", "opencl": OpenclFields(), "pci_ids": ()}
+    return Draft(file.model_copy(update=like), values, relative=relative)
 
 
 def empty(database: "Database") -> Draft:
@@ -240,7 +228,7 @@ def empty(database: "Database") -> Draft:
         path: assumed(parse(each.written_example, each.dimension), f"a placeholder; {TO_REPLACE}")
         for path, each in declared.items()
     }
-    return Draft(file.name, file.vendor, GENERIC, values, optional=True)
+    return Draft(file, values, optional=True)
 
 
 def with_measured(draft: Draft, measured: Mapping[str, Value], remarks: tuple[str, ...]) -> Draft:
@@ -254,8 +242,7 @@ def drafted_device(draft: Draft, database: "Database") -> Device:
     Raises:
         InputError: a required value is missing in both the draft and its architecture.
     """
-    file = DeviceFile.model_validate(parse_yaml(write_entry(draft), "the draft").data)
-    return resolve("draft", file, database.architecture(draft.architecture))
+    return resolve("draft", draft.file, database.architecture(draft.file.architecture), draft.values)
 
 
 def _maker(name: str, database: "Database") -> str:
@@ -274,13 +261,11 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
     )
     pages.filters |= {"plain": _plain, "quoted": _quoted}
     values_first = sorted(_PARTS.items(), key=lambda part: len(part[1][0].steps))
-    pci_id = (draft.pci_id or "").lower()
     return pages.get_template("device.yaml.j2").render(
         draft=draft,
         schema=schema,
         lines=[line for part in values_first for line in _part(draft, *part)],
         measured=any(value.provenance.kind == "measured" for value in draft.values.values()),
-        pci_id=pci_id if re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", pci_id) else "",
     )
 
 
@@ -290,7 +275,7 @@ def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
     if places[0].steps == (name,):
         yield from _value(draft, places[0], "")
     elif places[0].has_levels:
-        without = draft.without if name == "caches" else ()
+        without = [level for level, fields in draft.file.caches.items() if fields is None] if name == "caches" else []
         yield from [f"{name}:"] if given or without else ()
         for level in sorted({steps[1] for steps in given}):
             yield f"  {level}:"

@@ -8,6 +8,7 @@ Every value is either bare or has a provenance::
 ``source`` is a key of the file's ``sources``; a bare value has the file's default ``source``.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -51,6 +52,7 @@ from gpureport.spec.values import (
 from gpureport.text import sentence
 
 R = TypeVar("R", bound=Record)
+PCI_ID = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{4}$")
 Schema = dict[str, Any]
 
 
@@ -171,19 +173,14 @@ class File(Strict):
 def _by_class(of: Literal["listed", "latency"], field: str, *, only: str = "") -> dict[str, Any]:
     """Return the types of rates or latencies by instruction class, optional if not all architectures list them."""
     _, declared = models.listed(models.Architecture)[field]
-    each = {name: getattr(instruction, of) for name, instruction in INSTRUCTION_CLASSES.items()}
     return {
         name: Annotated[
             _leaf(float, declared, optional=which != "all"),
-            Field(description=_capitalised(INSTRUCTION_CLASSES[name].definition)),
+            Field(description=sentence(each.definition[:1].upper() + each.definition[1:])),
         ]
-        for name, which in each.items()
-        if which != "none" and only in ("", which)
+        for name, each in INSTRUCTION_CLASSES.items()
+        if (which := getattr(each, of)) != "none" and only in ("", which)
     }
-
-
-def _capitalised(definition: str) -> str:
-    return sentence(definition[:1].upper() + definition[1:])
 
 
 class PrecisionRates(Declared, values=_by_class("listed", "rates_per_cycle", only="special")):
@@ -300,7 +297,7 @@ class DeviceFile(File, Declared, record=models.Device, layered=True):
     rates: PrecisionRates = PrecisionRates()
     """Rates that differ from those of the architecture, such as those of limited product lines."""
     opencl: OpenclFields = OpenclFields()
-    pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
+    pci_ids: tuple[Annotated[str, Field(pattern=PCI_ID.pattern)], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""
     host: bool = False
     """Whether the entry describes any CPU of its kind: sizes, clock and compute units are those of this machine."""

@@ -274,14 +274,11 @@ def _written(location: Steps, known: set[Steps]) -> Steps:
     path: Steps = ()
     for index, step in enumerate(location):
         last = index == len(location) - 1
-        if (*path, step) in known or (last and step != "value" and not _is_implied(path, step, known)):
+        # A plain value of a cache, instead of a mapping, is its capacity.
+        implied = step == "capacity" and path in known and not any(p[:-1] == path for p in known)
+        if (*path, step) in known or (last and step != "value" and not implied):
             path = (*path, step)
     return path
-
-
-def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
-    """Whether *step* is implied by a short form: its parent is a plain value, not a mapping."""
-    return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
 
 
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
