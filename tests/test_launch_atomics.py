@@ -10,7 +10,8 @@ from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads.atomics import Atomics, ByGroup, Reduced, Spread, busiest_share, resident_groups
+from gpureport.workloads.atomics import Atomics, ByGroup, Reduced, Spread, busiest_share
+from gpureport.workloads.grid import resident_groups
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.model import Limits, Parameters
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.cores import LINE_BYTES
-from gpureport.spec.models import Device, IntelOccupancy
+from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
@@ -73,7 +73,7 @@ class Atomics(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
-        points = ({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
+        points = ({"passes": 256, "local": local, "groups": grid.resident_groups(device, local)} for local in tried)
         return (grid.by_case("group_size", "work-group size", points),)
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
@@ -135,19 +135,6 @@ class Atomics(Workload):
             local_memory_bytes=4 * parameters["local"] if "local" in operations else 0,
             phases_aligned=False,
         )
-
-
-def resident_groups(device: Device, local: int) -> int:
-    """Return a number of work-groups that can all be resident: 1024 work-items per compute unit of a GPU.
-
-    256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more. A CPU core processes four groups in turn.
-    """
-    if device.architecture.groups_as_loops:
-        return 4 * device.compute_units
-    rules = device.architecture.occupancy
-    if isinstance(rules, IntelOccupancy):
-        return max(1, int(device.compute_units / rules.units_per_subslice * 256 / local))
-    return max(1, int(device.compute_units * 1024 / local))
 
 
 def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -> float:
@@ -274,7 +261,7 @@ class Spread(Atomics):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each number of addresses; with more addresses, which are faster, more adds."""
         local = min(256, limits.max_work_group)
-        shape = {"local": local, "groups": resident_groups(device, local)}
+        shape = {"local": local, "groups": grid.resident_groups(device, local)}
         powers = grid.thinned(_POWERS, limits, 3)
         passes = {power: grid.chosen(device, cpu=256, gpu=16 * 2 ** min(power, 5)) for power in powers}
         points = ({"addresses": 2**power, "passes": passes[power], **shape} for power in powers)

@@ -1,7 +1,7 @@
 """The points of sweeps: how far, how long and how finely they measure a device, random data.
 
 One policy for all families: they give the device, the limits and a purpose, and get sizes and points. Only this module
-knows what differs between quick and full runs, and between GPUs and CPUs.
+asks whether a run is quick, or which kind of device a sweep is for.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
@@ -178,6 +178,19 @@ def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
     """Return the one-dimensional work-group sizes of a sweep; half of them where it :func:`is_short`."""
     tried = _WORK_GROUPS_1D[1::2] if is_short(device, limits) else _WORK_GROUPS_1D
     return tuple(local for local in tried if local <= limits.max_work_group)
+
+
+def resident_groups(device: Device, local: int) -> int:
+    """Return a number of work-groups that can all be resident: 1024 work-items per compute unit of a GPU.
+
+    256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more. A CPU core processes four groups in turn.
+    """
+    if device.architecture.groups_as_loops:
+        return 4 * device.compute_units
+    rules = device.architecture.occupancy
+    if isinstance(rules, IntelOccupancy):
+        return max(1, int(device.compute_units / rules.units_per_subslice * 256 / local))
+    return max(1, int(device.compute_units * 1024 / local))
 
 
 def shapes(device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
