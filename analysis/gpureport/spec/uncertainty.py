@@ -8,26 +8,21 @@ the model have no uncertainty of their own: fits show their errors only together
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 N = TypeVar("N", bound=float | tuple[object, ...])
 
 
-@dataclass(frozen=True)
-class Constant:
-    """A number of the code that is not one of a device or architecture.
-
-    Attributes:
-        value: the number, or several.
-        source: the data that determined it, and how well it fits them; empty: a definition, or a count.
-        measured_on: database entries of the devices of these data.
-        held_out: the result for devices that were not used.
-    """
+class Constant(NamedTuple):
+    """A number of the code, or several, that is not one of a device or architecture."""
 
     value: object
     source: str
+    """The data that determined it, and how well it fits them; empty: a definition, or a count."""
     measured_on: tuple[str, ...]
+    """Database entries of the devices of these data."""
     held_out: str
+    """The result for devices that were not used."""
 
 
 CONSTANTS: list[Constant] = []

@@ -93,9 +93,10 @@ _LAUNCHES: Mapping[str, Launch] = {
 def launch(device: Device, limits: Limits, purpose: str) -> dict[str, int]:
     """Return the parameters of the points of a *purpose* (:data:`_LAUNCHES`), with the number of ``groups``."""
     known = chosen(device, cpu=_LAUNCHES[purpose].cpu, gpu=_LAUNCHES[purpose].gpu)
-    local = min(known["local"], limits.max_work_group) if "local" in known else device.architecture.wave_size
-    groups = {"groups": known["per_unit"] * device.compute_units} if "per_unit" in known else {}
-    return {**{name: value for name, value in known.items() if name != "per_unit"}, "local": local, **groups}
+    found = {"local": device.architecture.wave_size, **known}
+    if per_unit := found.pop("per_unit", 0):
+        found["groups"] = per_unit * device.compute_units
+    return {**found, "local": min(found["local"], limits.max_work_group)}
 
 
 def most_bytes(device: Device, limits: Limits, purpose: str, arrays: int = 1, capacity: float = 0.0) -> float:
@@ -159,14 +160,9 @@ def multiple(of: int) -> Callable[[float], int]:
     return lambda size: max(1, round(size / of)) * of
 
 
-def coarse(limits: Limits) -> int:
-    """Return :attr:`.Sweep.coarse` for :func:`sizes`: one or two sizes per factor of two are always measured."""
-    return FINE if limits.quick else FINE // 2
-
-
-def octaves(limits: Limits) -> int:
-    """Return :attr:`.Sweep.coarse` for powers of two whose curves bend only once."""
-    return 3 if limits.quick else 2
+def coarse(limits: Limits, quick: int = FINE, full: int = FINE // 2) -> int:
+    """Return :attr:`.Sweep.coarse`, for :func:`sizes` so that one or two per factor of two are always measured."""
+    return quick if limits.quick else full
 
 
 def thinned(values: Sequence[T], limits: Limits, step: int) -> Sequence[T]:

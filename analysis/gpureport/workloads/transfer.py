@@ -75,7 +75,7 @@ class _Copies(Workload):
         for name in self.directions[: grid.chosen(device, cpu=2, gpu=3)]:  # copies of a CPU are the same either way
             title, used = _DIRECTIONS[name]
             points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
-            found.append(Sweep(name, _SIZE, points, title, coarse=grid.octaves(limits), isolated=True))
+            found.append(Sweep(name, _SIZE, points, title, coarse=grid.coarse(limits, 3, 2), isolated=True))
         return tuple(found)
 
     def work(self, parameters: Parameters) -> float:
