@@ -7,7 +7,6 @@ from gpureport.grouping import grouped
 from gpureport.records.curves import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.measurement import Energy
-from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, FindingPair, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series, Style, stretch
 from gpureport.report.figures.sweeps import drawable, observed, plateaus, predictions
@@ -141,33 +140,6 @@ def _ratio_series(rows: dict[str, list[Finding]]) -> Iterator[Series]:
         texts = tuple(f"{each.key.workload}, {each.level}" for _, each in found)
         if found:
             yield Series.of(name, role, style, points, texts=texts)
-
-
-Reading = tuple[float, float]
-"""Seconds since the run began, and the value."""
-
-
-def clock_readings(report: Report) -> tuple[Reading, ...]:
-    """Return the readings of the core clock in Hz, in the order of time."""
-    readings = (reading for conditions in report.conditions for reading in conditions.readings)
-    return tuple(sorted((reading.at_s, reading.clock_hz) for reading in readings if reading.clock_hz))
-
-
-def trace_spans(report: Report) -> tuple[Reading, ...]:
-    """Return begin and end of the sweeps that recorded traces of frames, in seconds since the run began."""
-    return tuple(
-        (measurement.began_s, measurement.began_s + measurement.duration_s)
-        for measurement in report.measurements
-        if measurement.key.sweep == "frames" and measurement.began_s is not None
-    )
-
-
-def clock_chart(readings: Sequence[Reading], spans: Sequence[Reading]) -> Chart:
-    """Return the clock against time, with *spans*."""
-    marks = tuple(Mark(begin, end) for begin, end in spans)
-    clock = Series.of("core clock", "observed", "line", readings)
-    y = Axis("core clock", "Hz", "zero")
-    return Chart(((Panel(Axis("time since the run began (s)"), y, (clock,), height_in=1.0, marks=marks),),))
 
 
 def power_chart(energy: Energy) -> Chart:

@@ -13,7 +13,7 @@ from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import specified
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
+from gpureport.report.figures.runs import ratio_chart, ratio_rows
 from gpureport.report.run import unexpected
 from gpureport.report.run.conditions import other_load
 from gpureport.report.run.entry import fact_name, fact_value, written_values
@@ -30,7 +30,6 @@ from gpureport.spec.uncertainty import (
 from gpureport.units import format_percent, format_time
 
 _MOST = 10  # rows
-_FEWEST_CLOCKS = 10
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _share = partial(format_percent, spec=".2g")
 
@@ -85,13 +84,6 @@ def ratio_picture(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
     rows, seen = ratio_rows(specified(report)), seen_in(report)
     return Picture(ratio_chart(rows, seen), text("ratios", seen=seen)) if rows else None
-
-
-def clock_pictures(report: Report) -> tuple[Picture, ...]:
-    """Draw the clock during the run, to be read with the traces of frames; nothing without traces or readings."""
-    readings, spans = clock_readings(report), trace_spans(report)
-    caption = "Core clock, read while the run measured; grey: while frames were traced."
-    return (Picture(clock_chart(readings, spans), caption),) if len(readings) >= _FEWEST_CLOCKS and spans else ()
 
 
 def sensitivity_table(report: Report) -> Table:

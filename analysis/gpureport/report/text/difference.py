@@ -68,11 +68,6 @@ def _contains(finding: Finding) -> bool:
     return bool(low and high and finding.observed and low <= finding.observed <= high)
 
 
-def width(finding: Finding) -> float:
-    """Return the width of the observed interval as a factor; infinite without an interval."""
-    return finding.ci_high / finding.ci_low if finding.ci_low and finding.ci_high else float("inf")
-
-
 def _spread(finding: Finding) -> float:
     low, high = finding.predicted_low, finding.predicted_high
     return sqrt(high / low) if low and high else 1.0
