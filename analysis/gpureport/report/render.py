@@ -5,9 +5,9 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 
 Content = Mapping[str, object]
 """Variables of the templates."""
-
-Part = Literal["page", "body", "appendix"]
-"""What of a document: everything (HTML), or one of its two PDFs."""
 
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
@@ -116,20 +113,25 @@ def write_filled(
     With *appendix*, the template has appendices, which get a PDF of their own.
     """
     html_file, *pdf_files = documents(directory, name, appendix=appendix)
-    parts: tuple[Part, ...] = ("page", "body", "appendix") if appendix else ("page", "body")
-    texts, drawing = _begun(template, [{**content, "file_name": name, "part": part} for part in parts])
+    parts = ("page", "body", "appendix")[: 3 if appendix else 2]  # everything (HTML), or one of the two PDFs
+    texts, pictures = _texts(template, [{**content, "file_name": name, "part": part} for part in parts])
+    drawing: Drawing = {}
+    _begin(texts[-1], pictures, drawing)  # the longest first: while it is laid out, the figures of others are drawn
     pages = texts[1:] if with_pdf and not pdf_problem() else []
     remove_files(*pdf_files)  # an old one must not stay if no new one is written
-    # The longest first: its figures are drawn, then both cores have a page to lay out.
-    made = [started(_pdf, (_with_images(text, drawing), paper)) for text in reversed(pages)]
+    made = []
+    for page in reversed(pages):
+        _begin(page, pictures, drawing)
+        made.append(started(_pdf, (*_with_images(page, pictures, drawing), paper)))
+    _begin(texts[0], pictures, drawing)
     write_file(html_file, _with_figures(texts[0], drawing))
     for file, content_of in zip(pdf_files, reversed(made), strict=False):
         write_file(file, content_of())
     return [html_file, *pdf_files[: len(pages)]]
 
 
-def _pdf(page: tuple[tuple[str, Mapping[str, str]], Paper]) -> bytes:
-    (html, figures), paper = page
+def _pdf(page: tuple[str, Mapping[str, str], Paper]) -> bytes:
+    html, figures, paper = page
     return pdf(html, paper, figures)
 
 
@@ -157,37 +159,42 @@ def render_html(report: Report, others: Others = (), entry: Device | None = None
     return html
 
 
-def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -> tuple[str, ...]:
-    """Return *parts* of a template with its *content*, see :func:`rendered`."""
-    return rendered(template, [{**content, "part": part} for part in parts])
+def filled(template: str, content: Content) -> tuple[str, ...]:
+    """Return the page of a template with its *content*, see :func:`rendered`."""
+    return rendered(template, [{**content, "part": "page"}])
 
 
 def rendered(template: str, contents: Sequence[Content]) -> tuple[str, ...]:
     """Return a template with each of *contents*; each figure is drawn once."""
-    texts, drawing = _begun(template, contents)
-    return tuple(_with_figures(text, drawing) for text in texts)
+    texts, pictures = _texts(template, contents)
+    drawing: Drawing = {}
+    for page in texts:
+        _begin(page, pictures, drawing)
+    return tuple(_with_figures(page, drawing) for page in texts)
 
 
-Drawing = Mapping[str, tuple[Picture, Callable[[], str]]]
-"""Pictures by the numbers of their places, with what waits for their SVG text."""
+Drawing = dict[str, Callable[[], str]]
+"""What waits for the SVG text of each figure, by its place."""
 
 
-def _begun(template: str, contents: Sequence[Content]) -> tuple[list[str], Drawing]:
-    """Return a template with each of *contents*, with places for figures; begin to draw these, the last text first."""
-    pictures: list[Picture] = []
-    numbers: dict[int, int] = {}
+def _texts(template: str, contents: Sequence[Content]) -> tuple[list[str], Mapping[str, Picture]]:
+    """Return a template with each of *contents*, and the pictures by their places in these texts."""
+    pictures: dict[str, Picture] = {}
 
     def placed(picture: Picture) -> "Markup":
-        number = numbers.setdefault(id(picture), len(pictures))
-        if number == len(pictures):
-            pictures.append(picture)
-        return _place(number)
+        pictures[str(id(picture))] = picture
+        return _place(id(picture))
 
     found = environment(placed).get_template(template)
-    texts = [typeset(found.render(content)) for content in contents]
-    order = dict.fromkeys(number for text in reversed(texts) for number in _PLACE.findall(text))
-    start = started if len(order) >= _MANY else partial
-    return texts, {number: (p, start(_drawn, (int(number), p))) for number in order for p in [pictures[int(number)]]}
+    return [typeset(found.render(content)) for content in contents], pictures
+
+
+def _begin(page: str, pictures: Mapping[str, Picture], drawing: Drawing) -> None:
+    """Begin to draw the figures of a page, without those of earlier pages."""
+    start = started if len(pictures) >= _MANY else partial
+    for place in _PLACE.findall(page):
+        if place not in drawing:
+            drawing[place] = cache(start(_drawn, (len(drawing), pictures[place])))
 
 
 def _drawn(numbered: tuple[int, Picture]) -> str:
@@ -197,16 +204,16 @@ def _drawn(numbered: tuple[int, Picture]) -> str:
 
 def _with_figures(text: str, drawing: Drawing) -> str:
     """Return a page with its figures."""
-    return _printable(_PLACE.sub(lambda place: drawing[place[1]][1](), text))
+    return _printable(_PLACE.sub(lambda place: drawing[place[1]](), text))
 
 
-def _with_images(text: str, drawing: Drawing) -> tuple[str, Mapping[str, str]]:
+def _with_images(text: str, pictures: Mapping[str, Picture], drawing: Drawing) -> tuple[str, Mapping[str, str]]:
     """Return a page with images in place of figures, and the figures by the names that these images have."""
     from markupsafe import Markup
 
     image = Markup('<img src="figure:{}" alt="{}" />')
-    html = _PLACE.sub(lambda place: image.format(place[1], drawing[place[1]][0].description), text)
-    return _printable(html), {number: _printable(drawing[number][1]()) for number in _PLACE.findall(text)}
+    html = _PLACE.sub(lambda place: image.format(place[1], pictures[place[1]].description), text)
+    return _printable(html), {place: _printable(drawing[place]()) for place in _PLACE.findall(text)}
 
 
 def _printable(text: str) -> str:

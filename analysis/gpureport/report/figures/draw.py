@@ -319,8 +319,7 @@ class _Drawing:
             self._draw_series(each, 3 * number)
         if panel.titles:
             room = self.width_in + (self.left_in if panel.notes else self.right_in)
-            cut = first_fitting(panel.titles, room, TITLE_PT)
-            title = cut if len(panel.titles) > 1 else fitted(panel.titles[0], room, TITLE_PT)
+            title = first_fitting(panel.titles, room, TITLE_PT)
             left = min(0.0, self.width_in - needed_in(title, TITLE_PT)) if panel.notes else 0.0
             above = _head_in(panel, self._cell_in) - 0.11 if panel.cells else 0.07
             self._write(title, left, self.height_in + above, size=FONT_PT, weight=600)
@@ -527,7 +526,7 @@ class _Drawing:
         """Write each label at the first place that is free of other labels and covers least of what is drawn."""
         points = [self._inches(each.x, each.y) for each in self.panel.series if each.x and not self.by_rows]
         drawn = np.concatenate(points) if points else np.empty((0, 2))
-        for each in self.panel.series if self.by_rows and not self.panel.cells else ():
+        for each in self.panel.series if self.by_rows else ():
             if each.style != "boxes":
                 self.taken += [tuple(spot) for span in self._spans(each) for spot in _spots(*span)]
         for label in list(self._labels()):
@@ -549,7 +548,7 @@ class _Drawing:
         if found is None:
             return False
         look: Any = {"va": "center", "ha": "center", "rotation": np.degrees(label.angle), "rotation_mode": "anchor"}
-        if not self.by_rows or self.panel.cells:
+        if not self.by_rows:
             look["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}
         self._write(text, found[0], found[1], label.role, **look)
         self.taken += [tuple(spot) for spot in _spots(found - half, found + half)]

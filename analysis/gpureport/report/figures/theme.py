@@ -111,12 +111,9 @@ def fitted(text: str, width_in: float, size_pt: float = SMALL_PT) -> str:
 
 
 def first_fitting(texts: Sequence[str], width_in: float, size_pt: float = SMALL_PT) -> str:
-    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the end of the last.
-
-    Identifiers of one family differ at their ends.
-    """
+    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the beginning of the last."""
     fits = (printable(text) for text in texts if needed_in(text, size_pt) <= width_in)
-    return next(fits, "") or f"…{fitted(texts[-1][::-1], width_in, size_pt).rstrip('…')[::-1]}"
+    return next(fits, "") or fitted(texts[-1], width_in, size_pt)
 
 
 def _ems(character: str) -> float:

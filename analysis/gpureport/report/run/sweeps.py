@@ -118,30 +118,28 @@ def sweep_notes(report: Report, members: Sequence[CurveRecords], shown: Containe
 
 def other_curves(report: Report, found: Sequence[CurveRecords], shown: Container[SweepKey]) -> tuple[Picture, ...]:
     """Draw the sweeps of a family that no chapter shows, in small panels, but no agreeing cases and flat searches."""
-    others = [
+    others = (
         curve
         for curve in filter(is_drawn, found)
         if curve.key not in shown and not (curve.is_work_group and curve.is_flat)
         if kind_of(curve) != "cases" or deviates(curve)
-    ]
-    kinds = grouped(((kind_of(c), c.axis.label, c.value_unit), c) for c in others)
-    titles = panel_titles(report, found)
-    return tuple(picture for members in kinds.values() for picture in pictures(members, titles, small=True))
+    )
+    return curve_pictures(report, others, small=True)
 
 
-def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
-    """Draw curves, the same kinds of sweeps together."""
-    kinds = grouped((kind_of(curve), curve) for curve in found)
-    return tuple(picture for members in kinds.values() for picture in pictures(members, panel_titles(report, members)))
+def curve_pictures(report: Report, found: Iterable[CurveRecords], *, small: bool = False) -> tuple[Picture, ...]:
+    """Draw curves, the same kinds of sweeps together; in *small* panels, which have details on screens only."""
+    kinds = grouped(((kind_of(c), *((c.axis.label, c.value_unit) if small else ())), c) for c in found)
+    titles = (panel_titles(report, members) for members in kinds.values())
+    return tuple(
+        p for members, names in zip(kinds.values(), titles, strict=True) for p in pictures(members, names, small)
+    )
 
 
 def pictures(
-    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None, *, small: bool = False
+    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None, small: bool = False
 ) -> tuple[Picture, ...]:
-    """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant.
-
-    Many have *small* panels, with their details on screens only.
-    """
+    """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant."""
     kind = kind_of(members[0]) if members else "sizes"
     named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
     if kind == "traces":
