@@ -9,6 +9,7 @@ from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records.curves import Points, SweepKey
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.report import Machine, Publication, Report
+from gpureport.spec.cores import listed_clock_hz
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device
@@ -113,7 +114,7 @@ def host_of(device: Device, machine: Machine) -> HostProcessor:
         name=device.name,
         processors=cores,
         memory_bytes=round(device.memory.size_bytes),
-        clock_hz=machine.opencl.clock_hz or device.clock_hz,
+        clock_hz=machine.opencl.clock_hz or listed_clock_hz(device),
         caches=caches,
         machine=device.id.rpartition("/")[2],
         facts=machine.processor,

@@ -20,7 +20,7 @@ from gpureport.spec.compilers import compiler_of, launch_values
 from gpureport.spec.drivers import CpuCompiler, maker
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
-from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
+from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
 from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance
@@ -326,6 +326,15 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
             tuple(streamed * factor for factor in _AROUND), f"streams find {format_percent(streamed)} of it"
         ),
     }
+
+
+def listed_clock_hz(device: Device) -> float:
+    """Return the clock that a machine lists, from that of its resolved device (:func:`core_values`)."""
+    architecture, origin = device.architecture, device.provenance.get("clock")
+    core = architecture.core
+    if core is None or core.all_core_boost or origin is None or origin.source != core_source(architecture.id):
+        return device.clock_hz
+    return device.clock_hz**2 * core.l1_latency_s / core.load_to_use_cycles
 
 
 def with_core(values: Mapping[str, Value], host: HostCore | None, compiler: CpuCompiler = "pocl") -> dict[str, Value]:
