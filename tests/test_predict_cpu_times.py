@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.cpu_compilers import PoclExecution
+from gpureport.predict.cpu_compilers import IntelExecution as Intel
+from gpureport.predict.cpu_compilers import PoclExecution as Pocl
 from gpureport.predict.model import execution
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
@@ -20,9 +21,9 @@ def cpu() -> Device:
     return load_database().device("cpu/ryzen_7_3700x")
 
 
-def _run(device: Device, demand: Demand) -> PoclExecution:
+def _run(device: Device, demand: Demand) -> Pocl:
     run = execution(device, demand, Resources(0))
-    assert isinstance(run, PoclExecution)
+    assert isinstance(run, Pocl)
     return run
 
 
@@ -32,17 +33,15 @@ def _with_masks(device: Device, masked_lanes: float) -> Device:
 
 
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
-    one, many, most = (
-        Demand(64 * groups, (64,)) for groups in (1, PoclExecution.groups_per_thread_awake * cpu.compute_units, 100_000)
-    )
+    awake = Pocl.groups_per_thread_awake * cpu.compute_units
+    one, many, most = (Demand(64 * groups, (64,)) for groups in (1, awake, 100_000))
 
     assert _run(cpu, one).waking_s(1.0) == 0
-    assert _run(cpu, many).waking_s(0.0) == pytest.approx(
-        PoclExecution.waking_share_of_launch * cpu.launch.batched_s, rel=0.05
-    )
+    woken = Pocl.waking_share_of_launch * cpu.launch.batched_s
+    assert _run(cpu, many).waking_s(0.0) == pytest.approx(woken, rel=0.05)
     fetches = cpu.compute_units * log(most.groups / many.groups)
     assert _run(cpu, most).waking_s(0.0) == pytest.approx(
-        (PoclExecution.waking_share_of_launch + PoclExecution.fetch_share_of_launch * fetches) * cpu.launch.batched_s
+        woken + Pocl.fetch_share_of_launch * fetches * cpu.launch.batched_s
     )
 
 
@@ -53,11 +52,10 @@ def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     awake = _run(both, demand).waking_s(0.0)
 
     assert _run(both, demand).waking_s(2e-6) - awake == pytest.approx(2e-6)
-    assert _run(both, demand).waking_s(1e-3) - awake == pytest.approx((PoclExecution.waking_delay_s - 1e-6) / 2)
-    late = altered(both, launch=altered(both.launch, batched_s=2 * PoclExecution.waking_delay_s))
-    assert _run(late, demand).waking_s(1e-3) == _run(late, demand).waking_s(
-        0.0
-    )  # all are awake when the first one starts
+    assert _run(both, demand).waking_s(1e-3) - awake == pytest.approx((Pocl.waking_delay_s - 1e-6) / 2)
+    late = altered(both, launch=altered(both.launch, batched_s=2 * Pocl.waking_delay_s))
+    # All are awake when the first one starts.
+    assert _run(late, demand).waking_s(1e-3) == _run(late, demand).waking_s(0.0)
 
 
 MASKS, LOOPS = {"masked_lanes": 8.0}, {"barrier_lanes": 8.0}
@@ -76,11 +74,11 @@ PAIRS = {"operations": {"fp32": 64.0}, "vector_words": 2}
         # Conditions run one by one unless they become masks, along the first dimension.
         ({}, MASKABLE, 1),
         (MASKS, {"branches": True}, 1),
-        (MASKS, MASKABLE, 8 / PoclExecution.masked_code_slowdown),
+        (MASKS, MASKABLE, 8 / Pocl.masked_code_slowdown),
         (MASKS, {**MASKABLE, "work_group": (1, 64)}, 1),
         # More lanes of shorter integers, up to the width of the work-group.
-        (MASKS, BYTES, 32 / PoclExecution.masked_code_slowdown),
-        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / PoclExecution.masked_code_slowdown),
+        (MASKS, BYTES, 32 / Pocl.masked_code_slowdown),
+        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / Pocl.masked_code_slowdown),
         # Some compilers vectorise loops between barriers; masks are for conditions.
         (MASKS, MEETING, 1),
         (LOOPS, MEETING, 8),
@@ -120,7 +118,7 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
     counted = Demand(256, (64,), operations={"int32": 9e9}, branches=True, maskable=True, scalar_instructions=28e3)
     masked = _with_masks(cpu, cpu.architecture.wave_size)
 
-    assert _run(cpu, counted).scalar_time_s == pytest.approx(PoclExecution.scalar_code_slowdown * 28e3 / issued_per_s)
+    assert _run(cpu, counted).scalar_time_s == pytest.approx(Pocl.scalar_code_slowdown * 28e3 / issued_per_s)
     assert _run(cpu, counted).class_times().keys() == {"instruction"}
     assert _run(cpu, replace(counted, idle_items=32)).scalar_time_s == _run(cpu, counted).scalar_time_s
     assert _run(masked, counted).scalar_time_s is None
@@ -131,33 +129,51 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
 def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None:
     """A loop of 120 instructions that stores 32 bytes: eight work-items. A quarter of the work-items is idle."""
     stored = Stream("to", 3 * 2**20, 4, 4, write=True)
-    demand = Demand(
-        2**22,
-        (64, 4),
-        streams=(replace(stored, buffer="from", write=False), stored),
-        operations={"int32": 1e9},
-        branches=True,
-        idle_items=2**20,
-        instructions_per_stored_byte=120 / 32,
-    )
+    streams, counted = (replace(stored, buffer="from", write=False), stored), 120 / 32
+    demand = Demand(2**22, (64, 4), streams, {"int32": 1e9}, branches=True, idle_items=2**20)
+    demand = replace(demand, instructions_per_stored_byte=counted)
     per_cycle = cpu.architecture.rates_per_cycle["instruction"] / cpu.architecture.wave_size
-    expected = PoclExecution.masked_loop_slowdown * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
+    expected = Pocl.masked_loop_slowdown * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
 
     assert _run(cpu, demand).loop_time_s == pytest.approx(expected)
     assert _run(cpu, demand).class_times() == {"instruction": pytest.approx(expected)}
     partly = replace(stored, elements=stored.elements / 16, record_bytes=64, used_bytes=38)
-    assert _run(cpu, replace(demand, streams=(partly,))).loop_time_s == pytest.approx(
-        expected
-    )  # masks disable some stores
+    # Masks disable some stores.
+    assert _run(cpu, replace(demand, streams=(partly,))).loop_time_s == pytest.approx(expected)
     assert _run(cpu, replace(demand, instructions_per_stored_byte=0.0)).loop_time_s is None
     assert _run(cpu, replace(demand, branches=False)).loop_time_s is None
     assert _run(cpu, replace(demand, work_group=(4, 64))).loop_time_s is None  # rows shorter than a vector
 
 
 def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:
-    vector = Demand(64, (64,), operations={"local": 64.0})
+    vector, wave = Demand(64, (64,), operations={"local": 64.0}), float(cpu.architecture.wave_size)
     scalar = replace(vector, branches=True)
-    wave = float(cpu.architecture.wave_size)
 
-    assert _run(cpu, vector).class_factors({"local": wave}) == {"local": PoclExecution.gather_slowdown * wave}
+    assert _run(cpu, vector).class_factors({"local": wave}) == {"local": Pocl.gather_slowdown * wave}
     assert _run(cpu, scalar).class_factors({"local": wave}) == {"local": wave}
+
+
+GATHER, INSERT, RECORD = Intel.gather_cycles, Intel.insert_cycles / 2, Intel.record_cycles / 2
+TO = Stream("to", 64, 16, 16, write=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (8, 0, 0)),
+        ({"branches": True}, (8, GATHER, GATHER)),
+        ({"branches": True, "streams": (replace(TO, record_bytes=1, used_bytes=1),)}, (8, INSERT, INSERT)),
+        ({"branches": True, "work_group": (4, 16)}, (1,)),
+        ({"vector_words": 4, "streams": (TO,)}, (8, 0, RECORD * 4 * 2)),  # four words, two doublings
+        ({"vector_words": 8, "streams": (TO,)}, (8,)),
+    ],
+)
+def test_intels_compiler_vectorises_work_items(
+    cpu: Device, changes: dict[str, Any], expected: tuple[float, ...]
+) -> None:
+    device = altered(cpu, architecture=altered(cpu.architecture, compiler="intel", shuffles_per_cycle=2.0))
+    demand = replace(Demand(64, (64,), operations={"memory": 64.0, "local": 64.0}), **changes)
+    run = execution(device, demand, Resources(0))
+
+    assert isinstance(run, Intel)
+    assert (run.lanes, *run.lane_cycles({}).values()) == pytest.approx(expected)

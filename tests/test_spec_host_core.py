@@ -126,4 +126,5 @@ def test_narrow_cores_keep_their_rates(database: Database, driver: str, expected
     values = emitted_values(_present(driver, "znver2"), file, file)
 
     assert {path: value.value for path, value in values.items()} == expected
-    assert emitted_values(altered(_present(), platform="Intel(R) OpenCL"), file, file) == {}
+    assert emitted_values(altered(_present(), platform="clvk"), file, file) == {}
+    assert emitted_values(altered(_present(), platform="Intel(R) OpenCL"), file, file)["compiler"].value == "intel"

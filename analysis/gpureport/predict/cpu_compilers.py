@@ -6,15 +6,21 @@ chooses. What a compiler changes in the device's own values is in :mod:`gpurepor
 
 from collections.abc import Mapping
 from functools import cached_property, partial
-from math import ceil, log
+from math import ceil, log, log2, sqrt
 from typing import ClassVar
 
 from gpureport.predict.cpu import CpuExecution
+from gpureport.predict.traffic import requested_bytes
 from gpureport.spec.compilers import EMERALD_RAPIDS
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.uncertainty import constant
 
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
+_EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (reports/intel-xeon-16-cores)"
+_ZEN4_EMPTY = "2 to 1,024 work-groups on two cores of a Zen 4: predicted times are 1.0 to 2.2 of 0.8 to 9.6 us"
+_WORD = 4
+_LONG_VECTOR = 8
+"""Words of vectors that kernels compute with, from which on the compiler does not combine work-items."""
 
 
 class PoclExecution(CpuExecution):
@@ -159,4 +165,110 @@ class PoclExecution(CpuExecution):
         return (self.waking_share_of_launch * share + self.fetch_share_of_launch * fetches) * launch_s + alone_s
 
 
-EXECUTIONS: Mapping[CpuCompiler, type[CpuExecution]] = {"pocl": PoclExecution}
+class IntelExecution(CpuExecution):
+    """Intel's runtime: its compiler turns the work-items of a row of a work-group into lanes; TBB runs work-groups.
+
+    Conditions and loops become masks, and barriers end loops over vectors. An access under a mask, to local memory out
+    of order or to a record of several words takes time for each lane. TBB's threads look for work while they wait, so
+    that none is woken.
+    """
+
+    joining_share_of_launch: ClassVar[float] = _fitted(0.26, _EMPTY, held_out=_ZEN4_EMPTY)
+    """Time until a second thread works / time of the launch of one work-group, for one thread."""
+    splitting_share_of_launch: ClassVar[float] = _fitted(0.225, _EMPTY, held_out=_ZEN4_EMPTY)
+    """Time of each halving of the work-groups, half of which the next thread takes / the same."""
+    gather_cycles: ClassVar[float] = _fitted(
+        1.2,
+        "Game of Life with words on 16 cores: 0.9 to 1.5 cycles for each access (reports/intel-xeon-16-cores)",
+        held_out="1.3 to 1.5 cycles on two cores of a Zen 4",
+    )
+    """Cycles of a lane of a gather or scatter of words."""
+    insert_cycles: ClassVar[float] = _fitted(
+        3.5,
+        "Game of Life with bytes on 16 cores: 3.1 to 3.6 cycles for each access (reports/intel-xeon-16-cores)",
+        held_out="1.4 cycles with the two shuffles per cycle of a Zen 4: 0.8 of the predicted time",
+    )
+    """Cycles of a lane that is moved alone, with one shuffle per cycle: no gather loads bytes or parts of a vector."""
+    record_cycles: ClassVar[float] = _fitted(
+        0.85,
+        "particles and stream triads on 16 cores (reports/intel-xeon-16-cores)",
+        held_out="structures of 16 bytes and triads on two cores of a Zen 4: 0.96 to 1.16 of the predicted time",
+    )
+    """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
+    of the record's words."""
+    long_shuffle_cycles: ClassVar[float] = _fitted(
+        57.0,
+        "transposes by shuffles of 32 work-items on 16 cores (reports/intel-xeon-16-cores)",
+        held_out="1.25 of the predicted time on two cores of a Zen 4",
+    )
+    """Cycles of a lane of a shuffle in a sub-group that is longer than a vector, with one shuffle per cycle: a function
+    moves lane by lane."""
+
+    @cached_property
+    def lanes(self) -> float:
+        """Number of work-items that run together as lanes of a vector.
+
+        Kernels that compute with long vectors keep them. Rows that are shorter than a vector run one by one, or as a
+        part of a vector if they meet at barriers.
+        """
+        demand, wave = self.demand, float(self.architecture.wave_size)
+        if demand.vector_words >= _LONG_VECTOR:
+            return min(wave, float(demand.vector_words))
+        if demand.work_group[0] < wave and "barrier" in demand.operations:
+            return float(demand.work_group[0])
+        return 1.0 if demand.branches and demand.work_group[0] < wave else wave
+
+    def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the factor of the time of each class, relative to whole vectors of independent accesses."""
+        rates, wave = self.architecture.rates_per_cycle, self.architecture.wave_size
+        names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
+        accesses = {name: cycles * rates[name] for name, cycles in self.lane_cycles(vectors).items() if name in names}
+        factors = {name: max(wave / self.lanes, accesses.get(name, 1.0)) for name in names}
+        if self.demand.sub_group > wave:
+            factors["shuffle"] = self.long_shuffle_cycles * rates["shuffle"] / self.architecture.shuffles_per_cycle
+        return factors
+
+    def lane_cycles(self, vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the cycles of each lane's access that is not a part of a vector of neighbouring words, by class."""
+        demand, pipes = self.demand, self.architecture.shuffles_per_cycle
+        short = demand.work_group[0] < self.architecture.wave_size
+        if self.lanes == 1 or demand.vector_words >= _LONG_VECTOR or (short and "barrier" not in demand.operations):
+            return {}
+        each = self.insert_cycles / pipes if short or self.record_words < 1 else self.gather_cycles
+        masked = each if demand.branches else 0.0
+        strided = each if vectors.get("local", 1.0) > 1 else 0.0
+        return {"local": max(masked, strided), "memory": max(masked, self.record_cycles / pipes * self.transposed)}
+
+    @cached_property
+    def transposed(self) -> float:
+        """Words of an access whose records become vectors, times the doublings of a record; 0 if they stay as they are.
+
+        A kernel that only moves records does not need their words, and longer records have vectors of their own.
+        """
+        demand, accesses = self.demand, self.demand.operations.get("memory", 0.0)
+        combines = sum(not stream.write for stream in demand.streams) > 1
+        computes = combines or demand.vector_words or demand.operations.keys() - {"memory", "instruction"}
+        if not (accesses and computes and 1 < self.record_words < 2 * _LONG_VECTOR):
+            return 0.0
+        return requested_bytes(demand.streams) / _WORD / accesses * log2(self.record_words)
+
+    @cached_property
+    def record_words(self) -> float:
+        """Words of a record of global memory."""
+        return min((stream.record_bytes / _WORD for stream in self.demand.streams), default=1.0)
+
+    def waking_s(self, work_s: float) -> float:
+        """Return the seconds that threads which start add: they halve what is left of the work-groups again and again.
+
+        Threads look for work at each other, so that a halving takes longer the more there are: with their square root
+        (assumed). The work itself takes part of this time.
+        """
+        del work_s
+        groups = self.demand.groups
+        if groups <= 1:
+            return 0.0
+        share = self.joining_share_of_launch + self.splitting_share_of_launch * log2(groups)
+        return share * sqrt(self.device.compute_units) * self.device.launch.batched_s
+
+
+EXECUTIONS: Mapping[CpuCompiler, type[CpuExecution]] = {"pocl": PoclExecution, "intel": IntelExecution}

@@ -16,9 +16,9 @@ from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance
 
 EMERALD_RAPIDS = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants were fitted to earlier runs on
-2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4 of
-``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
+"""The type of core of ``reports/pocl-xeon-*`` and ``reports/intel-xeon-*``, whose entry describes any CPU. Constants of
+PoCL were fitted to earlier runs on 2 and 16 such cores, under the same names; the kept runs replaced some of them.
+Nothing was fitted to the Zen 4 of ``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 
 
@@ -31,15 +31,18 @@ class CompilerValues:
             locks, whose lines move from core to core through the L3.
         launch_exponent: growth of this cost with the number of threads.
         exchanges: lane operations per cycle of exchanges between work-items.
+        call_transfers: fixed time of a copy / latency of the L3; 0: the usual time applies.
     """
 
     launch_transfers: float
     launch_exponent: float
     exchanges: Mapping[str, float]
+    call_transfers: float = 0.0
 
 
 _LAUNCHES = "1.8 us with 2 threads (reports/pocl-xeon-2-cores) and 43 us with 16 (a first quick run on that machine)"
 _EMULATED = "emulated in memory by PoCL 5, one work-item after another, on 16 cores (reports/pocl-xeon-16-cores)"
+_INTEL = "on 16 cores (reports/intel-xeon-16-cores)"
 COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
     "pocl": CompilerValues(
         launch_transfers=_fitted(27.5, _LAUNCHES),
@@ -53,6 +56,19 @@ COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
             ),
             "barrier": _fitted(0.2, f"transposes, {_EMULATED}"),
         },
+    ),
+    "intel": CompilerValues(
+        launch_transfers=_fitted(67.0, f"an empty work-group: 2.2 us {_INTEL}", held_out="2.1 of 0.5 us on a Zen 4"),
+        launch_exponent=0.0,
+        exchanges={
+            "ballot": _fitted(4.5, f"transposes {_INTEL}", held_out="1.09 of the predicted time on a Zen 4"),
+            "barrier": _fitted(0.37, f"transposes {_INTEL}", held_out="0.9 to 1.1 of the predicted time on a Zen 4"),
+        },
+        call_transfers=_fitted(
+            1200.0,
+            f"transfers of up to 64 KiB: 26 to 92 us, of which mapped ones have two calls {_INTEL}",
+            held_out="mapped ones take 0.8 of the predicted time on a Zen 4, others 0.7 to 1.8",
+        ),
     ),
 }
 _SCALAR_POCL = 5
@@ -71,8 +87,10 @@ def launch_values(compiler: CpuCompiler, core: CoreType, architecture: str, thre
     """Return the cost of the launch of one work-group with *threads* on cores of a type."""
     each = COMPILERS[compiler]
     launch_s = each.launch_transfers * core.l3_latency_s * threads**each.launch_exponent
+    transfer_s = {"launch.transfer": each.call_transfers * core.l3_latency_s} if each.call_transfers else {}
     provenance = Provenance(kind="derived", source=core_source(architecture), note=f"to wake {threads} threads")
-    return {f"launch.{name}": Value(launch_s, provenance) for name in ("single", "batched")}
+    times = {"launch.single": launch_s, "launch.batched": launch_s, **transfer_s}
+    return {name: Value(time_s, provenance) for name, time_s in times.items()}
 
 
 def _emitted(present: PresentDevice, value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
@@ -87,7 +105,35 @@ def emitted_values(present: PresentDevice, file: ArchitectureFile, narrow: Archi
         file: the architecture of its processor.
         narrow: that of the vectors which LLVM prefers; instructions per cycle are those of *file*.
     """
-    return _of_pocl(present, file, narrow) if present.implementation.cpu_compiler == "pocl" else {}
+    match present.implementation.cpu_compiler:
+        case "pocl":
+            return _of_pocl(present, file, narrow)
+        case "intel":
+            return _of_intel(present, file, narrow)
+        case None:
+            return {}
+
+
+def _of_intel(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
+    """Return the values of Intel's compiler, which uses the full width, and masks wherever code has conditions.
+
+    Where pipes of half the width execute a vector in two cycles, it counts as two.
+    """
+    emitted = partial(_emitted, present, note="the compiler vectorises over work-items")
+    own = file.leaves()
+    counted = narrow.leaves() if file.double_pumped else own
+    lanes, own_lanes = counted["wave_size"].value, own["wave_size"].value
+    shuffles = own["shuffles_per_cycle"].value if "shuffles_per_cycle" in own else 1.0
+    exchanges = COMPILERS["intel"].exchanges
+    return {
+        "compiler": emitted("intel"),
+        "wave_size": emitted(lanes),
+        "masked_lanes": emitted(float(lanes)),
+        "barrier_lanes": emitted(float(lanes)),
+        "rates.instruction": emitted(own["rates.instruction"].value * lanes / own_lanes),
+        "rates.barrier": emitted(exchanges["barrier"]),
+        "rates.ballot": emitted(exchanges["ballot"] * shuffles),
+    }
 
 
 def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:

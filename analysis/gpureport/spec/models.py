@@ -226,6 +226,9 @@ class Launch(Record):
         Number, Listed(0.001, 100, uncertain=GROUP_RATE, relative_to=_PER_CYCLE, of_card=True, example="0.5")
     ]
     """Work-groups that the whole device starts per cycle."""
+    transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us")] = 50e-6
+    """CPUs: fixed time of a copy from memory to memory. Default: the runtime wakes a thread, and that wakes the waiting
+    host, 25 us each, as for kernels of PoCL on a Xeon (assumed, chosen after a Zen 4 had needed 51 to 60 us)."""
 
 
 _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130, 5: 32e9 / 8 * 128 / 130}
@@ -536,6 +539,8 @@ class Architecture(Record):
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
     barrier_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns code between barriers; default 1: none."""
+    shuffles_per_cycle: Annotated[Number, Listed(0.25, 8)] = 1.0
+    """CPUs: instructions per cycle that move words between the lanes of vectors; default 1."""
     pipes: Annotated[Table[Name, Names], Listed(by_name=True)] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Annotated[
@@ -676,9 +681,7 @@ class Device(Record):
         streams = self.architecture.streams
         line_s = streams.memory_line_s if streams else 3e-9
         # A core reads a line, fetches the line that it overwrites, and writes that back.
-        # A runtime for CPUs wakes a thread for the copy, and that wakes the waiting host: 25 us each, as for kernels of
-        # PoCL on a Xeon (PoclExecution.waking_delay_s); assumed, chosen after a Zen 4 had needed 51 to 60 us.
-        return Link(kind="shared", call_s=50e-6, host_copy_bytes_per_s=min(64 / (3 * line_s), 20e9))
+        return Link(kind="shared", call_s=self.launch.transfer_s, host_copy_bytes_per_s=min(64 / (3 * line_s), 20e9))
 
     @property
     def cache_levels(self) -> tuple[Level, ...]:

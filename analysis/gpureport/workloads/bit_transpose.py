@@ -55,6 +55,8 @@ class Transpose(Workload):
     launch cost is small."""
     sweeps_memory: bool = False
     """Whether single transpositions of arrays of several sizes are also measured, for 32 x 32 only."""
+    sub_group: ClassVar[int] = 0
+    """Work-items of the sub-groups that the kernel requires; 0: any number."""
     local_rounds: int = 0
     """Rounds through local memory, at most."""
     shuffled_rounds: int = 0
@@ -165,6 +167,7 @@ class Transpose(Workload):
             chain=chain | {"int32": chain.get("int32", 0.0) + _ROLLED_CHAIN * rolled},
             memory_chain=1.0,
             registers=20 + self.rows_per_item,
+            sub_group=self.sub_group,
             lines_per_access=lines,
             line_conflicts=lines,
             stores_per_sector=max(1.0, min(sector, 4.0 * self.rows_per_item) / _ACCESS_BYTES),
@@ -348,6 +351,7 @@ class Shuffle(Exchanging, Transpose):
     essential = True
     sweeps_memory = True
     source = "bit_transpose/shuffle.cl"
+    sub_group = ROWS
     shuffled_rounds = 5
     method = "sub-group shuffle"
     description = (
@@ -362,6 +366,7 @@ class Vector(Shuffle):
     essential = False
     rows_per_item = 4
     source = "bit_transpose/vector.cl"
+    sub_group = 0
     shuffled_rounds = 3
     method = "sub-group shuffle, four rows per work-item"
     description = (
@@ -375,6 +380,7 @@ class Hybrid(Shuffle):
     essential = False
     sweeps_memory = False
     source = "bit_transpose/hybrid.cl"
+    sub_group = 0
     local_rounds = 2
     shuffled_rounds = 3
     method = "local memory and sub-group shuffle"
@@ -395,6 +401,7 @@ class Ballot(Exchanging, Transpose):
     required = ("ballot",)
     variant = "ballot"
     source = "bit_transpose/ballot.cl"
+    sub_group = ROWS
     repeats = 301
     method = "sub-group ballot"
     description = (

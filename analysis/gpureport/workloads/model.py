@@ -201,6 +201,7 @@ class Demand:
     vector_words: int = 0
     """Words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs then emit no
     vectors of work-items."""
+    sub_group: int = 0  # work-items of the sub-groups that the kernel requires; 0: the compiler chooses
     scalar_instructions: float = 0.0
     """Of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply."""
     vectorised: bool | None = None
