@@ -29,7 +29,7 @@ GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(na
 
 def undeclared() -> Iterator[str]:
     """Yield the names of modules' numbers with a decimal point that change predictions but are not declared."""
-    for path in sorted((*PACKAGE.glob("predict/*.py"), *PACKAGE.glob("workloads/**/*.py"))):
+    for path in sorted((*PACKAGE.glob("predict/**/*.py"), *PACKAGE.glob("workloads/**/*.py"))):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and _is_number(node.value):
                 yield f"{path.relative_to(PACKAGE)}: {ast.unparse(node.targets[0])}"

@@ -19,14 +19,15 @@ from gpureport.records.prediction import Prediction
 from gpureport.spec.files import PrecisionRates
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device
 from gpureport.spec.resolve import Value, assumed
+from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance
 from gpureport.units import format_bandwidth, format_bytes, format_interval, format_value
 from gpureport.workloads.memory.latency import APART
 from gpureport.workloads.model import Calibration, Sweep, Workload
 
-AGREES = 1.2
+AGREES = constant(1.2)
 """Largest factor between a measured and a documented value that still count as equal."""
-_LARGEST_FACTOR = 16.0
+_LARGEST_FACTOR = constant(16.0)
 """Largest factor between an observed and a predicted cliff that may be matched by their order."""
 
 LEARNED: frozenset[Calibration] = frozenset(
@@ -50,9 +51,9 @@ FURTHER = (
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
-_CLEAR = 1.3
+_CLEAR = constant(1.3)
 """Least factor between the latencies of two levels that can be told apart."""
-_WHOLE = 0.7
+_WHOLE = constant(0.7)
 """A cache that keeps this share of its lines at a stride of a power of two has no conflicts."""
 Found = tuple[str, Value] | str
 """A path with its value, or a remark."""

@@ -16,11 +16,11 @@ from gpureport.spec.uncertainty import NORMAL_95, constant
 
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""
-_EXACT = 1e-3
+_EXACT = constant(1e-3)
 """Standard error of points of a predicted curve that is no staircase."""
 _FIRST = 4
 """Number of points that represent the plateau after a taper. Further points may belong to the next level."""
-_LEAST_SLOPE = 0.1
+_LEAST_SLOPE = constant(0.1)
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
 it is 0.27."""
 SIGMA_OTHER_CLIFFS = constant(

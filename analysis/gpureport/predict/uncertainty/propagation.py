@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 
 from gpureport.observe.statistics import Floats
+from gpureport.spec.uncertainty import constant
 
 Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamp"]
 
@@ -169,7 +170,7 @@ def exp(x: float) -> float:
     return x.tape.note(value, ("exp", x, 0.0)) if type(x) is Uncertain else value
 
 
-_REACH = 1.0
+_REACH = constant(1.0)
 """A number that exceeds a limit by more than this, in units of the range, counts as certainly beyond."""
 
 

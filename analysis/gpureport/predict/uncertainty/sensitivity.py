@@ -171,7 +171,7 @@ def spread(relative: Floats, other: float = 0.0) -> float:
     return exp(NORMAL_95 * hypot(SIGMA_MODEL, sqrt(float(relative @ relative)), other))
 
 
-_LEAST_SHARE = 0.01
+_LEAST_SHARE = constant(0.01)
 
 
 def sensitivities(relative: Floats, facts: Iterable[Fact], other: float = 0.0) -> tuple[Sensitivity, ...]:
