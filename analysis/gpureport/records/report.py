@@ -258,11 +258,6 @@ class Report(Record):
         """Predictions from the specification."""
         return tuple(each for each in self.predictions if each.specified)
 
-    @property
-    def calibrated(self) -> tuple[Prediction, ...]:
-        """Predictions with results of microbenchmarks."""
-        return tuple(each for each in self.predictions if not each.specified)
-
     def of_workload(self, name: str) -> Self:
         """Return the report with the curves, findings, advice and evidence of one workload only."""
         fields = (*GROWING, "findings", "explanations", "advice", "evidence")

@@ -83,7 +83,7 @@ class WorkloadRun:
             self.ended = tuple(each for each in own.measurements if each.key in same and not each.failed)
             self.specified = tuple(same[each.key] for each in self.ended)
         elif own.measurements and not own.failed_variants:
-            self.specified, self.calibrated = own.specified, own.calibrated
+            self.specified, self.calibrated = own.specified, tuple(p for p in own.predictions if not p.specified)
             vars(self).update((name, getattr(own, name)) for name in ("measurements", *DERIVED))
         if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
             self.skipped, self.restarted = info.skipped, info.restarted
