@@ -657,4 +657,4 @@ def test_page_one_compares_with_the_store(run: StoredRun, tmp_path: Path) -> Non
     found = others_of(REPORT, Store(tmp_path))
 
     assert len(found) == 2
-    assert {value.key for values in found for value in values} <= {finding.key for finding in REPORT.findings}
+    assert {origin.key for rates in found for origin in rates} <= {finding.key for finding in REPORT.findings}

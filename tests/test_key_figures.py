@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from gpureport.findings.key_figures import MINIMUM_EFFECT, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
+from gpureport.findings.key_figures import (
+    MINIMUM_EFFECT,
+    Estimate,
+    KeyFigure,
+    Quantity,
+    Side,
+    key_figures,
+    measured_rates,
+    with_others,
+)
 from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.records.report import Report, save_report
 from gpureport.results.opening import predicted_report, same_model
@@ -93,8 +102,7 @@ def test_a_figure_is_unusual_if_it_differs_significantly(
 ) -> None:
     origin = next(figure.origin for figure in key_figures(MEMORY) if figure.origin)
     figure = replace(RATE, origin=origin, measured=Estimate(value, value * 0.999, value * 1.001))
-    found = next(f for f in MEMORY.findings if (f.key, f.position, str(f.level)) == origin.identity)
-    (compared,) = with_others([figure], [(found.model_copy(update={"observed": other}),) for other in others])
+    (compared,) = with_others([figure], [{origin: other} for other in others])
 
     assert MINIMUM_EFFECT == 0.05
     assert compared.unusual == side
@@ -137,8 +145,9 @@ def test_typical_values_of_a_cpu_are_no_limits_and_memory_is_measured_beyond_its
 
 
 def test_others_are_values_of_the_same_feature() -> None:
-    faster = tuple(f.model_copy(update={"observed": (f.observed or 0) * 2}) for f in MEMORY.findings)
-    figures = with_others(key_figures(MEMORY), [MEMORY.findings, faster, ()])
+    same = measured_rates(MEMORY.findings)
+    faster = {origin: 2 * rate for origin, rate in same.items()}
+    figures = with_others(key_figures(MEMORY), [same, faster, {}])
 
     for figure in figures[:-1]:
         assert figure.measured
@@ -158,7 +167,7 @@ def test_kept_reports_of_the_model_are_found_without_the_report_itself(tmp_path:
     (tmp_path / "broken" / "report.json").write_text('{"entry": "nvidia/h200_sxm"')
 
     (found,) = same_model(MEMORY, (tmp_path,))
-    assert len(found) == len(later.findings)
+    assert found == measured_rates(later.findings)
     assert same_model(MEMORY.model_copy(update={"machine": None}), (tmp_path,)) == ()
 
 

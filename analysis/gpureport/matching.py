@@ -128,12 +128,6 @@ def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
     return abs(log(one.value / other.value)) <= log(AGREEMENT)
 
 
-def renamed(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[CurveFeature, ...]:
-    """Return the *observed* features with the names of the predicted levels that they match, or of their positions."""
-    names = _position_names(observed) | _level_names(predicted, observed)
-    return tuple(_with_name(feature, names) for feature in observed)
-
-
 def _with_name(feature: CurveFeature, names: Mapping[Level, Level]) -> CurveFeature:
     return feature.model_copy(update={"level": names.get(feature.level, feature.level)})
 

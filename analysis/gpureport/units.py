@@ -227,6 +227,7 @@ _SCALES = {
     **{unit: ((1.0, unit),) for unit in ("cycles", "%", "W")},
 }
 _WITH_ZEROS = ("s", "Hz", RATIO)
+_MOST_DECIMALS = 5  # smaller values have an exponent
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 
 
@@ -367,7 +368,7 @@ def format_percent(share: float, spec: str = ".0f") -> str:
     """
     text = format_number(100 * share, spec)
     if spec.startswith("+"):
-        text = text.replace("-", "\N{MINUS SIGN}") if float(text) else "0"
+        text = text.replace("-", "\N{MINUS SIGN}") if float(f"{100 * share:{spec}}") else "0"
     return f"{text} %"
 
 
@@ -413,7 +414,7 @@ def _singular(noun: str) -> str:
 def as_written(value: float, unit: str) -> float:
     """Return a *value* of a record's unit rounded to the digits that documents show."""
     scale, _ = scale_of(value, unit)
-    return float(f"{float(_number_and_unit(value, unit)[0]) * scale:.15g}")
+    return float(f"{round(value / scale, _shown_decimals(value / scale)) * scale:.15g}")
 
 
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
@@ -429,13 +430,19 @@ def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
         unit = ""
     scale, label = scale_of(value, unit)
     value /= scale
-    exponent = math.floor(math.log10(abs(float(f"{value:.2e}")))) if value else 0
-    if not value or exponent < -3:
-        return format_number(value, ".2e") if value else "0", label
-    number = format_number(value, f".{max(0, 2 - exponent)}f")
-    if "." in number and "/" not in unit and unit not in _WITH_ZEROS:
-        number = number.rstrip("0").rstrip(".")
-    return number, label
+    if not value:
+        return "0", label
+    decimals = _shown_decimals(value)
+    if decimals > _MOST_DECIMALS:
+        return format_number(value, ".2e"), label
+    if "/" not in unit and unit not in _WITH_ZEROS:
+        decimals = next((d for d in range(decimals) if round(value, d) == round(value, decimals)), decimals)
+    return format_number(value, f".{decimals}f"), label
+
+
+def _shown_decimals(value: float) -> int:
+    """Return the decimals of three significant digits of the rounded *value*; none for integers and for 0."""
+    return max(0, _decimals(float(f"{value:.2e}"), 3)) if value else 0
 
 
 def _decimals(value: float, digits: int) -> int:

@@ -1,6 +1,6 @@
 """``gpureport render``, and the HTML and PDF of other commands."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.findings.key_figures import ComparedValue
+from gpureport.findings.key_figures import MeasuredRates
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.results.opening import (
@@ -107,7 +107,7 @@ def _entry(name: str | None) -> "Device | None":
     return shipped.device(name) if name in shipped.entries else None
 
 
-def _stored(report: Report) -> tuple[Sequence[ComparedValue], ...]:
+def _stored(report: Report) -> tuple[MeasuredRates, ...]:
     """Return the values of other devices in the store that the environment names, if it does."""
     from gpureport.fleet.reading import others_of
     from gpureport.fleet.store import configured

@@ -179,7 +179,7 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
 def figures(device: Device, machine: str, report: Report | None = None) -> Iterator[MachineFigure]:
     """Yield the figures of a device: measured ones of its *report*, else limits predicted from its specification."""
     found = key_figures(report) if report and report.observations else ()
-    measured = {(f.origin.key.workload, f.origin.level.name): f.measured for f in found if f.origin and f.measured}
+    measured = {(f.origin.key.workload, f.origin.level): f.measured for f in found if f.origin and f.measured}
     limits = {c.name: as_counted(c) for c in ceilings(device) if c.kind in ("bandwidth", "rate")}
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log, sqrt
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -80,18 +80,12 @@ class Quantity(StrEnum):
         return self in (Quantity.LATENCY, Quantity.LAUNCH, Quantity.ENERGY)
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What a key figure is taken from: one feature of one sweep."""
+class Origin(NamedTuple):
+    """What a key figure is taken from: one feature of one sweep, with the name of its level."""
 
     key: SweepKey
     position: str
-    level: Level
-
-    @property
-    def identity(self) -> tuple[SweepKey, str, str]:
-        """Sweep, position and level, as a store has them."""
-        return self.key, self.position, str(self.level)
+    level: str
 
 
 @dataclass(frozen=True)
@@ -185,20 +179,8 @@ class KeyFigure:
         return "slower" if above == self.quantity.less_is_better else "faster"
 
 
-@dataclass(frozen=True)
-class OtherValue:
-    """A measured rate of another device, from the store of a fleet."""
-
-    key: SweepKey
-    position: str
-    level: str
-    observed: float
-
-
-ComparedValue = Finding | OtherValue
-"""What the values of other devices are read from."""
-
-
+MeasuredRates = Mapping[Origin, float]
+"""What was measured on another device."""
 _Place = tuple[str, str, str, Level]
 """Where a key figure is found: workload, sweep (empty: any one), position and level of a feature."""
 _Row = tuple[SweepKey, Finding | CurveFeature, Estimate | None, Estimate | None]
@@ -255,7 +237,7 @@ def _values(report: Report) -> dict[_Place, _Value]:
     rows += [(p.key, f, Estimate(f.value, f.ci_low, f.ci_high), None) for p in report.specified for f in p.features]
     values: dict[_Place, _Value] = {}
     for key, feature, predicted, measured in rows:
-        origin = Origin(key, feature.position, feature.level)
+        origin = Origin(key, feature.position, str(feature.level))
         for sweep in (key.sweep, ""):
             place = (key.workload, sweep, feature.position, feature.level)
             values.setdefault(place, (origin, predicted, measured))
@@ -287,11 +269,15 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
             yield figure
 
 
-def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
-    """Return *figures* with the values of other devices, each given by its findings."""
-    values = [{(f.key, f.position, str(f.level)): f.observed for f in findings if f.observed} for findings in others]
+def measured_rates(findings: Iterable[Finding]) -> MeasuredRates:
+    """Return the observed values by what they are taken from."""
+    return {Origin(f.key, f.position, str(f.level)): f.observed for f in findings if f.observed}
+
+
+def with_others(figures: Iterable[KeyFigure], others: Sequence[MeasuredRates]) -> tuple[KeyFigure, ...]:
+    """Return *figures* with the values of other devices."""
     found = tuple(
-        replace(each, others=tuple(v * each.factor for known in values if (v := known.get(each.origin.identity))))
+        replace(each, others=tuple(v * each.factor for rates in others if (v := rates.get(each.origin))))
         if each.origin
         else each
         for each in figures

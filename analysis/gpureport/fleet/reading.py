@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from gpureport.errors import InputError
-from gpureport.findings.key_figures import KeyFigure, OtherValue, key_figures
+from gpureport.findings.key_figures import KeyFigure, MeasuredRates, Origin, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.fleet.store import Store
 from gpureport.grouping import grouped
@@ -57,7 +57,7 @@ def read_run(path: Path, node: str) -> StoredRun:
     return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
 
 
-def others_of(report: Report, store: Store) -> tuple[tuple[OtherValue, ...], ...]:
+def others_of(report: Report, store: Store) -> tuple[MeasuredRates, ...]:
     """Return the rates of the last run of each other device of the same model, measured in the same way.
 
     Raises:
@@ -70,10 +70,10 @@ def others_of(report: Report, store: Store) -> tuple[tuple[OtherValue, ...], ...
     with store.connect() as connection:
         rows = connection.execute(_OTHERS, own).fetchall()
     found = grouped(
-        (run, OtherValue(SweepKey(family=family, variant=variant, sweep=sweep), *value))
-        for run, family, variant, sweep, *value in rows
+        (run, (Origin(SweepKey(family=family, variant=variant, sweep=sweep), position, level), measured))
+        for run, family, variant, sweep, position, level, measured in rows
     )
-    return tuple(map(tuple, found.values()))
+    return tuple(map(dict, found.values()))
 
 
 def _run_id(report: Report, points: Iterable[Row]) -> str:

@@ -75,6 +75,11 @@ class Verdict(Labelled):
         return self.style == "agrees"
 
     @property
+    def within(self) -> bool:
+        """Whether it is consistent with the prediction only because of its interval."""
+        return self.as_predicted and not self.agrees
+
+    @property
     def as_predicted(self) -> bool:
         """Whether the observation is consistent with the prediction, so that no explanation is needed."""
         return self.outcome == "as predicted"

@@ -13,7 +13,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
-from gpureport.findings.key_figures import ComparedValue
+from gpureport.findings.key_figures import MeasuredRates
 from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
@@ -68,7 +68,7 @@ _JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)")
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
-Others = Sequence[Sequence[ComparedValue]]
+Others = Sequence[MeasuredRates]
 """The findings of kept reports of the same model, for page one."""
 
 

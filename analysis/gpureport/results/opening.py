@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
-    from gpureport.records.finding import Finding
+    from gpureport.findings.key_figures import MeasuredRates
     from gpureport.records.prediction import Prediction
     from gpureport.results.published import Published
     from gpureport.spec.models import Device
@@ -266,12 +266,14 @@ def kept_folders() -> tuple[Path, ...]:
         return ()
 
 
-def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[Sequence[Finding], ...]":
-    """Return the findings of each other report below *folders* of the same model, measured in the same way.
+def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[MeasuredRates, ...]":
+    """Return what was measured in each other report below *folders* of the same model, measured in the same way.
 
     Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
     contain the entry's id, and not the time of *report*, are read completely; files with errors are left out.
     """
+    from gpureport.findings.key_figures import measured_rates
+
     if (model := _model(report)) is None:
         return ()
     found = []
@@ -281,7 +283,7 @@ def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[Sequence[Fin
             if f'"{report.match.entry}"'.encode() in data and f'"{report.created_at}"'.encode() not in data:
                 other = load_report(file)
                 if (other.status, _model(other)) == ("complete", model):
-                    found.append(other.findings)
+                    found.append(measured_rates(other.findings))
     return tuple(found)
 
 

@@ -338,5 +338,7 @@ def _ratio_variants(ratio: float | None) -> str:
     if ratio is None:
         return ""
     two = format_number(ratio, ".2f")
-    texts = (format_ratio(ratio), two, two[1:] if ratio < 1 else format_number(ratio, ".1f"))
-    return "\n".join(text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
+    shorter = ((two, 2), (two[1:], 2) if ratio < 1 else (format_number(ratio, ".1f"), 1))
+    return "\n".join(
+        (format_ratio(ratio), *(t for t, digits in shorter if abs(round(ratio, digits) / ratio - 1) < _ROUNDED))
+    )

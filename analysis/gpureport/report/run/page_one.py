@@ -16,8 +16,8 @@ from gpureport.findings.key_figures import (
     HIGHEST,
     LOCAL,
     MEMORY,
-    ComparedValue,
     KeyFigure,
+    MeasuredRates,
     Quantity,
     key_figures,
     with_others,
@@ -132,7 +132,7 @@ class PageOne:
 def page_one(
     report: Report,
     found: Sequence[CurveRecords],
-    others: Sequence[Sequence[ComparedValue]],
+    others: Sequence[MeasuredRates],
     entry: Device | None = None,
 ) -> PageOne:
     """Return the contents of page one.

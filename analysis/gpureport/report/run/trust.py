@@ -7,7 +7,7 @@ from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.curves import BASES
-from gpureport.records.finding import AGREEMENT, Verdict
+from gpureport.records.finding import AGREEMENT
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
@@ -54,9 +54,9 @@ def answers(report: Report) -> tuple[str, ...]:
         verdicts=verdicts,
         compared=sum(count for verdict, count in verdicts.items() if verdict.outcome != "no counterpart"),
         agrees=sum(count for verdict, count in verdicts.items() if verdict.agrees),
-        within=verdicts[Verdict.WITHIN],
+        within=sum(count for verdict, count in verdicts.items() if verdict.within),
         off=sum(count for verdict, count in verdicts.items() if verdict.outcome == "off"),
-        undetermined=verdicts[Verdict.UNDETERMINED],
+        undetermined=sum(count for verdict, count in verdicts.items() if verdict.outcome == "unclear"),
         agreement=AGREEMENT,
         here=sum(report.match.entry in entries for entries in measured_on) if measured_on else None,
         load=other_load(report),

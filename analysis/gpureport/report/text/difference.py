@@ -5,7 +5,7 @@ from math import sqrt
 
 from gpureport.findings.verdicts import grade
 from gpureport.records.curves import CurveFeature
-from gpureport.records.finding import Finding, Verdict
+from gpureport.records.finding import Finding
 from gpureport.units import (
     UNKNOWN,
     format_number,
@@ -36,14 +36,14 @@ def compared(finding: Finding) -> str:
         return "not compared, because another plateau was predicted"
     overlap = meet(finding)
     verdict = grade(finding.ratio, meet=overlap)
-    if verdict is Verdict.UNDETERMINED:
+    if verdict.outcome == "unclear":
         return f"{_difference(finding.ratio)}, but the intervals overlap"
     if overlap:
         spread = _spread(finding)
         if spread >= _WIDE and _contains(finding):
             factor = format_number(spread, ".2g")
             return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {factor})"
-        if verdict is Verdict.WITHIN:
+        if verdict.within:
             return f"{_difference(finding.ratio)}, but the intervals overlap"
         return _AS_PREDICTED
     return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio)

@@ -1,6 +1,5 @@
 """Names, sentences and signs that all documents share."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpureport.findings.advice import FamilyAdvice
@@ -62,18 +61,20 @@ def judgement(group: Group) -> str:
 
 def agreement(verdicts: Iterable[Verdict], what: str = "") -> str:
     """Count verdicts in a sentence: ``12 of 17 tapers agree with the prediction, 3 more are within its interval``."""
-    counts = Counter(verdicts)
-    within = counts[Verdict.WITHIN]
+    agree, within, total = _counts(verdicts)
     more = f", {within} more {'are' if within > 1 else 'is'} within the 95 % interval" if within else ""
-    agree = sum(verdict.agrees for verdict in counts.elements())
-    return f"{agree} of {counts.total()}{what and f' {what}'} agree with the prediction{more}"
+    return f"{agree} of {total}{what and f' {what}'} agree with the prediction{more}"
 
 
 def agreeing(verdicts: Iterable[Verdict]) -> str:
     """Count verdicts in a cell; the number after the plus is only within the interval: ``12 + 3 of 17``."""
-    counts = Counter(verdicts)
-    within = f" + {counts[Verdict.WITHIN]}" if counts[Verdict.WITHIN] else ""
-    return f"{sum(verdict.agrees for verdict in counts.elements())}{within} of {counts.total()}"
+    agree, within, total = _counts(verdicts)
+    return f"{agree}{f' + {within}' if within else ''} of {total}"
+
+
+def _counts(verdicts: Iterable[Verdict]) -> tuple[int, int, int]:
+    found = list(verdicts)
+    return sum(verdict.agrees for verdict in found), sum(verdict.within for verdict in found), len(found)
 
 
 def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
