@@ -36,6 +36,7 @@ from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
 from gpureport.report.run.conditions import affected
 from gpureport.report.run.groups import best_size
 from gpureport.report.run.published import matching_statements
+from gpureport.report.run.trust import measured_on_such
 from gpureport.report.run.work import enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import seen_in
@@ -356,6 +357,7 @@ def trust(report: Report) -> str:
         seen=seen_in(report),
         device_class=name,
         of_class=_accuracies().get(name),
+        here=measured_on_such(report) if report.publication else None,
         features=sum(verdicts.values()),
         off=verdicts["off"],
         missing=verdicts["no counterpart"],

@@ -43,7 +43,6 @@ def answers(report: Report) -> tuple[str, ...]:
     of_all, of_calibrated = (error_statistics(time_errors(curves, kind)) for kind in BASES)
     of_same = error_statistics(time_errors([curve for curve in curves if curve.calibrated], "specification"))
     verdicts = Counter(pair.main.verdict for pair in specified(report))
-    measured_on = [o.measured_on for o in report.device.provenance.values() if o.measured_on and o.kind == "measured"]
     variants = {found.workload for found in report.evidence if found.agrees is not None}
     reliability = paragraphs(
         "reliability",
@@ -58,7 +57,7 @@ def answers(report: Report) -> tuple[str, ...]:
         off=sum(count for verdict, count in verdicts.items() if verdict.outcome == "off"),
         undetermined=sum(count for verdict, count in verdicts.items() if verdict.outcome == "unclear"),
         agreement=AGREEMENT,
-        here=sum(report.match.entry in entries for entries in measured_on) if measured_on else None,
+        here=measured_on_such(report),
         load=other_load(report),
         coverage=_coverage(report),
         kinds=Counter(origin.kind for origin in report.device.provenance.values()),
@@ -67,6 +66,12 @@ def answers(report: Report) -> tuple[str, ...]:
         cautions=sum(bool(observation.warnings) for observation in report.observations),
     )
     return (*reliability, *unexpected.answers(report))
+
+
+def measured_on_such(report: Report) -> int | None:
+    """Return the number of values of the entry that were measured on such a device; ``None`` if none was measured."""
+    measured_on = [o.measured_on for o in report.device.provenance.values() if o.measured_on and o.kind == "measured"]
+    return sum(report.match.entry in entries for entries in measured_on) if measured_on else None
 
 
 def _coverage(report: Report) -> list[tuple[str, int, int]]:
