@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from gpureport.errors import InputError
 from gpureport.fleet.causes import Reason, reasons
@@ -29,9 +30,6 @@ from gpureport.grouping import grouped
 from gpureport.observe.significance import Flags, judged
 from gpureport.observe.statistics import Floats
 from gpureport.spec.uncertainty import NORMAL_95
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
@@ -169,7 +167,7 @@ class Peers:
     model: str
     quick: bool
     members: tuple[Member, ...]
-    runs: "pd.DataFrame"
+    runs: pd.DataFrame
     parts: tuple[Part, ...]
     values: Floats
     predicted: Floats
@@ -183,7 +181,7 @@ class Peers:
         return "peers" if len(self.members) >= FEWEST_PEERS else "prediction"
 
     @cached_property
-    def last(self) -> "pd.DataFrame":
+    def last(self) -> pd.DataFrame:
         """The last run of each device (devices,)."""
         return self.runs.drop_duplicates("member", keep="last").sort_values("member")
 
@@ -328,9 +326,9 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
 
 
 def _groups(
-    runs: "pd.DataFrame",
-    parts: "pd.DataFrame",
-    values: "pd.DataFrame",
+    runs: pd.DataFrame,
+    parts: pd.DataFrame,
+    values: pd.DataFrame,
     figures: Mapping[tuple[str, str, str], Sequence[Figure]],
 ) -> Iterator[Peers]:
     texts = [name for name, column in TABLES["runs"].items() if column.kind == "text"]
@@ -360,7 +358,7 @@ def _groups(
         )
 
 
-def _title(first: "pd.Series", several: "pd.Series") -> str:
+def _title(first: pd.Series, several: pd.Series) -> str:
     """Return the name of a group from a run; *several*: which facts differ among all runs of this name of a device."""
     facts = {
         "model": first["model"],
@@ -370,7 +368,7 @@ def _title(first: "pd.Series", several: "pd.Series") -> str:
     return ", ".join([first["device"], *(text for name, text in facts.items() if several[name])])
 
 
-def _members(runs: "pd.DataFrame", figures: Mapping[tuple[str, str, str], Sequence[Figure]]) -> Iterator[Member]:
+def _members(runs: pd.DataFrame, figures: Mapping[tuple[str, str, str], Sequence[Figure]]) -> Iterator[Member]:
     """Yield the devices of *runs*, sorted by node and address."""
     first = runs.drop_duplicates("member").sort_values("member")
     places = list(zip(first["node"], first["pci_address"], strict=True))

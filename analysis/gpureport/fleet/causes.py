@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 _LOWER_CLOCK, _WARMER_C = 0.01, 15.0
 LOAD = 0.1
@@ -24,7 +23,7 @@ class Reason(NamedTuple):
 
 
 def reasons(
-    effect: float, own: "pd.DataFrame", others: "pd.DataFrame", earlier_uuids: "Sequence[str | None] | pd.Series" = ()
+    effect: float, own: pd.DataFrame, others: pd.DataFrame, earlier_uuids: Sequence[str | None] | pd.Series = ()
 ) -> Iterator[Reason]:
     """Yield the conditions in which *own* runs (usually) differ from most *others*, most direct first.
 
@@ -42,7 +41,7 @@ def reasons(
             yield Reason(column, value, usual)
 
 
-def _burdens(own: "pd.DataFrame", others: "pd.DataFrame") -> Iterator[Reason]:
+def _burdens(own: pd.DataFrame, others: pd.DataFrame) -> Iterator[Reason]:
     clock, usual = own["clock_hz"].median(), others["clock_hz"].median()
     if clock < (1 - _LOWER_CLOCK) * usual:
         yield Reason("clock_hz", clock, usual)
@@ -58,7 +57,7 @@ def _burdens(own: "pd.DataFrame", others: "pd.DataFrame") -> Iterator[Reason]:
         yield Reason("temperature_c", warm, usual)
 
 
-def _most_common(column: "pd.Series") -> str | float | None:
+def _most_common(column: pd.Series) -> str | float | None:
     return next((value for value, _ in Counter(column.dropna()).most_common(1)), None)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gpureport.observe.significance import (
@@ -237,8 +238,6 @@ def _groups(device: Indices, day: Indices) -> Indices:
 
 def _cells(values: Floats, period: Indices, device: Indices) -> tuple[Floats, Indices, Indices]:
     """Return the median of each device in each period (cells, parts), and their periods and devices (cells,)."""
-    import pandas as pd
-
     cells = pd.DataFrame(values).groupby([period, device]).median()
     periods, devices = (cells.index.get_level_values(level).to_numpy(np.intp) for level in (0, 1))
     return cells.to_numpy(), periods, devices
@@ -286,8 +285,6 @@ def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequenc
     The noise of a layer is that between successive runs of the device, of all devices, or the assumed one, whichever is
     largest.
     """
-    import pandas as pd
-
     frame = pd.DataFrame(_of_layers(residuals / assumed, parts))
     members = _members(device)
     series = [frame.iloc[runs].ffill().bfill().fillna(0.0).to_numpy() for runs in members]
@@ -342,15 +339,11 @@ def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
 
 def _medians(values: Floats, group: Indices) -> Floats:
     """Return the median of each group of rows, without NaN (groups, columns)."""
-    import pandas as pd
-
     return pd.DataFrame(values).groupby(group).median().to_numpy()
 
 
 def _counts(values: Floats, group: Indices) -> Floats:
     """Return how many rows of each group have a value (groups, columns)."""
-    import pandas as pd
-
     return pd.DataFrame(values).groupby(group).count().to_numpy(float)
 
 
@@ -362,6 +355,4 @@ def _members(group: Indices) -> list[Indices]:
 
 def nanmedian(values: Floats) -> Floats:
     """Return the median of each column without NaN; NaN for a column of NaN."""
-    import pandas as pd
-
     return pd.DataFrame(values).median().to_numpy()

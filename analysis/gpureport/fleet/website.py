@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
@@ -31,7 +32,6 @@ from gpureport.text import counted
 from gpureport.units import format_frequency, format_number, format_percent, format_value
 
 if TYPE_CHECKING:
-    import pandas as pd
     from markupsafe import Markup
 
 NAME = "fleet"
@@ -270,7 +270,7 @@ def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
-def _runs(runs: "pd.DataFrame", folder: Path) -> Table:
+def _runs(runs: pd.DataFrame, folder: Path) -> Table:
     """List the runs of a device, with links to the HTML reports next to their report.json."""
     rows, links = [], []
     for run in runs.to_dict("records"):
