@@ -137,9 +137,7 @@ class CacheFields(Declared, record=models.Cache, layered=True):
     @classmethod
     def _bare(cls, data: object) -> object:
         """Accept ``L2: 60 MiB`` for ``L2: {capacity: 60 MiB}``, with or without a source."""
-        if isinstance(data, Mapping) and "value" not in data:
-            return data
-        return {"capacity": data}
+        return data if isinstance(data, Mapping) and "value" not in data else {"capacity": data}
 
 
 Rules = Annotated[

@@ -31,15 +31,6 @@ TO_REPLACE, TO_CHECK = "replace it", "check it"
 T = TypeVar("T")
 
 
-def _entries(value: object) -> object:
-    """Accept a single entry, and ``null`` for none, as earlier files have them."""
-    return (value,) if isinstance(value, str) else () if value is None else value
-
-
-Entries = Annotated[tuple[str, ...], BeforeValidator(_entries)]
-"""Database entries of devices."""
-
-
 class Provenance(Record):
     """Where a value comes from."""
 
@@ -51,7 +42,7 @@ class Provenance(Record):
     note: str = Field(default="", description="A caveat, e.g. that sources disagree.")
     here: bool = False
     """Whether the run itself measured the value, on this device."""
-    measured_on: Entries = ()
+    measured_on: tuple[str, ...] = ()
     """Database entries of the devices on which the value was measured; none for values that were not measured."""
 
 
@@ -191,6 +182,13 @@ class Strict(BaseModel):
     short_for: ClassVar[str | None] = None
     """The field that a bare value sets, if a bare value is allowed."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, data: object) -> object:
+        """Accept a bare value; a mapping from numbers to values is bare as well."""
+        is_part = isinstance(data, Mapping) and (not data or any(isinstance(key, str) for key in data))
+        return data if is_part or cls.short_for is None else {cls.short_for: data}
+
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         """Describe both forms: the bare value and the mapping."""
@@ -232,12 +230,6 @@ class Leaf(Strict, Generic[T]):
         """Whether this is a draft value that the author has not edited yet."""
         return self.kind == "assumed" and self.note.endswith((TO_REPLACE, TO_CHECK))
 
-    @model_validator(mode="before")
-    @classmethod
-    def _bare(cls, data: object) -> object:
-        """Accept a bare value; a mapping from numbers to values is bare as well."""
-        return data if isinstance(data, Mapping) and any(isinstance(key, str) for key in data) else {"value": data}
-
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
         """Name the class after the type of its value, for readable schemas."""
@@ -256,11 +248,6 @@ class Source(Strict):
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     kind: SourceKind = "spec"
-    measured_on: Entries = ()
+    measured_on: tuple[str, ...] = ()
     """The entries of the devices on which the values were measured. Predictions for these devices are then not
     independent."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bare(cls, data: object) -> object:
-        return {"text": data} if isinstance(data, str) else data
