@@ -16,7 +16,7 @@ from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.uncertainty import constant
 
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
-_EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (reports/intel-xeon-16-cores)"
+_EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (a full run, not kept)"
 _ZEN4_EMPTY = "2 to 1,024 work-groups on two cores of a Zen 4: predicted times are 1.0 to 2.2 of 0.8 to 9.6 us"
 _WORD = 4
 _LONG_VECTOR = 8
@@ -179,26 +179,26 @@ class IntelExecution(CpuExecution):
     """Time of each halving of the work-groups, half of which the next thread takes / the same."""
     gather_cycles: ClassVar[float] = _fitted(
         1.2,
-        "Game of Life with words on 16 cores: 0.9 to 1.5 cycles for each access (reports/intel-xeon-16-cores)",
+        "Game of Life with words on 16 cores: 0.9 to 1.5 cycles for each access (a full run, not kept)",
         held_out="1.3 to 1.5 cycles on two cores of a Zen 4",
     )
     """Cycles of a lane of a gather or scatter of words."""
     insert_cycles: ClassVar[float] = _fitted(
         3.5,
-        "Game of Life with bytes on 16 cores: 3.1 to 3.6 cycles for each access (reports/intel-xeon-16-cores)",
+        "Game of Life with bytes on 16 cores: 3.1 to 3.6 cycles for each access (a full run, not kept)",
         held_out="1.4 cycles with the two shuffles per cycle of a Zen 4: 0.8 of the predicted time",
     )
     """Cycles of a lane that is moved alone, with one shuffle per cycle: no gather loads bytes or parts of a vector."""
     record_cycles: ClassVar[float] = _fitted(
         0.85,
-        "particles and stream triads on 16 cores (reports/intel-xeon-16-cores)",
+        "particles and stream triads on 16 cores (a full run, not kept)",
         held_out="structures of 16 bytes and triads on two cores of a Zen 4: 0.96 to 1.16 of the predicted time",
     )
     """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
     of the record's words."""
     long_shuffle_cycles: ClassVar[float] = _fitted(
         57.0,
-        "transposes by shuffles of 32 work-items on 16 cores (reports/intel-xeon-16-cores)",
+        "transposes by shuffles of 32 work-items on 16 cores (a full run, not kept)",
         held_out="1.25 of the predicted time on two cores of a Zen 4",
     )
     """Cycles of a lane of a shuffle in a sub-group that is longer than a vector, with one shuffle per cycle: a function

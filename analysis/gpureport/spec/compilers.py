@@ -16,9 +16,9 @@ from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance
 
 EMERALD_RAPIDS = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*`` and ``reports/intel-xeon-*``, whose entry describes any CPU. Constants of
-PoCL were fitted to earlier runs on 2 and 16 such cores, under the same names; the kept runs replaced some of them.
-Nothing was fitted to the Zen 4 of ``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants of PoCL were fitted to earlier
+runs on 2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4
+of ``reports/*-epyc-*``."""
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 
 
@@ -42,7 +42,7 @@ class CompilerValues:
 
 _LAUNCHES = "1.8 us with 2 threads (reports/pocl-xeon-2-cores) and 43 us with 16 (a first quick run on that machine)"
 _EMULATED = "emulated in memory by PoCL 5, one work-item after another, on 16 cores (reports/pocl-xeon-16-cores)"
-_INTEL = "on 16 cores (reports/intel-xeon-16-cores)"
+_INTEL = "on 16 cores (a full run, not kept)"
 COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
     "pocl": CompilerValues(
         launch_transfers=_fitted(27.5, _LAUNCHES),

@@ -15,6 +15,7 @@ from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
+from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.models import Cache, Device, Memory, core_source, listed
 from gpureport.spec.uncertainty import CONSTANTS
 
@@ -43,6 +44,7 @@ class PredictedCurve:
         independence: of the device's measurements; ``None`` if unknown.
         architecture: of the device.
         described: whether the workload is a kernel of the user.
+        compiler: of kernels, on a CPU.
     """
 
     result: str
@@ -55,6 +57,7 @@ class PredictedCurve:
     independence: Independence | None = None
     architecture: str = ""
     described: bool = False
+    compiler: CpuCompiler = "pocl"
 
     def __str__(self) -> str:
         """Return result, sweep and conditions."""
@@ -181,6 +184,7 @@ def _curve(result: Result, series: Series, kind: Basis, independence: Independen
         independence=independence,
         architecture=result.device.architecture.id,
         described=series.workload.described,
+        compiler=result.device.architecture.compiler,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from gpureport.findings.verdicts import ErrorStatistics, error_statistics
 from gpureport.grouping import grouped
 from gpureport.records.curves import BASES, Basis
+from gpureport.spec.drivers import CpuCompiler
 from gpureport.validate.residuals import Residual, What
 
 
@@ -83,6 +84,7 @@ class Target:
         workloads: patterns of ``family/variant/sweep``.
         levels: patterns of memory levels.
         published: whether the results are published ones.
+        compiler: of kernels for CPUs.
     """
 
     data: str
@@ -94,6 +96,7 @@ class Target:
     workloads: tuple[str, ...] = ("*",)
     levels: tuple[str, ...] = ("*",)
     published: bool = False
+    compiler: CpuCompiler = "pocl"
 
     def limit(self, kind: Basis) -> float | None:
         """Return the largest error, |ln(predicted / observed)|, that is allowed."""
@@ -107,7 +110,7 @@ class Target:
     def concerns(self, residual: Residual) -> bool:
         """Return whether the target applies to *residual*."""
         curve = residual.curve
-        if residual.what != self.what or curve.published != self.published:
+        if (residual.what, curve.published, curve.compiler) != (self.what, self.published, self.compiler):
             return False
         tested = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
         return all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in tested)
@@ -178,6 +181,8 @@ TARGETS = (
     Target("PoCL, caches", "latency cliffs", "worst", 1.10, None, _CPU),
     Target("PoCL, caches", "bandwidth cliffs", "worst", 1.10, 1.05, _CPU),
     Target("PoCL, caches, streams", "bandwidth cliffs", "worst", 1.10, None, _CPU, _MEMORY),
+    Target("Intel's runtime for CPUs, essential workloads", "times", "median", 1.30, 1.30, _CPU, compiler="intel"),
+    Target("Intel's runtime for CPUs, essential workloads", "times", "90 %", 2.20, 2.20, _CPU, compiler="intel"),
     Target("H200, streams, particles, transposes", "n90", "median", 1.20, 1.10, _H200, _TAPERED),
     Target(
         "RX 7900 XT, particles", "times", "median", 1.15, None, ("amd/rx_7900_xt",), ("particles/*",), published=True
