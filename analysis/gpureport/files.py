@@ -67,7 +67,6 @@ def _own_output(path: Path) -> int | None:
 
 
 def _send(path: Path, data: bytes) -> None:
-    """Write to a stream, after flushing printed output."""
     own = _own_output(path)
     sys.stdout.flush()
     with os.fdopen(os.open(path, os.O_WRONLY) if own is None else os.dup(own), "wb") as stream:
@@ -214,7 +213,6 @@ def _locked_folder() -> tuple[Path, int]:
 
 
 def _remove_abandoned() -> None:
-    """Remove temporary folders that no process has locked."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -212,7 +212,6 @@ _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  
 
 
 def _not_yaml(file: str, error: Exception, text: str) -> FileError:
-    """Convert a parser's error to a sentence."""
     mark = getattr(error, "problem_mark", None)
     message = getattr(error, "problem", None) or str(error).splitlines()[0]
     if mark and "".join(text.splitlines()[mark.line : mark.line + 1]).startswith("\t"):

@@ -172,7 +172,6 @@ def midpoints_of(features: Sequence[CurveFeature]) -> list[CurveFeature]:
 
 
 def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
-    """Return the level of the plateau without a cliff at its end (or of the peak)."""
     ended = {f.level for f in features if f.feature == "cliff"}
     rates = (f for f in reversed(features) if f.feature == "rate" and f.position != "case")
     return next((f.level for f in rates if f.level not in ended), None)

@@ -125,7 +125,6 @@ def _factor(unit: str) -> float:
 
 
 def _split(value: object, dimension: Dimension) -> tuple[float, str]:
-    """Return number and unit in canonical spelling."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{_shown(value)} is not {DIMENSIONS[dimension].name}; {_expected(dimension)}")
     match = _QUANTITY.fullmatch(str(value))
@@ -142,7 +141,6 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
 
 
 def _shown(value: object) -> str:
-    """Return the written value for messages, shortened."""
     text = {None: "nothing", True: "true", False: "false"}.get(value) if value in (None, True, False) else None
     return text or shortened(repr(value))
 
@@ -154,7 +152,6 @@ def _expected(dimension: Dimension) -> str:
 
 
 def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> str:
-    """Return the message about a wrong unit, with the correction."""
     right = next((u for u in sorted(DIMENSIONS[dimension].units) if u and u.lower() == unit.lower()), None)
     if not unit:
         return f"{text!r} lacks a unit; {_expected(dimension)}"
@@ -171,7 +168,6 @@ def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> st
 
 
 def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
-    """Return the likely correction of a wrong unit, if any."""
     if dimension == "count":
         return f"write {number / 100:g}" if unit == "%" else f"write {number:g}"
     for candidate in (f"{unit}/s", unit.removesuffix("/s")):
@@ -418,7 +414,6 @@ def as_written(value: float, unit: str) -> float:
 
 
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    """Return the largest scale that the rounded *value* reaches, or the smallest scale."""
     return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
 
 

@@ -202,7 +202,6 @@ def _parameter(each: Field[Any], owner: type) -> Parameter:
 
 @cache
 def _texts() -> Mapping[str, str]:
-    """Return the docstrings of the fields of this module's classes, by ``Class.field``."""
     return {
         f"{each.name}.{ast.unparse(line.target)}": " ".join(ast.literal_eval(text.value).split())
         for each in ast.parse(Path(__file__).read_text(encoding="utf-8")).body
@@ -213,7 +212,6 @@ def _texts() -> Mapping[str, str]:
 
 
 def _examples(pattern: str) -> str:
-    r"""Return the examples of a command for the end of its help text; ``\b`` keeps its lines."""
     lines = re.findall(rf"^gpureport {pattern}.*$", _EXAMPLES, re.MULTILINE)
     return "\n  ".join(("\b\nExamples:", *lines)) if lines else ""
 
@@ -225,7 +223,6 @@ def _typed(context: typer.Context) -> list[str]:
 
 
 def _refuse_beside_resume(typed: Sequence[str]) -> None:
-    """Raise if ``--resume`` is combined with options that the interrupted run has fixed."""
     settings = ("--quick", "--workload", "--only", "--seed", "--runs", "--output", "--force")
     fixed = [name for name in settings if name in typed]
     if "--resume" in typed and fixed:
@@ -252,12 +249,10 @@ def _path_of(text: str | Path) -> Path:
 
 
 def _path(metavar: str, *names: str, text: str | None = None) -> object:
-    """Return an option with a path."""
     return typer.Option(*names, metavar=metavar, parser=_path_of, help=text)
 
 
 def _operand(metavar: str) -> object:
-    """Return an argument that is a path, or several."""
     return typer.Argument(metavar=metavar, parser=_path_of)
 
 

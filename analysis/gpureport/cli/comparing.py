@@ -84,7 +84,6 @@ def _compared(options: CompareOptions) -> Comparison:
 
 
 def _regression_code(comparison: Comparison, percent: float) -> int:
-    """Print the regressions above *percent*, and return the exit code."""
     if not comparison.differences:
         raise InputError("--fail-on-regression: needs another report of the same device as the baseline; there is none")
     slower = regressions((*comparison.overall, *comparison.differences), percent)
@@ -109,7 +108,6 @@ def short_ids(names: Sequence[str], ids: Container[str]) -> list[str]:
 
 
 def _without_folders(text: str) -> str:
-    """Return the source without absolute folders, which are meaningful on this machine only."""
     parts = (Path(part) for part in text.split(","))
     return ",".join("/".join(part.parts[-2:]) if part.is_absolute() else str(part) for part in parts)
 

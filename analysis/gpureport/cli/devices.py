@@ -30,7 +30,6 @@ def list_devices(options: DevicesOptions) -> int:
 
 
 def _list_present(options: DevicesOptions, database: Database) -> int:
-    """List the devices, whether each runs kernels, and its database entry."""
     from gpureport.measure import presence
 
     found = presence.find_devices()
@@ -177,7 +176,6 @@ def _drafted(request: DraftOptions) -> Draft:
 
 
 def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
-    """Draft the device of a report, with the values that its run measured."""
     from gpureport.observe import observe
     from gpureport.predict.calibration.learned import ObservedSweep
     from gpureport.records.report import load_report
@@ -211,7 +209,6 @@ def _present(text: str) -> "Measurer":
 
 
 def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int) -> Draft:
-    """Run microbenchmarks on the device, and put their results into the draft."""
     from gpureport.measure.limits import SweepSettings, run_limits
     from gpureport.measure.machine import free_memory_bytes
     from gpureport.run.drafting import SWEEP_S, get_to_know

@@ -103,7 +103,6 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
 
 
 def _node(path: Path) -> str:
-    """Return the name of a report's folder; for a run (``run-1``) or a device (``0-h200``) that of the folder above."""
     from gpureport.results.opening import short_name
 
     name = short_name(path)
@@ -160,7 +159,6 @@ def query_runs(options: FleetQueryOptions) -> int:
 
 
 def _texts(rows: Iterable[Sequence[object]]) -> list[tuple[str, ...]]:
-    """Return cells as text; missing values are empty."""
     return [tuple(map(_text, row)) for row in rows]
 
 
@@ -171,7 +169,6 @@ def _text(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether a cell contains a number or nothing."""
     return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))
 
 

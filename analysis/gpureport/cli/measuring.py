@@ -274,7 +274,6 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
 
 
 def _announcement(plan: Plan, path: Path) -> str:
-    """Say what a run will do, and about how long it takes."""
     device, limits = plan.match.device, plan.settings.limits
     sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
     seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
@@ -283,7 +282,6 @@ def _announcement(plan: Plan, path: Path) -> str:
 
 
 def _summarise(report: Report, path: Path) -> None:
-    """Print findings, skipped workloads and other problems."""
     if nothing := _nothing_measured(report, path):
         note(f"gpureport: {nothing}")
     _print_findings(report.findings)
@@ -303,7 +301,6 @@ def _summarise(report: Report, path: Path) -> None:
 
 
 def _nothing_measured(report: Report, path: Path) -> str:
-    """Return the message of a run that measured nothing, with the first reason; else an empty text."""
     if report.status != "failed":
         return ""
     skipped = [f"{name}: {info.skipped}" for name, info in report.workloads.items() if info.skipped]
@@ -372,7 +369,6 @@ def _feature_name(feature: Finding) -> str:
 
 
 def _print_unexpected(explanations: Sequence[Explanation]) -> None:
-    """Print the curves with the largest errors, each with the hypothesis that fits it best."""
     shown = min(len(explanations), _MOST_CURVES)
     title = f"Unexpected results: {shown} of {len(explanations)} curves, with the best hypothesis for each"
     others = ("its error", "next", "confidence")
@@ -380,7 +376,6 @@ def _print_unexpected(explanations: Sequence[Explanation]) -> None:
 
 
 def _print_energy(report: Report) -> None:
-    """Print power and energy of each load, or why there are none; nothing if they were not part of the run."""
     from gpureport.report.run.whole_device import energy_table
 
     energy = report.energy
@@ -394,7 +389,6 @@ def _print_energy(report: Report) -> None:
 
 
 def _print_timings(report: Report, rendering_s: float | None) -> None:
-    """Print the time of each stage, and the longest steps; *rendering_s* is the time for HTML and PDF."""
     from gpureport.report.run.appendix import timings_table
 
     rendering = (Timing(stage="render", seconds=rendering_s),) if rendering_s is not None else ()
@@ -415,7 +409,6 @@ def use_kernels(options: KernelOptions) -> int:
 
 
 def _draft_kernel(source: Path, force: bool) -> int:
-    """Write the draft of a description next to the source, with the same name."""
     from gpureport.kernel_files.draft import draft
 
     text, path = draft(source), source.with_suffix(".yaml")
@@ -426,7 +419,6 @@ def _draft_kernel(source: Path, force: bool) -> int:
 
 
 def _check_kernels(files: Sequence[Path]) -> int:
-    """Run each kernel at its smallest size under oclgrind; raise if it reports a fault, or results are wrong."""
     kernels = described(files)
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"

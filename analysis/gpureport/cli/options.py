@@ -119,7 +119,6 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove the folders, innermost first, that are still empty."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()

@@ -112,7 +112,6 @@ def _show_many(
 def _sides(
     options: PredictOptions, workloads: "Sequence[Workload]", devices: Sequence[Device]
 ) -> list[DevicePredictions]:
-    """Predict devices, and compare the others with the first."""
     predict = partial(_predicted, workloads=workloads, quick=options.quick)
     predicted = in_batches("predicting", predict, devices, lambda device: device.name)
     families = described_families(map(workload_info, workloads))
@@ -127,7 +126,6 @@ def _sides(
 def _show(
     options: PredictOptions, folder: Path, workloads: "Sequence[Workload]", sides: Sequence[DevicePredictions]
 ) -> None:
-    """Print the predictions, except with JSON, and write documents of a few."""
     reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
     if not options.as_json:
         if 1 < len(sides) <= FEW:
@@ -147,7 +145,6 @@ def _note(files: Sequence[Path]) -> None:
 
 
 def _predict_listed(options: PredictOptions, path: Path) -> int:
-    """Print the prediction for the machine whose ``lscpu`` output is in a file."""
     from gpureport.predict.cpu_memory import processor_forecast
     from gpureport.spec.host import read_lscpu
 
@@ -195,7 +192,6 @@ def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) 
 
 
 def _json(sides: Sequence[DevicePredictions]) -> dict[str, object]:
-    """Return the forecast of one device, or the forecasts and contrasts of several, as plain data."""
     first, *others = sides
     if not others:
         return _device_json(first)
@@ -232,7 +228,6 @@ def _print_summary(report: Report) -> None:
 
 
 def _print_everything(report: Report) -> None:
-    """Print ceilings, every feature, sensitivities, and the occupancy of every work-group."""
     from gpureport.report.curves import curves
 
     _print_device(report.device)
@@ -249,7 +244,6 @@ def _print_everything(report: Report) -> None:
 
 
 def _print_contrasts(sides: Sequence[DevicePredictions]) -> None:
-    """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
     first, *others = sides
     found = [side_by_side.limit_effects(first, other) for other in others]
     for other, effects in zip(others, found, strict=True):
@@ -323,7 +317,6 @@ def _print_processor(forecast: "ProcessorForecast") -> None:
 
 
 def _intervals(curve: "Curve") -> list[tuple[float, float, float]]:
-    """Return the value of each point, and the ends of its interval."""
     return list(zip(curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), strict=True))
 
 

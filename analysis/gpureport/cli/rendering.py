@@ -72,7 +72,6 @@ def _name(file: Path) -> str:
 
 
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
-    """Raise if documents would overwrite a source, or documents of another source."""
     from gpureport.report.render import documents
 
     first: dict[tuple[Path, str], Path] = {}
@@ -100,7 +99,6 @@ def write_documents(
 
 @cache
 def _entry(name: str | None) -> "Device | None":
-    """Return an entry of the built-in database, if it has it."""
     from gpureport.spec.database import load_database
 
     shipped = load_database()
@@ -108,7 +106,6 @@ def _entry(name: str | None) -> "Device | None":
 
 
 def _stored(report: Report) -> tuple[MeasuredRates, ...]:
-    """Return the values of other devices in the store that the environment names, if it does."""
     from gpureport.fleet.reading import others_of
     from gpureport.fleet.store import configured
 

@@ -102,12 +102,10 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
 
 
 def _names(options: ValidateOptions) -> set[str]:
-    """Return the names of the requested workloads; none for all."""
     return {workload.name for workload in selected(options.workloads, quick=False)} if options.workloads else set()
 
 
 def _targets(options: ValidateOptions) -> list[Target]:
-    """Return the targets whose workloads are all requested: the others would be judged by a part of their data."""
     names = _names(options)
     missing = [workload.name for workload in all_workloads() if names and workload.name not in names]
     return [target for target in TARGETS if not any(map(target.includes, missing))]
@@ -120,7 +118,6 @@ def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield the results at *path*, or below it; raise if there are none."""
     if not path.is_dir():
         yield path
         return
@@ -137,7 +134,6 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
 
 
 def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
-    """Print the errors by device class and by result; on request those of each feature, or the largest only."""
     own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
     times, own_times = ([c for c in each if c.what == "times"] for each in (found, own))
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), _feature_row(c)))
@@ -166,7 +162,6 @@ def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
 
 
 def _print_first_day(found: Sequence[Residual]) -> None:
-    """Print the errors of each architecture, with its own constants and without them."""
     found = sorted((c for c in found if c.curve.device_class != "CPU"), key=lambda c: WHATS.index(c.what))
     times = [c for c in found if c.what == "times"]
     _print_aggregates("Times by architecture", "architecture", times, lambda c: c.curve.architecture, _day)
@@ -190,7 +185,6 @@ def _write(path: Path, found: Sequence[Residual]) -> None:
 
 
 def _plain(residual: Residual) -> dict[str, object]:
-    """Return a residual as plain data, without fields that do not apply."""
     curve, key = residual.curve, residual.curve.key
     of_curve = ("result", "device", "device_class", "published", "conditions", "kind", "independence")
     of_residual = ("what", "label", "unit", "predicted", "observed", "interval", "expected", "error", "level")
@@ -252,7 +246,6 @@ def unmatched(summary: Summary) -> str:
 
 
 def _feature_row(residual: Residual) -> str:
-    """Return what is compared; for cliffs with their level."""
     level = f", {residual.level if residual.predicted else 'other'}" if residual.what in _CLIFFS else ""
     return f"{residual.what}{level}"
 
@@ -283,7 +276,6 @@ def _feature(residual: Residual) -> Row:
 
 
 def _print_worst(residuals: Sequence[Residual], number: int) -> None:
-    """Print the sweeps with the largest median errors by kind of prediction, split where the bottleneck changes."""
     columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
     for kind in BASES:
         times = grouped((str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind)
@@ -304,7 +296,6 @@ def _stretch(points: Sequence[Residual]) -> Row:
 
 
 def _next(point: Residual) -> str:
-    """Return the second-largest ceiling, and its ratio to the largest."""
     first, *others = sorted(point.ceilings_s.values(), reverse=True)
     if not others or not first:
         return ""

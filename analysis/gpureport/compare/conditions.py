@@ -53,7 +53,6 @@ def _of_machine(read: Callable[[Machine], str]) -> Callable[[Report], str]:
 
 
 def _clock(machine: Machine) -> str:
-    """Return the clock while measuring, if all readings agree within 1 %; else their range."""
     clocks = [clock.clock_hz for clock in machine.clocks if clock.name == "core"]
     if not clocks:
         return ""

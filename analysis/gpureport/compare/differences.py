@@ -152,7 +152,6 @@ def _sweep(name: str, machines: Sequence[Sequence[SweepSamples | None]]) -> _Swe
 
 
 def _whole(sweeps: Sequence[_Sweep]) -> _Sweep:
-    """Return the median of all sweeps: the difference of the machine as a whole."""
     centres = np.array([sweep.centre for sweep in sweeps])
     runs = sorted({run for sweep in sweeps for run in sweep.deviations})
     return _Sweep(

@@ -178,7 +178,6 @@ def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str
 
 
 def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
-    """Return whether both count the same work, which a ratio requires."""
     same_counting = one.counting == other.counting or not (one.counting and other.counting)
     return same_counting and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
 
@@ -200,7 +199,6 @@ def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> Mach
 
 
 def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
-    """Return observed speed / predicted speed; the uncertainty of the prediction is left out."""
     peak = point.predicted_peak
     if not point.observed or peak is None:
         return None

@@ -117,7 +117,6 @@ def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterab
 
 
 def _ratios(contests: Iterable[WorkloadComparison], what: What) -> dict[str, dict[str, list[RatioEstimate]]]:
-    """Return the known ratios by machine and kernel."""
     found: dict[str, dict[str, list[RatioEstimate]]] = {}
     for contest in contests:
         for standing in contest.standings:

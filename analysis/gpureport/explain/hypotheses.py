@@ -145,7 +145,6 @@ def vector_code(point: PointModel) -> Sequence[PointModel]:
 
 
 def _directions(demand: Demand) -> tuple[Demand, Demand]:
-    """Return the parts of a dispatch that load and store; streams that no level transfers are left out."""
     moved = [stream for stream in demand.streams if stream.elements and stream.passes and stream.outer_passes]
     reads = tuple(stream for stream in moved if not stream.write)
     writes = tuple(stream for stream in moved if stream.write)

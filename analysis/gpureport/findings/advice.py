@@ -194,7 +194,6 @@ def _relative_to_best(rates: Mapping[Of, _Rate]) -> dict[Of, float]:
 
 
 def _rates(curve: Observation | Prediction) -> Iterator[tuple[tuple[int, ...], _Rate]]:
-    """Yield work-group shape and rate of each point of a search."""
     for point in curve.points:
         shape = shape_of(point.point)
         if shape is not None:
@@ -270,7 +269,6 @@ def _shares(search: Observation) -> dict[str, float]:
 
 
 def _undistinguished(search: Observation, shares: Shares) -> dict[str, float]:
-    """Return the shares, with 1 for shapes whose interval overlaps the best's."""
     losses = _relative_to_best(dict(_rates(search)))
     equal = {" x ".join(map(str, shape)) for shape, loss in losses.items() if not loss}
     return {shape: 1.0 if shape in equal else share for shape, share in shares.items()}

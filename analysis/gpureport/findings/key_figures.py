@@ -345,7 +345,6 @@ def _memory(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
 
 
 def _private_sweep(report: Report) -> str:
-    """Return the sweep that reads the caches of all compute units at once."""
     units = report.device.compute_units
     groups = {
         p.key.sweep: p.points[0].point.parameters.get("groups", units)
@@ -429,7 +428,6 @@ def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:
-    """Yield power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
     limit = report.device.board_power_w
     powers = {load.name: load.power_w for load in (report.energy.loads if report.energy else ()) if load.power_w}
     if idle := powers.pop(IDLE, None):

@@ -149,7 +149,6 @@ class Reasons:
         return tuple(point for point in within if point.point.working_set_bytes >= largest / 4)
 
     def _middles(self, *, predicted: bool) -> dict[Level, float]:
-        """Return the midpoints of the predicted or observed cliffs by level."""
         cliffs = (f for f in self.compared if f.feature == "cliff" and f.position == "midpoint")
         return {f.level: value for f in cliffs if (value := f.predicted if predicted else f.observed)}
 

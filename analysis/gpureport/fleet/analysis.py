@@ -369,7 +369,6 @@ def _title(first: pd.Series, several: pd.Series) -> str:
 
 
 def _members(runs: pd.DataFrame, figures: Mapping[tuple[str, str, str], Sequence[Figure]]) -> Iterator[Member]:
-    """Yield the devices of *runs*, sorted by node and address."""
     first = runs.drop_duplicates("member").sort_values("member")
     places = list(zip(first["node"], first["pci_address"], strict=True))
     devices, key, device = Counter(node for node, _ in places), runs["peers"].iloc[0], str(runs["device"].iloc[0])
@@ -446,7 +445,6 @@ def _layers(peers: Peers, member: Member | None = None) -> Iterator[_Layer]:
 
 
 def _outlier(difference: Difference, member: Member) -> Difference:
-    """Return the difference of a device with its start and its reasons."""
     peers = difference.peers
     runs, since = peers.runs[peers.of(member)], peers.since(member)
     others = peers.last[peers.last["member"] != member.number].head(_MOST_PEERS)
@@ -510,7 +508,6 @@ def _changes_of_devices(peers: Peers, minimum_effect: float) -> Iterator[Differe
 
 
 def _change(peers: Peers, member: Member | None, values: Floats) -> Difference:
-    """Return the effects of a change on parts of sweeps, *values* (parts,), and their medians by layer."""
     known = peers.known(values)
     by_layer = grouped((part.layer, value) for part, value in known)
     layers = {layer: float(np.median(by_layer[layer])) for layer in layers_of([part for part, _ in known])}
@@ -518,7 +515,6 @@ def _change(peers: Peers, member: Member | None, values: Floats) -> Difference:
 
 
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
-    """Yield the layers in which the median device lies outside the interval of the prediction."""
     for layer, effect, width, _ in _layers(peers):
         if abs(effect) > max(width, log1p(minimum_effect)):
             yield Difference(peers, None, "prediction", {layer: effect}, (), end=copysign(width, effect))

@@ -266,7 +266,6 @@ def _shifts(values: Floats, device: Indices, period: Indices, assumed: Floats) -
 
 
 def _kept(effect: Floats, rest: Floats, periods: Indices, assumed: Floats) -> Floats:
-    """Return the effects of periods that are significant, given the *rest* without them, and 0 for the others."""
     counts = _counts(rest, periods)
     noise = np.maximum(np.nan_to_num(_spread(rest)), assumed)
     error = np.sqrt(EXCESS_OF_MEDIAN) * noise / np.sqrt(np.maximum(counts, 1))
@@ -338,17 +337,14 @@ def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
 
 
 def _medians(values: Floats, group: Indices) -> Floats:
-    """Return the median of each group of rows, without NaN (groups, columns)."""
     return pd.DataFrame(values).groupby(group).median().to_numpy()
 
 
 def _counts(values: Floats, group: Indices) -> Floats:
-    """Return how many rows of each group have a value (groups, columns)."""
     return pd.DataFrame(values).groupby(group).count().to_numpy(float)
 
 
 def _members(group: Indices) -> list[Indices]:
-    """Return the rows of each group."""
     order = np.argsort(group, kind="stable")
     return np.split(order, np.cumsum(np.bincount(group))[:-1])
 

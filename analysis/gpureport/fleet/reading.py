@@ -77,7 +77,6 @@ def others_of(report: Report, store: Store) -> tuple[MeasuredRates, ...]:
 
 
 def _run_id(report: Report, points: Iterable[Row]) -> str:
-    """Return a hash of what identifies a run: start, device and results."""
     identity = [report.created_at, report.machine.opencl.name if report.machine else ""]
     results = ([row["family"], row["variant"], row["sweep"], row["point"], row["measured"]] for row in points)
     return hashlib.sha256(json.dumps([identity, *results]).encode()).hexdigest()[:32]
@@ -134,7 +133,6 @@ def utc(moment: str) -> datetime:
 
 
 def _celsius(fact: str) -> float | None:
-    """Return the number of a fact, which the vendor's library reports as display text."""
     with suppress(ValueError):
         return float(fact.removesuffix(" °C"))
     return None
@@ -164,7 +162,6 @@ def _feature(finding: Finding) -> Row:
 
 
 def _points(report: Report) -> Iterator[Row]:
-    """Yield a row for each measured point."""
     predicted = {prediction.key: prediction.points for prediction in report.specified}
     caches = frozenset((*(c.name for c in report.device.caches), *(tlb.level.name for tlb in report.device.tlb)))
     for observation in report.observations:

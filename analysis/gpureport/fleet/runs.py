@@ -126,7 +126,6 @@ Case = dict[str, Any]
 def _collected(
     results: dict[str, Any], nodes: Sequence[str], folder: Path, pending_limit_minutes: int
 ) -> Iterator[NodeRun]:
-    """Yield what came of each node."""
     cases: list[Case] = [case for run in results["runs"] for case in run["testcases"]]
     for number, node in enumerate(nodes):
         own = [case for case in cases if case["partition"] == partition_name(node, number)]

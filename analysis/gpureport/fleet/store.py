@@ -129,7 +129,6 @@ class Store:
 
     @contextmanager
     def _selected(self, sql: str) -> "Iterator[DuckDBPyConnection]":
-        """Open a connection that has executed one SELECT statement."""
         import duckdb
 
         with self.connect() as connection:
@@ -193,7 +192,6 @@ def configured() -> Store | None:
 
 
 def _why_empty(folder: Path) -> str:
-    """Return why there are no runs in *folder*, and what to do."""
     if not is_there(folder):
         return "there is no such folder; give the folder of a store, or make one with `gpureport fleet add`"
     if not folder.is_dir():
@@ -204,7 +202,6 @@ def _why_empty(folder: Path) -> str:
 
 
 def _stems(folder: Path) -> set[str]:
-    """Return the names of the Parquet files in *folder*, without suffix; hidden files are incomplete."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - faster
     except (FileNotFoundError, NotADirectoryError):
@@ -216,7 +213,6 @@ def _stems(folder: Path) -> set[str]:
 
 @contextmanager
 def _readable(files: Sequence[Path]) -> Iterator[None]:
-    """Describe DuckDB's errors in reading *files* in a sentence."""
     import duckdb
 
     try:
@@ -226,7 +222,6 @@ def _readable(files: Sequence[Path]) -> Iterator[None]:
 
 
 def _damage(files: Sequence[Path]) -> InputError | None:
-    """Describe the first of *files* that cannot be read; ``None`` if all can."""
     import duckdb
 
     with duckdb.connect() as connection:
@@ -239,7 +234,6 @@ def _damage(files: Sequence[Path]) -> InputError | None:
 
 
 def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
-    """Return the runs in each of *files* (at least one)."""
     import duckdb
 
     names = _list(map(str, files))
@@ -279,19 +273,16 @@ def _cast(named: Mapping[str, Column]) -> str:
 
 
 def _table(name: str) -> str:
-    """Return the name of a table if it exists."""
     if name not in TABLES:
         raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
     return name
 
 
 def _text(text: str) -> str:
-    """Return a text in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _list(texts: Iterable[str]) -> str:
-    """Return a list of texts in SQL."""
     return f"[{', '.join(map(_text, texts))}]"
 
 

@@ -86,18 +86,15 @@ def content(fleet: Fleet) -> Content:
 
 
 def _drawn(fleet: Fleet) -> list[Peers]:
-    """Return the models to draw: those with most outliers, then with most devices."""
     outliers = Counter(outlier.peers.number for outlier in fleet.outliers)
     return sorted(fleet.peers, key=lambda each: (-outliers[each.number], -len(each.members)))[:_MOST_MODELS]
 
 
 def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
-    """Return the outliers of a model by the number of the device, the most affected first."""
     return {each.member.number: each for each in fleet.outliers if each.member and each.peers is peers}
 
 
 def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
-    """Draw the devices of each model by key figures; in one map those without peers, relative to their predictions."""
     for peers in (each for each in every if each.basis == "peers"):
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
         cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
@@ -121,7 +118,6 @@ def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
 
 
 def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Iterator[Picture]:
-    """Draw the first rows, if there are any, and count the others."""
     shown, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
     names = tuple(sorted({name for row in shown for name in row.cells[0]}))
     more = f" {left} devices with smaller differences are not shown." if left > 0 else ""
@@ -137,7 +133,6 @@ def _strips(fleet: Fleet, peers: Peers) -> Picture:
 
 
 def _trends(fleet: Fleet, peers: Peers, members: Sequence[Member] = ()) -> Iterator[Picture]:
-    """Draw the speeds of a model over time, with outliers or *members* as lines."""
     if peers.runs["day"].max() == 0:
         return
     single = peers.members if len(peers.members) == 1 else ()
@@ -158,7 +153,6 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[Member] = ()) -> Itera
 
 
 def _devices(fleet: Fleet, models: Iterable[Peers]) -> Table:
-    """List the devices of models."""
     rows, links = [], []
     for peers in models:
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
@@ -174,12 +168,10 @@ def _devices(fleet: Fleet, models: Iterable[Peers]) -> Table:
 
 
 def _page_of(peers: Peers, member: Member | None = None) -> str:
-    """Return the name of the page of a model, or of one of its devices."""
     return f"device-{peers.number}-{member.number}.html" if member else f"model-{peers.number}.html"
 
 
 def _pages(fleet: Fleet, folder: Path) -> Iterator[tuple[str, Content]]:
-    """Yield the names and contents of the pages of models and devices, and of the comparison."""
     facts = "Key figures of the last run of each device."
     yield "compare.html", _page("Compare two devices", facts, choices=_choices(fleet))
     for peers in fleet.peers:
@@ -190,7 +182,6 @@ def _pages(fleet: Fleet, folder: Path) -> Iterator[tuple[str, Content]]:
 
 
 def _page(title: str, facts: str, **others: object) -> Content:
-    """Return the contents of a page; those that are not given are empty."""
     empty: Content = dict.fromkeys(("above", "sentences", "pictures", "tables"), ())
     return {"part": "page", "title": title, "facts": facts, "choices": None, **empty, **others}
 
@@ -211,7 +202,6 @@ def _model(fleet: Fleet, peers: Peers) -> Content:
 
 
 def _model_figures(peers: Peers) -> Table:
-    """Return the median, spread and prediction of each key figure of a model."""
     by_name = grouped((figure.name, figure) for member in peers.members for figure in member.figures)
     rows = []
     for name, own in by_name.items():
@@ -257,7 +247,6 @@ def _device_tables(
 
 
 def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
-    """Return the key figures of a device next to those of its model, if it has peers, and to the predicted ones."""
     rows = []
     for each in figures:
         measured, usual = (format_value(value, each.unit) for value in (each.measured, each.usual))
@@ -271,7 +260,6 @@ def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
 
 
 def _runs(runs: pd.DataFrame, folder: Path) -> Table:
-    """List the runs of a device, with links to the HTML reports next to their report.json."""
     rows, links = [], []
     for run in runs.to_dict("records"):
         clock = format_frequency(run["clock_hz"]) if run["clock_hz"] > 0 else ""
@@ -283,7 +271,6 @@ def _runs(runs: pd.DataFrame, folder: Path) -> Table:
 
 
 def _report_link(report: str, folder: Path) -> str:
-    """Return the address of the HTML report next to a ``report.json``, relative to *folder*; empty if there is none."""
     path = Path(report)
     html = path.parent / f"{report_stem(path)}.html"
     return quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else ""

@@ -75,7 +75,6 @@ def described(
 
 
 def _plain(value: object) -> object:
-    """Return a field with Python's numbers and lists in place of NumPy's."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):

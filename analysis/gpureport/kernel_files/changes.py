@@ -52,7 +52,6 @@ def changed_demands(
 
 
 def _is_record(argument: ArgumentFields) -> bool:
-    """Return whether a work-item uses a part of a record only."""
     return argument.kind == "buffer" and argument.accessed_bytes < argument.record_bytes
 
 

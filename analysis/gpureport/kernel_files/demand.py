@@ -104,7 +104,6 @@ class Traffic:
         return sum(nbytes[name] * stores[name] for name in written) / (sum(nbytes.values()) or 1.0)
 
     def _run(self, argument: ArgumentFields) -> float:
-        """Return the elements from one work-item's to its neighbour's."""
         return self._amount(argument, "run") if argument.run else 1.0
 
     @property
@@ -169,13 +168,11 @@ class Traffic:
         return max(sector, shared.bandwidth_bytes_per_cycle * self.device.compute_units / (shared.slices * rate))
 
     def _passes(self, argument: ArgumentFields) -> tuple[float, float]:
-        """Return how often an array passes into registers, and beyond the first cache."""
         passes = self._amount(argument, "passes") if argument.passes else 1.0
         outer = self._amount(argument, "outer_passes") if argument.outer_passes else min(1.0, passes)
         return passes * (argument.pattern.points if argument.pattern else 1), outer * self._halo(argument)
 
     def _other_rows(self, argument: ArgumentFields) -> float:
-        """Return the loads of a stencil from other rows than the work-item's own."""
         if argument.pattern is None or argument.passes:
             return 0.0
         return float(argument.pattern.points - 2 * argument.pattern.stencil[-1] - 1)
@@ -191,7 +188,6 @@ class Traffic:
         return row + sum(2 * radius / side for side, radius in others)
 
     def _written(self, argument: ArgumentFields) -> float:
-        """Return the bytes of the sectors that waves write, relative to the bytes written."""
         tiling = self._tiling(argument)
         if tiling is None or not self._shifted(argument):
             return tiling.written if tiling else 1.0
@@ -219,7 +215,6 @@ class Traffic:
         return tiling.lines_per_access(1.0 if self._shifted(argument) else min(1.0, beside))
 
     def _lines(self, argument: ArgumentFields) -> float:
-        """Return the lines that an access of a wave touches, relative to the lines of its data."""
         lanes = self.device.architecture.wave_size
         if argument.gather:
             return lanes

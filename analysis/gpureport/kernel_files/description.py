@@ -50,7 +50,6 @@ def _as_text(value: object) -> object:
 
 
 def _one_line(value: object) -> object:
-    """Join lines; refuse an empty text."""
     text = " ".join(value.split()) if isinstance(value, str) else value
     if text == "":
         raise ValueError("is empty")
@@ -128,7 +127,6 @@ def _opencl_type(text: str) -> str:
 
 
 def _stencil(value: object) -> object:
-    """Accept ``stencil [1, 1]`` besides a mapping."""
     match = re.fullmatch(r"\s*stencil\s*\[([\d\s,]*)\]\s*", value) if isinstance(value, str) else None
     if match is None:
         return value

@@ -37,7 +37,6 @@ def draft(path: Path) -> str:
 
 
 def _problem(kernel: Signature, text: str) -> str:
-    """Say why a kernel cannot be described; empty if it can."""
     if kernel.parameters is None:
         return "its parameters cannot be read as C, for example because of macros; write the description by hand"
     for each in kernel.parameters:

@@ -114,7 +114,6 @@ def _name(call: ast.Call) -> str:
 
 
 def _check_names(tree: ast.expr, values: Mapping[str, Value], functions: Mapping[str, Function]) -> None:
-    """Refuse unknown names, and calls with other arguments than those of the function."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {id(call.func) for call in calls}
     for node in ast.walk(tree):
@@ -183,7 +182,6 @@ _PARTS: Mapping[type[ast.AST], Function] = {
 
 
 def _limited(value: Any) -> Any:  # noqa: ANN401
-    """Return a value that is no huge integer, and no array of objects."""
     if isinstance(value, int) and abs(value) > _MOST_INTEGER:
         raise ExpressionError("an integer exceeds 64 bits")
     if isinstance(value, np.ndarray) and value.dtype.kind not in "biufc":
@@ -209,7 +207,6 @@ def _broadcast(*shapes: tuple[int, ...], times: int = 1) -> int:
 
 
 def _stacked(values: list[Any]) -> NDArray[np.generic]:
-    """Return the array whose parts along its first dimension are *values*."""
     _check_elements(sum(map(np.size, values)))
     return np.stack(values) if values else np.array([])
 
@@ -249,7 +246,6 @@ def _along(function: Function) -> Function:
 
 
 def _axis(axis: Any) -> Any:  # noqa: ANN401
-    """Return an axis, or several, as NumPy's functions take them."""
     return tuple(map(index, axis)) if np.ndim(axis) else axis
 
 
@@ -335,7 +331,6 @@ def _histogram(array: Value, count: int, /) -> NDArray[np.int64]:
 
 
 def _stencil(interior: NDArray[np.generic], around: NDArray[np.generic], /) -> NDArray[np.generic]:
-    """Return *around* with its interior replaced."""
     result = np.array(around)
     if np.ndim(interior) != result.ndim:
         raise ExpressionError("the arrays of interior need the same number of dimensions")

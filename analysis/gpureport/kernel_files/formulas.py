@@ -251,7 +251,6 @@ def initial_contents(
 
 
 def _converted(values: NDArray[np.generic], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-    """Return *values* in another type, without warnings of NumPy about those that it does not have."""
     with np.errstate(all="ignore"):
         return values.astype(dtype)
 

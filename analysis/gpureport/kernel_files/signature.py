@@ -123,7 +123,6 @@ def _signature(code: str, start: int, end: int, attributed: str) -> Signature | 
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:
-    """Split the text after an opening parenthesis at its commas; return the parts and the end of the list."""
     depth, parts, begin = 1, [], start
     for position in range(start, len(code)):
         character = code[position]

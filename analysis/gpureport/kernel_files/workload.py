@@ -97,7 +97,6 @@ class KernelFileWorkload(Workload):
         return " ".join(sentences)
 
     def _check(self) -> None:
-        """Compare the names of arguments and buffers, and evaluate everything at the first verified sizes."""
         self._check_names()
         for parameters in self.verification():
             for step in self.formulas.steps:
@@ -140,7 +139,6 @@ class KernelFileWorkload(Workload):
         return self.fields.multiple_of or usual
 
     def _with(self, value: int | None, shape: Sequence[int]) -> dict[str, int]:
-        """Return the parameters of a point."""
         given = self.fields.sizes.items()
         sizes = {self.fields.swept: value} if self.fields.swept and value is not None else {}
         sizes |= {name: int(text) for name, text in given if isinstance(text, str) and text.isdigit()}
@@ -164,7 +162,6 @@ class KernelFileWorkload(Workload):
         return unit * (low - (low % 2 == 0) if odd else low)
 
     def _written_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Return the work-group shapes of the description; none if they are searched."""
         written = self.fields.work_groups
         if isinstance(written, str):
             return ()
@@ -174,11 +171,9 @@ class KernelFileWorkload(Workload):
         return shapes or (tuple((each,) for each in numbers) if len(self.fields.global_size) == 1 else (numbers,))
 
     def _shape(self) -> tuple[int, ...]:
-        """Return the work-group shape of the sweep over sizes."""
         return next(iter(self._written_shapes()), _SHAPES[len(self.fields.global_size) - 1])
 
     def _shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, ...], ...]:
-        """Return the shapes of the search for the best one."""
         written, dimensions = self._written_shapes(), len(self.fields.global_size)
         if written:
             return tuple(shape for shape in written if prod(shape) <= limits.max_work_group)
@@ -227,7 +222,6 @@ class KernelFileWorkload(Workload):
         return points if skipped > _MOST_SKIPPED_BYTES else points[start:]
 
     def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
-        """Return the values of the swept size; a single ``None`` if all sizes are fixed."""
         swept = self.fields.swept_values
         if swept is None or swept.listed:
             return swept.listed if swept else (None,)

@@ -61,7 +61,6 @@ def _contents(file: ELFFile, symbol: Symbol) -> bytes:
 
 
 def _stubs(file: ELFFile) -> dict[int, str]:
-    """Return the function of each entry of the procedure linkage table, by its address: one for each relocation."""
     relocations, stubs = file.get_section_by_name(".rela.plt"), file.get_section_by_name(".plt.sec")
     reserved = 0
     if stubs is None:

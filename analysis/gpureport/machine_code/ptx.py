@@ -156,7 +156,6 @@ def read(text: str, kernel: str) -> MachineCode | None:
 
 
 def _body(text: str, kernel: str) -> str | None:
-    """Return the text between the braces of a kernel's definition."""
     found = next((match for match in _BODY.finditer(text) if match.groups() == ("entry", kernel)), None)
     if found is None:
         return None
@@ -253,6 +252,5 @@ def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | 
 
 
 def _number(statement: Statement) -> int | None:
-    """Return the last operand, if it is a whole number."""
     found = _NUMBER.fullmatch(statement.operands[-1]) if statement.operands else None
     return int(found[1], 0) if found else None

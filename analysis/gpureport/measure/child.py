@@ -170,14 +170,12 @@ class Child:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(whole), int(1e6 * part)))
 
     def _wait(self, seconds: float) -> None:
-        """Wait for a message or output; keep the end of the output."""
         messages, output = self._connection.fileno(), self._output.fileno()
         ready, _, _ = select.select([messages, output], [], [], seconds)
         if output in ready and not self._read_output():
             select.select([messages], [], [], seconds)  # a closed pipe is always ready
 
     def _read_output(self) -> bool:
-        """Read the output so far; ``False`` at its end."""
         with suppress(BlockingIOError):
             while part := os.read(self._output.fileno(), _OUTPUT_BYTES):
                 self._printed = (self._printed + part)[-_OUTPUT_BYTES:]
@@ -185,7 +183,6 @@ class Child:
         return True
 
     def _ending(self) -> str:
-        """Return how the process ended, with the last line of its output."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         self._read_output()

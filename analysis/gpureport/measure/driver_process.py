@@ -129,7 +129,6 @@ class DriverProcess:
 
 
 def _loading_error() -> str | None:
-    """Return why the system cannot load the library of the runtime; ``None`` if it can."""
     try:
         ctypes.CDLL(Runtime(os.environ.get("OCL_ICD_FILENAMES", "")).library)
     except OSError as error:

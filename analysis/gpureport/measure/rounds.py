@@ -194,7 +194,6 @@ class Rounds:
         return seconds
 
     def _timed(self, point: Point, batch: int) -> tuple[float, float]:
-        """Time a batch of dispatches; return the seconds of one dispatch, and the wall time of the measurement."""
         began = self._backend.now()
         seconds = self._bench.trace(point, 1)[0][1] if point.isolated else self._bench.run(point, batch)
         if seconds < 0 or (seconds == 0 and batch > 1):

@@ -123,7 +123,6 @@ def _several(names: str | Collection[str]) -> tuple[str, ...]:
 
 
 def _parts(machine: Machine) -> list[str | ReportFrames]:
-    """Return the runs of a machine: files and devices as text, or reports in memory."""
     if isinstance(machine, str | Path | ReportFrames):
         return [machine if isinstance(machine, ReportFrames) else str(machine)]
     return [part for run in machine for part in _parts(run)]

@@ -158,7 +158,6 @@ def _flat(record: BaseModel) -> Row:
 
 
 def _split(name: str) -> Row:
-    """Return the parts of ``family/variant/sweep`` or ``family/variant``."""
     return dict(zip(_KEY, name.split("/"), strict=False))
 
 

@@ -137,7 +137,6 @@ def steal(readings: Sequence[Reading]) -> float | None:
 
 
 def _share(readings: Sequence[Reading], name: str) -> float | None:
-    """Return a total's growth per second of measuring; ``None`` if a reading is missing or the time is too short."""
     pairs = [(one, next_one) for one, next_one in pairwise(readings) if one.measuring and next_one.measuring]
     totals = [(getattr(one, name), getattr(next_one, name)) for one, next_one in pairs]
     seconds = sum(next_one.at_s - one.at_s for one, next_one in pairs)

@@ -105,7 +105,6 @@ def _missing(measurement: Measurement) -> list[str]:
 
 
 def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
-    """Return reasons for caution, in sentences; *tick* is a share of each point's time."""
     warnings = []
     few = sum(len(part) < ENOUGH_SAMPLES for part in samples)
     if few:

@@ -118,7 +118,6 @@ def octave_means(u: Floats, values: Floats, sizes: Floats, width: float) -> Floa
 
 
 def _end_of_peak(u: Floats, rates: Floats) -> int:
-    """Return the number of points before rates fall from their peak, the highest mean over two octaves; else all."""
     means = octave_means(u, rates, u, 2.0 * OCTAVE)
     if means[np.argmax(means) :].min() > means.max() - LEAST_DROP:
         return len(u)

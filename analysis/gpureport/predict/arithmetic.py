@@ -45,7 +45,6 @@ def arithmetic(device: Device, demand: Demand, resources: Resources, point: Poin
 
 
 def _on_tape(tape: Tape, record: D, prefix: str = "") -> D:
-    """Return a demand (or a stream) whose numbers are on the tape, named after their fields."""
     changes: dict[str, object] = {}
     for field in fields(record):
         value, name = getattr(record, field.name), prefix + field.name

@@ -138,7 +138,6 @@ def not_comparable(
 
 
 def _pairs(first: Iterable[Predicted], other: Iterable[Predicted]) -> Iterator[tuple[Predicted, Predicted]]:
-    """Yield the sweeps over sizes and cases that both devices have."""
     others = {predicted.prediction.key: predicted for predicted in other}
     for mine in first:
         theirs = others.get(mine.prediction.key)
@@ -147,7 +146,6 @@ def _pairs(first: Iterable[Predicted], other: Iterable[Predicted]) -> Iterator[t
 
 
 def _is_comparable(devices: tuple[Device, Device], pair: tuple[Predicted, Predicted]) -> bool:
-    """Return whether both sweeps use all compute units of their devices, or the same number of work-groups."""
     if pair[0].prediction.metric.kind == "time":
         return True
     parts = [

@@ -119,7 +119,6 @@ class Reader:
 
 
 def _unchanged(operation: str, a: Expression, b: Expression) -> Expression | None:
-    """Return the result of an operation that changes nothing: by 0 or 1, or a + (b - a)."""
     if operation in _NEUTRAL and _plain(b, _NEUTRAL[operation]):
         return a
     if operation == "^":

@@ -197,7 +197,6 @@ def _place(name: str) -> Iterator[None]:
 
 
 def _keys(columns: Columns, count: int) -> Rows[PointKey]:
-    """Return the keys of a curve's points; refuse two with the same parameters, or, without any, the same label."""
     keys = Rows[PointKey].of_columns(PointKey, lambda: columns, count)
     identities = rows_of({name: columns[name] for name in ("label", "parameters")}, count)
     same = [tuple(row["parameters"].items()) or row["label"] for row in identities]
@@ -218,7 +217,6 @@ def _merged(base: Columns, own: Columns) -> Columns:
 
 
 def _required(kind: type[Record], fields: Columns) -> Columns:
-    """Return the *fields* that are not ``None``; refuse to go on without one that *kind* requires."""
     missing = (n for n, f in kind.model_fields.items() if f.is_required() and n not in (*_SHARED, "kind", "point"))
     for name in missing:
         if fields.get(name) is None:

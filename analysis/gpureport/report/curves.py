@@ -203,7 +203,6 @@ def curves(report: Report) -> tuple[CurveRecords, ...]:
 
 
 def _predicted(prediction: Prediction | None, findings: Iterable[Finding]) -> Prediction | None:
-    """Return a prediction with the features that its findings compare; unchanged if there are none."""
     features = tuple(
         _feature(f, value=f.predicted, ci_low=f.predicted_low, ci_high=f.predicted_high, best_point=None)
         for f in findings
@@ -213,7 +212,6 @@ def _predicted(prediction: Prediction | None, findings: Iterable[Finding]) -> Pr
 
 
 def _observed(observation: Observation | None, findings: Iterable[Finding]) -> Observation | None:
-    """Return an observation with the features of its findings; without any if nothing was compared."""
     compared = (f for f in findings if f.specified and f.observed)
     features = tuple(_feature(f, value=f.observed) for f in compared)
     return observation and observation.model_copy(update={"features": features})

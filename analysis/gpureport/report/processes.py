@@ -60,7 +60,6 @@ def in_parallel(
 
 
 def _cores() -> int:
-    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

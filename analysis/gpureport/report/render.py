@@ -203,7 +203,6 @@ def _drawn(numbered: tuple[int, Picture]) -> str:
 
 
 def _with_figures(text: str, drawing: Drawing) -> str:
-    """Return a page with its figures."""
     return _printable(_PLACE.sub(lambda place: drawing[place[1]](), text))
 
 
@@ -309,7 +308,6 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
 
 
 def _hash(script: str) -> str:
-    """Return the hash of a script for the page's content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 

@@ -95,7 +95,6 @@ def refuse_repeated(sources: "Iterable[str]", database: Database | None = None) 
 
 
 def _identity(source: str, database: Database | None) -> Path | str:
-    """Return the real path of *source*, or the id of its device; empty if it is neither."""
     path = Path(source)
     if source and is_there(path):
         return real_path(report_file(path))
@@ -288,7 +287,6 @@ def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[MeasuredRate
 
 
 def _model(report: Report) -> tuple[object, ...] | None:
-    """Return the model of a measured device with an entry, and the kind of run."""
     if report.machine is None or report.match.entry is None:
         return None
     present = report.machine.opencl

@@ -136,7 +136,6 @@ def _refuse_entry(document: Document[RecordFields]) -> None:
 
 
 def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:
-    """Raise if two series are the same sweep."""
     first: dict[SweepKey, int] = {}
     for number, key in enumerate(one.measurement.key for one in series):
         if key in first:
@@ -146,7 +145,6 @@ def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> 
 
 
 def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
-    """Raise if a statement refers to series or points that the record does not contain."""
     sweeps = [str(one.measurement.key) for one in series]
     known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
     for number, statement in enumerate(document.get().statements):
@@ -161,7 +159,6 @@ def _check_statements(document: Document[RecordFields], series: Sequence[Series]
 
 
 def _shows(series: Series, statement: StatementFields) -> bool:
-    """Return whether a series of the statement has one of its points."""
     key = str(series.measurement.key)
     about = key in statement.about or key.rpartition("/")[0] in statement.about
     return about and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
@@ -212,7 +209,6 @@ def _series(document: Document[RecordFields], number: int) -> Series:
 
 
 def _problems(fields: SeriesFields, workload: Workload) -> Iterator[tuple[str, str]]:
-    """Yield field and message of each problem of a series."""
     columns, given = fields.columns, (*fields.columns, *fields.fixed)
     if workload.name != fields.workload:
         yield "workload", f"{fields.workload!r} is a family; give a variant, such as {workload.name!r}"
@@ -253,7 +249,6 @@ def _row_problems(fields: SeriesFields) -> Iterator[tuple[str, str]]:
 
 
 def _time_s(column: str, value: float, work: float, metric: Metric) -> float:
-    """Return the time of a dispatch from the *value* in a column."""
     unit, scale = VALUES[column]
     if not unit:
         return value * scale

@@ -157,6 +157,5 @@ def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Meas
 
 
 def _resources(options: str, compilations: Sequence[Compilation]) -> Resources | None:
-    """Return the resources that the compiler reported for the first kernel built with all *options*."""
     required = set(options.split())
     return compiled_resources(next((c for c in compilations if required <= set(c.options.split())), None))

@@ -184,7 +184,6 @@ class _Run:
         return report
 
     def _calibrate(self, part: WorkloadRun) -> None:
-        """Predict a workload once more, from compiled kernels and measured microbenchmarks, if there are any."""
         used = [each for each in self.parts if each.workload.microbenchmark]
         observations = [observation for each in used for observation in each.observations]
         if observations and not part.workload.missing(self._features):
@@ -209,7 +208,6 @@ class _Run:
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
 
     def _evaluate(self, save: Save) -> None:
-        """Observe, compare and explain the sweeps that were measured last, if any; save."""
         if self.measured is None:
             return
         part, measured = self.measured[0], later(self.measured[1], self._earlier_s)

@@ -93,7 +93,6 @@ def _differences(before: Record, now: Record, ignored: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Write a value; a missing, true, false or empty one as a word."""
     if value is None or isinstance(value, bool):
         return {None: "unknown", True: "yes", False: "no"}[value]
     return shortened(", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)) or "none"

@@ -62,7 +62,6 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
 
 
 def _clash(document: Checked, file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
-    """Return a warning if an entry cannot be distinguished from *other*, the file at *path*."""
     if plain(file.name) == plain(other.name):
         message = f"{path} has the name {file.name!r} as well, so the name finds neither; rename one of them"
         return document.problem("name", message)
@@ -195,7 +194,6 @@ def _lacking(
 
 
 def _out_of_range(values: Layer) -> Iterator[Remark]:
-    """Yield path and message of each unlikely value; each is checked on its own."""
     for path, value in values.items():
         listed = declaration(path)
         odd = next((each for each in numbers_in(value.value) if each and not listed.is_usual(each)), None)
@@ -212,7 +210,6 @@ def numbers_in(value: object) -> list[float]:
 
 
 def _uneven(values: Layer) -> Iterator[Remark]:
-    """Yield path and message of each cache line that is no multiple of its sector."""
     for path, line in values.items():
         *level, key = steps_of(path)
         sector = values.get(".".join((*level, "sector"))) if key == "line" else None
@@ -229,7 +226,6 @@ def _peak_flops(device: Device) -> float:
 
 
 def _wrong_peak(device: Device, flops: float) -> Iterator[Remark]:
-    """Yield path and message if the listed *flops* (FLOP/s) do not follow from the other values."""
     peak, lanes = _peak_flops(device), device.architecture.rates_per_cycle["fp32"] * device.architecture.dual_issue
     if abs(flops / peak - 1) > _FLOPS_TOLERANCE:
         message = (
@@ -240,7 +236,6 @@ def _wrong_peak(device: Device, flops: float) -> Iterator[Remark]:
 
 
 def _implausible(device: Device) -> Iterator[Remark]:
-    """Yield path and message of each value that is unlikely together with the others."""
     architecture, bandwidth = device.architecture, device.memory.bandwidth_bytes_per_s
     balance, (low, high) = _peak_flops(device) / bandwidth, _BALANCE[device.kind]
     are_usual = declaration("clock").is_usual(device.clock_hz) and declaration("memory.bandwidth").is_usual(bandwidth)

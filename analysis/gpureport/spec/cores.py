@@ -159,7 +159,6 @@ def _differs(listed: ListedCache | None, size: float) -> bool:
 def _of_vendor(
     facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]
 ) -> Iterator[tuple[str, ProcessorId]]:
-    """Yield the names of the architectures of a processor's vendor, with each of their processors."""
     for name, file in architectures.items():
         yield from ((name, each) for each in file.identified_by if each.vendor == facts.vendor)
 

@@ -327,5 +327,4 @@ def _quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return *text* on one line, without characters that YAML does not allow."""
     return " ".join(printable(text).split())

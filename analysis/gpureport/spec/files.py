@@ -71,7 +71,6 @@ def _leaf(kind: Any, declared: Listed, *, optional: bool = True, most: float = i
 
 
 def _of_record(record: type[Record], *, layered: bool) -> dict[str, Any]:
-    """Return the types of the values of *record* by key; optional are those with a default, or all if *layered*."""
     hints, found = get_type_hints(record), {}
     for field, (key, declared) in models.listed(record).items():
         if declared.by_name:

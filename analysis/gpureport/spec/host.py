@@ -140,7 +140,6 @@ def _huge_page_bytes(root: Path) -> int | None:
 
 
 def _facts(fields: Sequence[tuple[str, str]], processors: int, caches: Iterable[HostCache]) -> ProcessorFacts | None:
-    """Return what identifies the type of core; ``None`` if the processor does not say."""
     first = dict(reversed(fields))
     numbers = {key: int(value) for key, value in first.items() if value.isdecimal()}
     listed = {
@@ -172,7 +171,6 @@ def _facts(fields: Sequence[tuple[str, str]], processors: int, caches: Iterable[
 
 
 def _clock_hz() -> float | None:
-    """Return the maximum of the listed and the current frequency."""
     import psutil
 
     try:
@@ -232,7 +230,6 @@ def parse_lscpu(text: str, file: str = "lscpu") -> ProcessorFacts:
 
 
 def _json_fields(part: object) -> Iterator[tuple[str, str]]:
-    """Yield the fields of ``lscpu -J``, also those within others."""
     if isinstance(part, Mapping):
         if isinstance(part.get("field"), str):
             yield part["field"].rstrip(":"), str(part.get("data") or "")
@@ -244,7 +241,6 @@ def _json_fields(part: object) -> Iterator[tuple[str, str]]:
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields of ``lscpu`` or ``cpuinfo`` in their order, without empty ones."""
     for key, _, value in (line.partition(":") for line in text.splitlines()):
         if value.strip():
             yield key.strip(), value.strip()

@@ -59,7 +59,6 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
 
 
 def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
-    """Draft a program that takes the place of a device, with typical values of the processor that runs it."""
     values = cpu_values(database.host, present, None)
     device = database.device(f"cpu/{database.host.family}", values)
     device = device.model_copy(update={"id": "draft", "name": named(present.name), "vendor": named(present.vendor)})
@@ -146,7 +145,6 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
 
 
 def _unlisted_id(entry: "Entry", present: PresentDevice) -> str | None:
-    """Return the device's PCI id if the entry lists only others."""
     own = pci_id(present)
     return own if entry.file.pci_ids and own not in entry.file.pci_ids else None
 
@@ -182,7 +180,6 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
 
 
 def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
-    """Return a sentence on the L3 that a virtual machine cannot use, if that is much."""
     if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
         return ()
     listed = format_bytes(float(core.topology.l3_bytes))
@@ -237,7 +234,6 @@ def _units(listed: Device, present: PresentDevice, part: _Part | None) -> _Found
 
 
 def _shares(listed: Device, part: _Part) -> dict[str, Value]:
-    """Scale the shared resources: memory bandwidth and device-wide caches."""
     share = float(part.share)
     scaled: dict[str, float] = {"memory.bandwidth": listed.memory.bandwidth_bytes_per_s * share}
     scaled |= {"dies": max(1, round(listed.dies * part.share))} if listed.dies > 1 else {}
@@ -249,7 +245,6 @@ def _shares(listed: Device, part: _Part) -> dict[str, Value]:
 
 
 def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
-    """Replace the memory size if it differs by more than the tolerance, or is only assumed in the entry."""
     if (found := reported.answers(present).get("memory.size")) is None:
         return {}, f"The driver does not report the memory size; predictions use that of {listed.name}."
     there, size = found.value, {"memory.size": found}
@@ -267,7 +262,6 @@ def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
 
 
 def _link(listed: Device, present: PresentDevice) -> _Found:
-    """Replace the generation and the lanes of the link if the machine supports less than the device."""
     link = listed.link
     if link is None or link.kind != "pcie" or link.generation is None or link.lanes is None:
         return _NOTHING

@@ -141,7 +141,6 @@ def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
 
 
 def _link(values: Layer) -> Link | None:
-    """Return the link, with the bandwidth of the lanes of PCI Express."""
     if "link.kind" not in values:
         return None
     link = build(Link, values, "link.")

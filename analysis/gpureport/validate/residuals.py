@@ -189,7 +189,6 @@ def _curve(result: Result, series: Series, kind: Basis, independence: Independen
 
 
 def _times(curve: PredictedCurve, measurement: Measurement, prediction: Prediction) -> Iterator[Residual]:
-    """Yield the time of each measured point."""
     for measured, point in measurement.points.pairs(prediction.points):
         if measured.samples_s:
             yield Residual(
@@ -208,7 +207,6 @@ def _times(curve: PredictedCurve, measurement: Measurement, prediction: Predicti
 
 
 def _features(curve: PredictedCurve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
-    """Yield the midpoints of cliffs, the tapers and the plateaus, each matched with its counterpart."""
     for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
         if either is None or (what := _what(either, prediction.metric)) is None:

@@ -51,7 +51,6 @@ def where_calibrated(residuals: Iterable[Residual]) -> list[Residual]:
 
 
 def _place(residual: Residual) -> tuple[str, str, str, str]:
-    """Return result, sweep, conditions and point of a residual."""
     curve = residual.curve
     return curve.result, str(curve.key), curve.conditions, residual.label
 
@@ -155,7 +154,6 @@ def _result(target: Target, kind: Basis, concerned: Sequence[Residual]) -> Targe
 
 
 def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
-    """Return the statistic of the target; ``None`` without residuals."""
     if not concerned:
         return None
     errors = sorted(inf if c.error is None else c.error for c in concerned)

@@ -43,7 +43,6 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
 
 
 def _suggestion(name: str) -> str:
-    """Suggest a name for an unknown one: a variant's full name, a similar name, or the list of names."""
     variants = [workload.name.partition("/") for workload in all_workloads()]
     families = sorted({family for family, _, _ in variants})
     family, _, variant = name.partition("/")

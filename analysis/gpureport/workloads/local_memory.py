@@ -87,7 +87,6 @@ class Bandwidth(UnstoredResults):
 
 
 def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
-    """Return the sizes of a case that takes about 1 ms on a GPU."""
     conflicting = width / 4 * grid.stride_conflicts(stride, device)
     lanes = grid.chosen(device, cpu=float(device.architecture.wave_size), gpu=conflicting)
     shape = {**grid.launch(device, limits, "local memory"), "chains": 4, "steps": 32}

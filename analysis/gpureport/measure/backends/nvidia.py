@@ -86,7 +86,6 @@ def opened(device: PresentDevice) -> Iterator[Opened | None]:
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
-    """Find the device by its PCI address, or as the only NVIDIA device."""
     if "nvidia" not in device.vendor.casefold():
         return None
     with contextlib.suppress(nvml.NVMLError):

@@ -100,7 +100,6 @@ def _query(device: cl.Device) -> DeviceQuery:
 
 
 def _known(query: Callable[[], _T]) -> _T | None:
-    """Return the answer to a query; ``None`` if the runtime does not support it."""
     try:
         return query()
     except (cl.Error, AttributeError, UnicodeDecodeError):
@@ -108,7 +107,6 @@ def _known(query: Callable[[], _T]) -> _T | None:
 
 
 def _repeated_bytes(buffer: Buffer) -> _Array:
-    """Return the bytes that fill *buffer*: its contents, or a pattern."""
     data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
     return np.ascontiguousarray(data).view(np.uint8).ravel()
 
@@ -272,7 +270,6 @@ class OpenCLBackend:
             array[begin : begin + len(contents)] = contents[: buffer.nbytes - begin]
 
     def _mapped(self, memory: cl.Buffer, flags: int, nbytes: int) -> _Array:
-        """Map the first *nbytes* of a buffer, and wait."""
         queue, shape, flag = self._queue, (nbytes,), cast("cl.map_flags", flags)
         answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))
         return cast("_Array", answer[0])
@@ -374,11 +371,9 @@ class OpenCLBackend:
         return self._binaries[key]
 
     def _kernels(self, launches: Iterable[LaunchId]) -> list[_Launch]:
-        """Return those of *launches* that are no transfers."""
         return [each for each in map(self._launches.__getitem__, launches) if isinstance(each, _Launch)]
 
     def _note_libraries(self, launches: Iterable[LaunchId]) -> None:
-        """Store where PoCL keeps the libraries of the kernels that have just run."""
         if self._libraries:
             for ready in self._kernels(dict.fromkeys(launches)):
                 self._libraries.note(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
@@ -425,7 +420,6 @@ class OpenCLBackend:
         return (max(each.profile.end for each in events) - min(each.profile.start for each in events)) * 1e-9
 
     def _copy_mapped(self, target: cl.Buffer | _Array, source: cl.Buffer | _Array) -> None:
-        """Map the device's buffer, copy on the host, and unmap it."""
         if isinstance(target, cl.Buffer):
             assert isinstance(source, np.ndarray)  # noqa: S101 - one side is the host's
             mapped = self._mapped(target, cl.map_flags.WRITE_INVALIDATE_REGION, source.nbytes)
@@ -438,7 +432,6 @@ class OpenCLBackend:
 
     @cached_property
     def _other_queue(self) -> cl.CommandQueue:
-        """A second queue, for transfers in the other direction."""
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:

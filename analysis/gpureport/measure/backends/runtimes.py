@@ -119,7 +119,6 @@ def _icd_files(folder: Path) -> Iterable[Path]:
 
 
 def _from_wheels() -> Iterator[Runtime]:
-    """Yield the runtimes in the loader's folder of pyopencl's wheel."""
     package = find_spec("pyopencl")
     for place in (package.submodule_search_locations or ()) if package else ():
         for path in _icd_files(Path(place) / _BESIDE_LOADER):
@@ -142,7 +141,6 @@ def _from_environment() -> Iterator[Runtime]:
 
 
 def _from_file(path: Path) -> Runtime:
-    """Return the runtime that an ICD file lists."""
     if not os.path.isfile(path):
         return Runtime("", str(path), "the file cannot be read")
     try:

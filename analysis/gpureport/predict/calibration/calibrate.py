@@ -208,7 +208,6 @@ def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMat
 
 
 def _latencies(_: Device, sweep: _ObservedSweep) -> Iterator[_Value]:
-    """Calibrate the latency of each level whose plateau was observed; the far partition has the cache's name."""
     levels = {"memory.latency": DRAM}
     for cache in sweep.specified.caches:
         far, path = cache.far_latency_cycles, f"caches.{cache.name}"

@@ -214,7 +214,6 @@ def _figures(device: Device, specified: Device) -> dict[str, float]:
 
 
 def _units(device: Device) -> dict[str, str]:
-    """Return the unit of each learned figure, by path."""
     units = {"memory.bandwidth": "B/s", "memory.latency": "cycles", "launch.single": "s", "launch.batched": "s"}
     units["launch.groups_per_cycle"] = ""
     of_cache = {"latency": "cycles", "bandwidth": "B/cycle", "far_latency": "cycles"}
@@ -222,7 +221,6 @@ def _units(device: Device) -> dict[str, str]:
 
 
 def _unexplained(sweeps: Sequence[ObservedSweep], predictions: Sequence[Prediction]) -> Iterator[str]:
-    """Yield sentences about latency cliffs that no cache of the architecture explains."""
     for one, prediction in zip(sweeps, predictions, strict=True):
         if one.workload.metric.kind != "time" or "cache_capacity" not in one.workload.calibrates:
             continue

@@ -141,6 +141,5 @@ class _Curve:
         )
 
     def _at(self, value: float, values: Sequence[float]) -> Floats:
-        """Return the mean deviations of the points near a value, or of the nearest point."""
         distances = np.abs(np.log(np.asarray(values, dtype=float) / value))
         return np.asarray(self.relative[distances <= max(_NEAR, float(distances.min()))].mean(axis=0))

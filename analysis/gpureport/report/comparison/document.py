@@ -149,7 +149,6 @@ def content(comparison: Comparison) -> Content:
 
 
 def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
-    """Draw the speeds of a few machines by kind of work, if there are several kinds."""
     others = comparison.others
     rows = [
         SpeedRow(", ".join(filter(None, (work_name(work), PLACES[work.place]))), means)
@@ -207,7 +206,6 @@ def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, .
 
 
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Picture]:
-    """Draw the maps of each family; small families share a figure."""
     headings = {"speed": f"speed / {comparison.baseline}", "efficiency": "observed / predicted peak"}
     predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
@@ -300,7 +298,6 @@ def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
 
 
 def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Picture]:
-    """Draw the differences of each machine's sweeps from the baseline."""
     for machine, found in machines.items():
         caption = (
             f"Speed of {machine} / speed of {comparison.baseline} for each sweep, with 95 % intervals that include "

@@ -89,7 +89,6 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[
 def _values(
     contests: Sequence[WorkloadComparison], names: Iterable[str], common: Sequence[str] = ()
 ) -> dict[str, float]:
-    """Return the best values of *names* over the *contests* that all of *common* have."""
     found = {name: best_of(contests, name, common) for name in names}
     return {name: result.value for name, result in found.items() if result}
 
@@ -101,7 +100,6 @@ def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
 
 
 def _verdict(ratio: RatioEstimate) -> Verdict:
-    """Return the verdict; faster and slower require an interval without 1, if there is an interval."""
     if abs(ratio.value - 1) <= EQUAL:
         return "equal"
     if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:
@@ -159,7 +157,6 @@ def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -
 
 
 def _widest(comparison: Comparison) -> tuple[str, ...]:
-    """Report the kind of work in which the machines differ most, with the values at both ends."""
     ranking, every = ranked(comparison), works(comparison)
     names = list(ranking) if len(ranking) > 1 else comparison.names
     spans: list[tuple[float, Work, tuple[str, str]]] = []

@@ -111,7 +111,6 @@ def buyers_table(comparison: Comparison) -> Table:
 
 
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
-    """Write a figure, with the vendor's peak if that is clearly higher."""
     if figure is None:
         return UNKNOWN
     style: Style = "measured" if figure.basis == "measured" else "predicted"
@@ -152,7 +151,6 @@ def ranked_machines(comparison: Comparison) -> list[str]:
 
 
 def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
-    """Return the machines' speeds relative to the baseline, in applications and in other families."""
     by_group = grouped((_GROUPS.get(c.family, "other"), c) for c in comparison.contests)
     order = [group for group in dict.fromkeys([*_GROUPS.values(), "other"]) if group in by_group]
     return {
@@ -205,7 +203,6 @@ def _works_of_many(comparison: Comparison) -> Table:
 
 
 def _leaders(head: str, found: Iterable[tuple[str, str, Work, Mapping[str, float]]], names: Sequence[str]) -> Table:
-    """List name, place and both ends of each work that several machines have, by their ratios to the baseline."""
     ends, short = ("fastest", "slowest"), short_names(names, _NAME)
     rows = tuple((name, place, *_ends(work, ratios, short)) for name, place, work, ratios in found if len(ratios) > 1)
     numeric = frozenset(column for end in ends for column in (end, f"{end} ratio"))
@@ -214,7 +211,6 @@ def _leaders(head: str, found: Iterable[tuple[str, str, Work, Mapping[str, float
 
 
 def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> Iterator[str]:
-    """Yield name, best value and ratio of the fastest and of the slowest machine."""
     for pick in (max, min):
         name = pick(ratios, key=lambda each: ratios[each])
         best = best_of(work.contests, name)

@@ -137,7 +137,6 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
 
 
 def _left_in(panel: Panel, beside: Panel | None) -> float:
-    """Return the width of ticks and label of the y axis."""
     if panel.y.scale == "rows":
         repeated = beside is not None and beside.y.rows == panel.y.rows
         names = 0.0 if repeated else max(map(needed_in, panel.y.rows), default=0.0) + 0.08
@@ -188,7 +187,6 @@ def _foot_in(panel: Panel) -> float:
 
 
 def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
-    """Return the ends of the x axis (*upright*: of lines at its places) or of the y axis."""
     axis, by_rows = panel.x if upright else panel.y, panel.y.scale == "rows"
     if axis.scale == "rows":
         return (-0.5, len(axis.rows) - 0.5) if upright else (len(axis.rows) - 0.5, -0.5)
@@ -213,13 +211,11 @@ def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
 
 
 def _along(series: Series, *, upright: bool, intervals: bool) -> list[float]:
-    """Return the values of a series along an axis, with the ends of its intervals if these are along this axis."""
     values = series.x if upright else series.y
     return [*values, *(known((*series.low, *series.high)) if intervals else ())]
 
 
 def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
-    """Return at most *most* round ticks between the *ends* of an axis, with their texts."""
     low, high = sorted(ends)
     most = max(2 if axis.scale == "log2" else 3, floor(most))
     if axis.scale == "rows":
@@ -261,14 +257,12 @@ def _powers(low: float, high: float, most: int) -> list[float]:
 
 
 def _size(value: float, unit: str) -> str:
-    """Write bytes as such, sizes of work-groups in full, and other counts as powers of two."""
     if unit in ("B", ""):
         return format_bytes(value) if unit else format_number(value, ".0f")
     return "2" + str(round(log2(value))).translate(_SUPERSCRIPTS)
 
 
 def _changes(reach: float, most: int) -> list[float]:
-    """Return the relative changes within *reach* that are far enough apart, from 0 outwards."""
     kept, distance = [0.0], 2 * asinh(reach / _STRAIGHT) / most
     for change in (sign * each for each in _CHANGES for sign in (1, -1) if sign * each > -1):
         places = [asinh(log1p(each) / _STRAIGHT) for each in (change, *kept)]
@@ -288,7 +282,6 @@ def _dates(low: float, high: float) -> Ticks:
 
 
 def _unit(axis: Axis, ends: tuple[float, float]) -> str:
-    """Return the unit of an axis's ticks."""
     plain = axis.scale in ("log2", "rows", "ratio", "asinh", "time")
     return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
 
@@ -335,7 +328,6 @@ class _Drawing:
         return self.width_in / max(1, len(self.panel.x.rows))
 
     def _scale(self, name: Literal["x", "y"], most: float) -> None:
-        """Set scale, ends, ticks and unit of the x or the y axis."""
         axis, spec, ends = self.axis, getattr(self.panel, name), self.ends[name]
         if spec.scale in _LOGARITHMIC:
             axis.set(**{f"{name}scale": "log"})
@@ -427,7 +419,6 @@ class _Drawing:
             self.axis.plot(*pair, color=colour, linewidth=width, alpha=alpha, solid_capstyle="butt", zorder=2)
 
     def _draw_arrows(self, each: Series, colour: str) -> None:
-        """Draw arrow heads at the edge of the axes beyond which points lie."""
         low, high = sorted(self.ends["x" if self.by_rows else "y"])
         values = each.x if self.by_rows else each.y
         for edge, beyond, marker in ((low, low, "<v"), (high, -high, ">^")):
@@ -461,7 +452,6 @@ class _Drawing:
                     self.axis.text(column, row, shown, color=ink, ha="center", va="center_baseline")
 
     def _inches(self, x: Sequence[float], y: Sequence[float]) -> Floats:
-        """Return the places of points in inches from the lower left corner of the axes, shape (n, 2)."""
         to_axes = self.axis.transData + self.axis.transAxes.inverted()
         found: Floats = to_axes.transform(np.column_stack([x, y])) * (self.width_in, self.height_in)
         return found
@@ -472,7 +462,6 @@ class _Drawing:
         self.axis.text(*place, text, transform=self.axis.transAxes, size=size, **look)
 
     def _labels(self) -> Iterator[Label]:
-        """Yield what is written beside marks, the most important first."""
         for mark in self.panel.marks:
             if mark.name and mark.upright:
                 x, top = self._inches([mark.start], [self.ends["y"][0]])[0][0], self.height_in - 0.07
@@ -486,7 +475,6 @@ class _Drawing:
                 yield from self._point_labels(each)
 
     def _line_label(self, line: Series) -> Label:
-        """Return the name of a line, above or below it; along it if it is slanted."""
         start, end = self._inches(line.x, line.y)[[0, -1]]
         direction = end - start
         length, angle = float(np.hypot(*direction)), float(np.arctan2(direction[1], direction[0]))
@@ -517,7 +505,6 @@ class _Drawing:
                 yield Label(text, each.role, _around(left))
 
     def _spans(self, each: Series) -> Iterator[tuple[Floats, Floats]]:
-        """Yield where each mark begins and ends, in inches; in rows with its interval."""
         ends = (each.low, each.high) if self.by_rows else ((), ())
         low, high = ([x if end is None else end for x, end in zip_longest(each.x, known)] for known in ends)
         yield from zip(self._inches(low, each.y), self._inches(high, each.y), strict=True)
@@ -585,7 +572,6 @@ class _Drawing:
 
 
 def _around(middle: Floats) -> list[Spot]:
-    """Return places above and below a point, the nearest first."""
     up = [side * away for away in (0.09, 0.2, 0.31, 0.42) for side in (1, -1)]
     return [Spot(middle + np.array((across, height))) for height in up for across in (0.0, 0.2, -0.2)]
 
@@ -596,7 +582,6 @@ def _spots(start: Floats, end: Floats) -> Floats:
 
 
 def _near(spots: Floats, others: Floats, across: float, up: float) -> NDArray[np.bool_]:
-    """Return for each of *others* whether it is near one of *spots*, shape (n,)."""
     distance = np.abs(others[:, None] - spots[None])
     found: NDArray[np.bool_] = np.asarray(((distance[..., 0] < across) & (distance[..., 1] < up)).any(axis=1))
     return found
@@ -611,7 +596,6 @@ def _gapped(starts: Floats, ends: Floats) -> Floats:
 
 
 def _palette(cells: Cells) -> tuple[Any, Any]:
-    """Return norm and colours: of ratios orange below 1 and blue above, of shares from pale to dark."""
     from matplotlib.colors import LogNorm, Normalize
     from seaborn import blend_palette, light_palette
 
@@ -622,7 +606,6 @@ def _palette(cells: Cells) -> tuple[Any, Any]:
 
 
 def _key(figure: "Figure", cells: Cells | None) -> float:
-    """Draw the key of the colours at the upper edge, and return its width in inches."""
     assert cells is not None  # noqa: S101 - the caller found them
     height, (width, thick) = figure.get_figheight(), _KEY_IN
     low, high = "0", "100 % of the best"

@@ -65,7 +65,6 @@ def _machine_stack(curves: Sequence[MachineCurve], machines: Sequence[str], heig
 
 
 def _machine_lines(curve: MachineCurve, machines: Sequence[str], base: MachineCurve | None = None) -> Iterator[Series]:
-    """Yield a curve, divided by *base* where it has values."""
     known = [(point.x, point.value) for point in base.points] if base else []
     ends = (known[0][0] / 1.01, known[-1][0] * 1.01) if known else (0.0, float("inf"))
     under = interpolation(known) if known else one
@@ -116,7 +115,6 @@ def _by_kind(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) ->
 def _landmark_panel(
     title: str, rows: Sequence[str], marks: Sequence[tuple[int, Landmark]], machines: Sequence[str]
 ) -> Panel:
-    """Return a panel with a row for each of *rows*, in which each machine has a colour."""
     series = []
     for name, found in grouped((mark.machine, (row, mark)) for row, mark in marks).items():
         number = machines.index(name)

@@ -136,7 +136,6 @@ def _ceilings(
 
 
 def _marks(dots: Sequence[Dot], seen: str) -> Iterator[Series]:
-    """Yield predicted and observed marks, joined by a line for each kernel."""
     x, predicted = tuple(dot.intensity for dot in dots), tuple(dot.predicted_per_s for dot in dots)
     yield Series("predicted", "predicted", "rings", x, predicted, texts=tuple(dot.name for dot in dots))
     both = [(dot.intensity, dot.observed_per_s, dot.predicted_per_s, dot.name) for dot in dots if dot.observed_per_s]

@@ -209,7 +209,6 @@ Tracks = Mapping[tuple[int, str], list[Series]]
 
 
 def _marked(curve: CurveRecords) -> dict[Role, tuple[FeatureMark, ...]]:
-    """Return the marks of predicted and of observed features; searches have none."""
     records: dict[Role, Prediction | Observation | None]
     records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
     return {} if curve.is_work_group else {role: feature_marks(record) for role, record in records.items()}
@@ -389,7 +388,6 @@ def _shape(rates: Mapping[tuple[int, int], float]) -> str:
 
 
 def _powers(sides: Sequence[int]) -> list[int]:
-    """Return the powers of two from the least to the greatest side."""
     return [2**exponent for exponent in range(min(sides).bit_length() - 1, max(sides).bit_length())]
 
 

@@ -283,7 +283,6 @@ def write_devices(sides: Sequence[DevicePredictions], directory: Path, paper: Pa
 
 
 def _chapter(first: DevicePredictions, other: DevicePredictions) -> dict[str, object]:
-    """Return what the template shows of a device compared with the first."""
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > _EQUAL for p in contrast.points)]
     found, drawn = limit_effects(first, other), {contrast.key for contrast in different}

@@ -110,7 +110,6 @@ def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selec
 
 
 def _chapter_of(curve: CurveRecords) -> str:
-    """Return the anchor of the chapter that shows a curve."""
     if curve.key.family == "transfer":
         return "device"
     return {"working_set": "caches", "work_items": "work", "work_group": "groups", "case": "limits"}[

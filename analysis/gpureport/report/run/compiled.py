@@ -75,7 +75,6 @@ def _bytes(values: Iterable[float | None]) -> str:
 
 
 def _accesses(by_width: Mapping[int, int]) -> str:
-    """Write the accesses by width, the widest first."""
     widths = sorted(by_width.items(), reverse=True)
     return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
 

@@ -136,7 +136,6 @@ def other_load(report: Report) -> str:
 
 
 def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:
-    """Return the readings of each second of the measurements."""
     times = [reading.at_s for reading in readings]
     return [window for window in windows(readings, times) if window[-1].measuring and window[0] is not window[-1]]
 

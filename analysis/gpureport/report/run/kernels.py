@@ -62,7 +62,6 @@ def _cliff(feature: CurveFeature) -> str:
 
 
 def _features(curves: Iterable[CurveRecords], position: str) -> Iterator[CurveFeature]:
-    """Yield the features of sweeps over sizes: observed ones, where anything was observed."""
     for curve in curves:
         record = curve.observation or curve.prediction
         if record and not curve.is_work_group:
@@ -70,7 +69,6 @@ def _features(curves: Iterable[CurveRecords], position: str) -> Iterator[CurveFe
 
 
 def _best(curve: CurveRecords) -> str:
-    """Return the fastest work-group of a search: the observed one, else the predicted one."""
     seen = curve.observation.points if curve.observation else ()
     expected = curve.prediction.points if curve.prediction else ()
     values = {each.point.label: each.value for each in (seen or expected)}

@@ -373,7 +373,6 @@ def _accuracies() -> dict[str, ClassAccuracy]:
 
 
 def _note(report: Report, figures: Sequence[KeyFigure], others: int, *, assumed: bool) -> str:
-    """Explain the columns of the table of key figures."""
     return text(
         "key_figures",
         report=report,

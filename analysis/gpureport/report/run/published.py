@@ -155,7 +155,6 @@ def _features(statement: PublishedStatement, curve: CurveRecords) -> list[Findin
 
 
 def _pairs(curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
-    """Return the published points that have a prediction, with it."""
     if not curve.observation or not curve.specification:
         return []
     predicted = {str(point.point.parameters): point for point in curve.specification.points}
@@ -164,10 +163,8 @@ def _pairs(curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
 
 
 def _statement_pairs(statement: PublishedStatement, curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
-    """Return the points that the statement covers."""
     return [pair for pair in _pairs(curve) if statement.at.items() <= pair[0].point.parameters.items()]
 
 
 def _ratios(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> list[float]:
-    """Return the ratios of published to predicted times."""
     return [observed.time_s / predicted.time_s for observed, predicted in pairs]

@@ -66,7 +66,6 @@ def deviations_table(report: Report) -> Table:
 
 
 def _observed(finding: Finding) -> str:
-    """Write an observed value with its interval; fitted values also get the best sample."""
     unit = abbreviated(finding.unit)
     value = format_interval(finding.observed, finding.ci_low, finding.ci_high, unit)
     return "; ".join(filter(None, (value, best_sample(finding, unit))))

@@ -82,7 +82,6 @@ def transfer_table(found: Sequence[CurveRecords]) -> Table:
 
 
 def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
-    """Write a value of a curve: predicted, measured, and their ratio; only predicted if nothing was compared."""
     if f := next((pair.main for pair in curve.pairs if pair.main.position == position), None):
         return (
             format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit, "predicted"),

@@ -70,7 +70,6 @@ def small_caption(curves: Sequence[CurveRecords]) -> str:
 
 
 def _contents(curves: Sequence[CurveRecords]) -> str:
-    """List what is drawn: predicted or observed points, and the variants."""
     predicted, observed = any(c.prediction for c in curves), any(c.observation for c in curves)
     drawn = [name for name, there in (("predicted", predicted), (seen_word(curves), observed)) if there]
     return f"{' and '.join(drawn).capitalize()}: {', '.join(curve.key.variant for curve in curves)}."

@@ -63,7 +63,6 @@ def meet(finding: Finding) -> bool:
 
 
 def _contains(finding: Finding) -> bool:
-    """Return whether the interval of the prediction contains the observed value."""
     low, high = finding.predicted_low, finding.predicted_high
     return bool(low and high and finding.observed and low <= finding.observed <= high)
 

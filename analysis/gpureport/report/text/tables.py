@@ -62,7 +62,6 @@ class Table:
 
     @cached_property
     def _characters(self) -> list[tuple[float, float]]:
-        """Width of the longest word and of the longest text of each column; short texts are one word."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         return [_characters(name, texts) for name, texts in zip(self.columns, cells, strict=True)]
 

@@ -154,12 +154,10 @@ class Board(Workload):
         return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)
 
     def _side(self, working_set_bytes: float) -> int:
-        """Return the largest side of two boards within *working_set_bytes*."""
         side = isqrt(int(working_set_bytes * 4 / self.bits_per_cell))
         return max(1, side // _SIDES_OF) * _SIDES_OF
 
     def _shape_for(self, side: int, limits: Limits) -> tuple[int, int]:
-        """Return :attr:`shape`, reduced for narrow boards and for the device's limit."""
         columns, _ = self.items(_square(side, 1, 1))
         x = min(self.shape[0], max(32, 1 << (columns - 1).bit_length()), limits.max_work_group)
         return x, min(self.shape[1], max(1, limits.max_work_group // x))

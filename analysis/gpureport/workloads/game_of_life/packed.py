@@ -207,7 +207,6 @@ class Interleaved(Board):
 
 
 def _lanes(parameters: Parameters) -> int:
-    """Return the strips of a work-item."""
     return parameters.get("lanes", _GPU_LANES)
 
 

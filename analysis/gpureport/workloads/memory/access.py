@@ -47,7 +47,6 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
 
 
 def _groups(parameters: Parameters) -> int:
-    """Return the work-groups of one pass."""
     return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
 
 
@@ -57,7 +56,6 @@ def _lines(start: int, span: int, line: int) -> int:
 
 
 def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
-    """Return the xor of the *words* that each work-item reads."""
     local, per_item, passes = parameters["local"], parameters["per_item"], parameters.get("passes", 1)
     read = np.zeros(_groups(parameters) * local * per_item, dtype=np.uint32)
     read[: len(words)] = words
