@@ -95,7 +95,6 @@ def _regression_code(comparison: Comparison, percent: float) -> int:
 
 
 def _named(text: str) -> tuple[str, str]:
-    """Return name and source of a machine, given as ``NAME=SOURCE`` or ``SOURCE``."""
     name, source = name_and_source(text)
     first = source if is_there(Path(source)) else runs_of(source)[0]
     return name or (short_name(Path(first)) if Path(first).exists() else source), source

@@ -175,7 +175,6 @@ def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
 
 
 def _devices(options: PredictOptions) -> list[Device]:
-    """Return the requested devices; raise if one is unknown, or given twice."""
     database = open_database(options.entries)
     devices = [database.resolve(name) for name in options.devices]
     for number, device in enumerate(devices):

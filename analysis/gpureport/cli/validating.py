@@ -219,7 +219,6 @@ def _print_aggregates(
 
 
 def _blocks(values: Iterable[T], heading: Callable[[T], str], lines: Callable[[list[T]], Iterable[Row]]) -> list[Row]:
-    """Return the rows of *values* with the same heading below it."""
     blocks = grouped((heading(value), value) for value in values)
     return [row for name, members in blocks.items() for row in ((name,), *lines(members))]
 

@@ -165,7 +165,6 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
 def _unclear(
     size: int, searches: Mapping[SweepKey, Mapping[int, _Rate]], losses: Mapping[SweepKey, float]
 ) -> dict[SweepKey, float]:
-    """Return the losses of *size* above :data:`WITHIN` that are not significant."""
     equal = ((key, searches[key]) for key, loss in losses.items() if not loss)
     plain = {key: 1 - rates[size][0] / max(rates.values())[0] for key, rates in equal}
     return {key: loss for key, loss in plain.items() if loss > WITHIN}
@@ -188,7 +187,6 @@ def _best_by_size(curve: Observation | Prediction) -> dict[int, _Rate]:
 
 
 def _relative_to_best(rates: Mapping[Of, _Rate]) -> dict[Of, float]:
-    """Return 1 - rate / best rate; 0 if its interval overlaps the best's."""
     top = max(rates.values(), default=(0.0, 0.0, 0.0))
     return {key: 0.0 if rate[2] >= top[1] else 1 - rate[0] / top[0] for key, rate in rates.items()}
 

@@ -145,7 +145,6 @@ class Cluster(BaseModel):
     @field_validator("workloads")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuse unknown workloads."""
         from gpureport.workloads import select
 
         try:

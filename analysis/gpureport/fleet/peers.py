@@ -297,7 +297,6 @@ def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequenc
 
 
 def _of_layers(values: Floats, parts: Sequence[Part]) -> Floats:
-    """Return the median over the parts of each layer (rows, layers)."""
     chosen = ([part.layer == layer for part in parts] for layer in layers_of(parts))
     return np.stack([nanmedian(values[:, own].T) for own in chosen], axis=1)
 

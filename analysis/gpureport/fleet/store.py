@@ -268,7 +268,6 @@ def _source(files: Iterable[str]) -> str:
 
 
 def _cast(named: Mapping[str, Column]) -> str:
-    """Return columns with their types, in SQL; values of other types are null."""
     return ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
 
 

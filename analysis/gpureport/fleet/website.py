@@ -277,7 +277,6 @@ def _report_link(report: str, folder: Path) -> str:
 
 
 def _choices(fleet: Fleet) -> "Markup":
-    """Return the key figures of devices as an element that the page's script reads."""
     from markupsafe import Markup
 
     devices = [

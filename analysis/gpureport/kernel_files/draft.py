@@ -78,7 +78,6 @@ def _written(path: Path, kernel: Signature, text: str, others: Sequence[tuple[Si
 
 
 def _size(name: str) -> str:
-    """Return the name of a size, which expressions must be able to contain."""
     return f"{name}_" if iskeyword(name) else name
 
 

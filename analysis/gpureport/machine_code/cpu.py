@@ -21,7 +21,6 @@ _TARGET = re.compile(r"(?:^|#)(0x[0-9a-f]+|\d+)$")
 
 
 def _control(address: int, kind: str, operands: str) -> Instruction | None:
-    """Return a call, a branch, a jump or an exit; nothing for padding."""
     if kind in ("padding", "exit"):
         return Instruction(address, kind, falls=False) if kind == "exit" else None
     target = int(found[1], 0) if (found := _TARGET.search(operands)) else None

@@ -103,7 +103,6 @@ class Statement:
 
 
 def _statements(body: str) -> Iterator[Statement]:
-    """Yield the labels and instructions between the braces of a kernel, in order."""
     for chunk in body.split(";"):
         while (before := _BEFORE.match(chunk)) and before.end():
             chunk = chunk[before.end() :]

@@ -199,7 +199,6 @@ def _cliff_features(
 def _taper_features(
     u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]
 ) -> tuple[list[CurveFeature], list[str]]:
-    """Return knee and n90 in work-items, and sentences about missing ones."""
     if not flattens(plateaus):
         return [], ["The rate still rises at the largest size, so no taper was observed."]
     found = taper(u, copies, noise, plateaus)

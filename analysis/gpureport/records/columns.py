@@ -225,7 +225,6 @@ def _required(kind: type[Record], fields: Columns) -> Columns:
 
 
 def _part_points(row: type[Point], columns: Columns, keys: Rows[PointKey]) -> Points[Any]:
-    """Return the points of a part, which are some or all of a curve's."""
     columns = _required(row, columns)
     at: Sequence[int] = columns.pop("at", range(len(keys)))
     if max(at, default=0) >= len(keys):

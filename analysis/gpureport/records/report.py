@@ -386,7 +386,6 @@ def load_report(path: Path) -> Report:
 
 
 def _refuse(path: Path, error: ValidationError) -> NoReturn:
-    """Raise an error with one sentence about the first of pydantic's errors."""
     problems = error.errors(include_url=False, include_context=False)
     first = problems[0]
     steps = [part for part in first["loc"] if part not in (EACH, ALL)]

@@ -190,7 +190,6 @@ def _texts(template: str, contents: Sequence[Content]) -> tuple[list[str], Mappi
 
 
 def _begin(page: str, pictures: Mapping[str, Picture], drawing: Drawing) -> None:
-    """Begin to draw the figures of a page, without those of earlier pages."""
     start = started if len(pictures) >= _MANY else partial
     for place in _PLACE.findall(page):
         if place not in drawing:
@@ -241,7 +240,6 @@ _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\uff
 
 
 def _content(report: Report, others: Others, entry: Device | None) -> Content:
-    """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}
@@ -321,7 +319,6 @@ def _chart_data(chart: Chart) -> "Markup":
 
 
 def _fonts() -> "Markup":
-    """Return the style rules of the shipped fonts, which contain them."""
     from markupsafe import Markup
 
     rule = '@font-face{{font-family:"{}";font-weight:{};src:url(data:font/ttf;base64,{})}}\n'
@@ -331,7 +328,6 @@ def _fonts() -> "Markup":
 
 
 def _style(name: str) -> "Markup":
-    """Return one of our own style sheets or scripts, marked as safe."""
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

@@ -126,7 +126,6 @@ def load(path: Path) -> Published:
 
 
 def _refuse_entry(document: Document[RecordFields]) -> None:
-    """Raise if the file is one of the database: these have a vendor, and no series."""
     if ("vendor",) in document.lines and ("series",) not in document.lines:
         what = "a device entry" if ("architecture",) in document.lines else "an architecture"
         commands = (
@@ -169,7 +168,6 @@ def _error(document: Document[RecordFields], field: str, message: str) -> InputE
 
 
 def _series(document: Document[RecordFields], number: int) -> Series:
-    """Convert the fields of one series to records; every error has its line."""
     record = document.get()
     fields = record.series[number]
 

@@ -244,7 +244,6 @@ def _by_caches(
 
 
 def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
-    """Whether the processor identifies itself as *one*, of the same vendor."""
     if facts.part:
         return one.part == facts.part
     if one.name is not None:

@@ -202,7 +202,6 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
 
 
 def _file(present: PresentDevice, architecture: str) -> DeviceFile:
-    """Return a file with the names of a device that is present."""
     opencl = OpenclFields(names=(named(present.name),))
     return DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=architecture, opencl=opencl)
 
@@ -287,7 +286,6 @@ def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
 
 
 def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator[str]:
-    """Yield the line of a value, or of an optional one as a comment."""
     path, key = place.path(level), place.steps[-1]
     if path in draft.values:
         yield f"{indent}{key}: {_leaf(path, draft.values[path])}"

@@ -71,7 +71,6 @@ class Transition(Record):
     @model_validator(mode="before")
     @classmethod
     def _listed(cls, data: object) -> object:
-        """Accept the three numbers of a file."""
         return dict(zip(cls.model_fields, data, strict=True)) if isinstance(data, tuple) else data
 
     @model_validator(mode="after")

@@ -282,7 +282,6 @@ def _written(location: Steps, known: set[Steps]) -> Steps:
 
 
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
-    """Return the names of the fields that *model* allows where an error is."""
     models = {model}
     for step in details["loc"][:-1]:  # those that are no fields are levels, places in a list and discriminators
         fields = [each.model_fields[str(step)] for each in models if step in each.model_fields]

@@ -403,7 +403,6 @@ class Chains(UnstoredResults):
 
 
 def _of_items(table: NDArray[np.uint32], items: NDArray[np.int_], lanes: int) -> NDArray[np.uint32]:
-    """Return the words of each of *items* in a table of vectors of *lanes* words."""
     vectors = table.reshape(-1, lanes)
     return vectors[items % len(vectors)].ravel()
 

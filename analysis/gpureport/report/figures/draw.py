@@ -402,7 +402,6 @@ class _Drawing:
         self._draw_arrows(each, colour)
 
     def _draw_intervals(self, each: Series, colour: str) -> None:
-        """Draw a band around a line, bars along x in rows, or else bars along y."""
         low, high = (np.array(ends, dtype=float) for ends in (each.low, each.high))
         if each.style == "boxes":
             ends, rows = np.column_stack([low, high - low]), grouped(zip(each.y, range(len(low)), strict=True))

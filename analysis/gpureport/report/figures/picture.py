@@ -75,7 +75,6 @@ def _invisible(element: ET.Element) -> bool:
 
 
 def _short(path: str) -> str:
-    """Write a path with fewer decimals and blanks."""
     return _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", path))
 
 

@@ -215,7 +215,6 @@ def _marked(curve: CurveRecords) -> dict[Role, tuple[FeatureMark, ...]]:
 
 
 def _tracks(curve: CurveRecords) -> Tracks:
-    """Return bottlenecks and marks, each in its row."""
     found: dict[tuple[int, str], list[Series]] = {}
     if curve.prediction and not curve.is_work_group:
         found[0, "bottleneck"] = [_bottlenecks(curve.prediction)]
@@ -264,7 +263,6 @@ def value_scale(series: Iterable[Series], *, rate: bool) -> Scale:
 
 
 def _bottlenecks(prediction: Prediction) -> Series:
-    """Return a box for each part of a sweep with one bottleneck."""
     points = sorted((point for point in prediction.points if point.point.x > 0), key=lambda point: point.point.x)
     x = [point.point.x for point in points]
     bounds = [x[0], *((a * b) ** 0.5 for a, b in pairwise(x)), x[-1]]
@@ -394,7 +392,6 @@ def _powers(sides: Sequence[int]) -> list[int]:
 def _best_shapes(
     curve: CurveRecords, rates: dict[tuple[int, int], float], x: Sequence[int], y: Sequence[int]
 ) -> Iterator[Series]:
-    """Yield the best shape, and the predicted best one if it is another record's."""
     best: dict[tuple[str, Role], tuple[int, int]] = {("best", "ink"): max(rates, key=lambda shape: rates[shape])}
     if curve.observation and curve.prediction and curve.prediction.points:
         predicted = max(curve.prediction.points, key=lambda point: _rate(curve, point))

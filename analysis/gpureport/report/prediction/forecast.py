@@ -139,7 +139,6 @@ def feature_table(predictions: Iterable[Prediction]) -> Table:
 
 
 def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
-    """Write onset and end of a cliff, or the knee of a taper."""
     same = {f.position: f for f in features if (f.feature, f.level) == (feature.feature, feature.level)}
     if feature.position == "midpoint" and {"onset", "end"} <= same.keys():
         return f" (onset {format_bytes(same['onset'].value)}, end {format_bytes(same['end'].value)})"

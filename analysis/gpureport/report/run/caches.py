@@ -121,7 +121,6 @@ def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, meas
 
 
 def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | None:
-    """Return the next slower plateau / the *upper* one."""
     if upper.unit == "s":
         slower = min((value for value in plateaus if value > upper.value), default=None)
     else:
@@ -160,7 +159,6 @@ def _onsets(cache: Cache, found: Iterable[CurveRecords], *, measured: bool) -> l
 
 
 def _read_by(cache: Cache) -> str:
-    """Return the workload that measures the bandwidth of *cache*."""
     return _PRIVATE if cache.scope == "compute_unit" else _SHARED
 
 
@@ -169,7 +167,6 @@ def _sizes(found: Iterable[CurveRecords], workload: str) -> list[CurveRecords]:
 
 
 def _covers(curve: CurveRecords, level: Level) -> bool:
-    """Return whether the cliff of *level* was predicted or observed in a curve."""
     onsets: tuple[CurveFeature | Finding, ...]
     onsets = (*curve.features(measured=False), *specified_values([curve], "onset"))
     return any((feature.position, feature.level) == ("onset", level) for feature in onsets)

@@ -390,7 +390,6 @@ def _assumes_bandwidth(report: Report) -> bool:
 
 
 def _rate_sentences(device: Device) -> tuple[str, ...]:
-    """Return what is counted in the rates, and why listed peaks may be higher."""
     architecture = device.architecture
     unit = unit_of(architecture)
     paths = {name: name if name == "dual_issue" else f"rates.{name}" for name in _EXPLAINED}

@@ -131,7 +131,6 @@ def _verdicts(statement: PublishedStatement, curve: CurveRecords) -> list[Verdic
 
 
 def _grade(observed: ObservedPoint, predicted: PredictedPoint) -> Verdict:
-    """Return the verdict on a published time, which has no interval."""
     ratio = observed.time_s / predicted.time_s
     return grade(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 

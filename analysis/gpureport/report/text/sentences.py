@@ -111,7 +111,6 @@ def _expected(levels: Iterable[KeyFigure], unit: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Return *text* without line breaks, which part paragraphs."""
     return re.sub(r"[ \r\n]+", " ", text)
 
 

@@ -51,7 +51,6 @@ def _groups(parameters: Parameters) -> int:
 
 
 def _lines(start: int, span: int, line: int) -> int:
-    """Return how many lines contain the *span* bytes from offset *start* on."""
     return (start % line + span - 1) // line + 1
 
 
