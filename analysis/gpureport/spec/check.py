@@ -177,9 +177,9 @@ def _lacking(
 ) -> Iterator[Problem]:
     """Yield an error for each missing path; one for all paths of a level that the architecture does not have."""
     unknown: dict[str, list[str]] = {}
-    for part, *above, key in map(steps_of, paths):
-        if part == "caches" and above[0] in file.caches and above[0] not in architecture.caches:
-            unknown.setdefault(above[0], []).append(key)
+    for part, *below in map(steps_of, paths):
+        if part == "caches" and below[0] in file.caches and below[0] not in architecture.caches:
+            unknown.setdefault(below[0], []).append(below[-1])
     for level, keys in unknown.items():
         message = (
             f"the architecture {file.architecture} has no level {level!r}{suggestion(level, architecture.caches)} "
