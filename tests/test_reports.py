@@ -2,12 +2,10 @@
 
 import pytest
 
-from gpureport.findings.verdicts import find
 from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
-from gpureport.report.curves import curves
 from gpureport.report.pdf import layout
 from tests.kept import CPU, GPU, NAMES, kept, kept_html
 
@@ -76,24 +74,6 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
                     found.add((prediction.key.variant, str(match.predicted.level)))
 
     assert found == {("latency", "L1"), ("latency", "L2 near partition"), ("latency", "L2"), ("read", "L2")}
-
-
-def test_figures_draw_the_tapers_that_tables_list() -> None:
-    h200 = kept(GPU)
-    observed = {o.key: o for o in h200.observations}
-    found = find(h200.device, h200.predictions, h200.measurements, h200.observations)
-    listed = {f.key: f.predicted for f in found if f.position == "n90" and f.predicted}
-    drawn = {
-        c.key: f.value
-        for c in curves(h200)
-        if c.key in observed and c.prediction
-        for f in c.prediction.features
-        if f.position == "n90"
-    }
-
-    assert len(drawn) > 20
-    for key, value in drawn.items():
-        assert value == pytest.approx(listed[key])
 
 
 def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
