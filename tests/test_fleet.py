@@ -22,12 +22,11 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.fleet.analysis import Difference, Fleet, analyse
 from gpureport.fleet.causes import reasons
-from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import others_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.sentences import FILE, parts_of, sentence
 from gpureport.fleet.store import FEWEST_PACKED, Store
+from gpureport.fleet.summary import FILE, junit, parts_of, prometheus, sentence
 from gpureport.fleet.website import _drawn, write_website
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading

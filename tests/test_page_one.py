@@ -18,9 +18,8 @@ from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.render import render_html
 from gpureport.report.run.caches import ReadCliff, read_cliffs, working_set
 from gpureport.report.run.conditions import Disturbed
-from gpureport.report.run.groups import best_size
 from gpureport.report.run.page_one import State, advice, first_kernels, headline, page_one, slowdowns, state
-from gpureport.report.run.work import amount_of_work, enough_work
+from gpureport.report.run.work import amount_of_work, best_size, enough_work
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import kept_folders, predicted_report

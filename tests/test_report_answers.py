@@ -129,7 +129,7 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     (limit,) = limits(curves(report), report.device.compute_units)
 
     assert limit.share == pytest.approx(share)
-    assert limit.predicted_share == pytest.approx(0.8)
+    assert limit.ceiling_s / limit.predicted.time_s == pytest.approx(0.8)
     assert limit.passed is passed
     first, *others = efficiency.answers(report, curves(report))
     assert first == f"Efficiency: Read bandwidth (read), {100 * share:.0f} % of the limit set by memory bandwidth."

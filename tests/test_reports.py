@@ -6,6 +6,7 @@ from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
+from gpureport.report.curves import curves
 from gpureport.report.pdf import layout
 from tests.kept import CPU, GPU, NAMES, kept, kept_html
 
@@ -74,6 +75,15 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
                     found.add((prediction.key.variant, str(match.predicted.level)))
 
     assert found == {("latency", "L1"), ("latency", "L2 near partition"), ("latency", "L2"), ("read", "L2")}
+
+
+def test_figures_draw_the_tapers_that_tables_list() -> None:
+    listed = {(f.key, f.basis, f.predicted) for f in kept(GPU).findings if f.position == "n90"}
+    drawn = [c for c in curves(kept(GPU)) if c.observation and c.prediction]
+    tapers = {(c.key, c.prediction.kind, f.value) for c in drawn for f in c.prediction.features if f.position == "n90"}
+
+    assert len(tapers) > 20
+    assert tapers <= listed
 
 
 def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:

@@ -195,8 +195,7 @@ _FORMATS = {
 def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
-    from gpureport.fleet.exports import junit, prometheus
-    from gpureport.fleet.sentences import conclusion, reservations, sentence
+    from gpureport.fleet.summary import conclusion, junit, prometheus, reservations, sentence
     from gpureport.fleet.website import NAME, write_website
     from gpureport.report.render import documents
 

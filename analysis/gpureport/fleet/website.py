@@ -18,7 +18,7 @@ from gpureport.files import remove_files, write_file
 from gpureport.fleet.analysis import Difference, Figure, Fleet, Member, Peers
 from gpureport.fleet.figures import MOST_LINES, percents, strip_chart, trend_chart
 from gpureport.fleet.peers import nanmedian
-from gpureport.fleet.sentences import as_percent, conclusion, reservations, sentence
+from gpureport.fleet.summary import as_percent, conclusion, reservations, sentence
 from gpureport.grouping import grouped
 from gpureport.inputs import is_there
 from gpureport.records.report import report_stem

@@ -33,10 +33,10 @@ from gpureport.report.run import (
     conditions,
     efficiency,
     entry,
-    groups,
     published,
     trust,
     unexpected,
+    work,
 )
 from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import families
@@ -270,7 +270,7 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
             "cliffs-by-kernel": caches.cliff_table(report, found),
             "cache-details": caches.details_table(report),
             "searches": tables.advice_table(advice),
-            "resident-groups": groups.residency_table(report),
+            "resident-groups": work.residency_table(report),
         },
         "appendices": appendix.titles(report),
         "runtime": report.machine.opencl.runtime if report.machine else "",

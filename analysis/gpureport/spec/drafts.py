@@ -273,7 +273,7 @@ def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
     given = [steps for path in draft.values if (steps := steps_of(path))[0] == name]
     if places[0].steps == (name,):
         yield from _value(draft, places[0], "")
-    elif places[0].has_levels:
+    elif "*" in places[0].steps:
         without = [level for level, fields in draft.file.caches.items() if fields is None] if name == "caches" else []
         yield from [f"{name}:"] if given or without else ()
         for level in sorted({steps[1] for steps in given}):

@@ -307,11 +307,6 @@ class Place(NamedTuple):
     part: type[Strict]
     declared: Listed
 
-    @property
-    def has_levels(self) -> bool:
-        """Whether there is such a value in each of several levels."""
-        return "*" in self.steps
-
     def path(self, level: str = "*") -> str:
         """Return the dotted path in a level."""
         return ".".join(level if step == "*" else step for step in self.steps)

@@ -112,16 +112,14 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
     return Table(columns, tuple(rows), frozenset({"best", "n90"}))
 
 
-def transition_name(level: Level) -> str:
-    """Name a level or a predicted transition, whose cause the model knows even if no cache is the cause."""
-    return f"transition at {format_bytes(level.transition_bytes)}" if level.is_unexplained else str(level)
-
-
 def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
     """Write the midpoints of cliffs, ``L2 55.7 MiB``, and n90 if there is a taper: work-items, of transfers bytes."""
     cliffs = (
-        transition_name(cliff.level) if cliff.level.is_transition else f"{cliff.level} {format_bytes(cliff.value)}"
+        f"transition at {format_bytes(level.transition_bytes)}"
+        if level.is_unexplained
+        else f"{level}{'' if level.is_transition else f' {format_bytes(cliff.value)}'}"
         for cliff in outlook.cliffs
+        for level in [cliff.level]
     )
     taper = outlook.taper
     return ", ".join(cliffs), format_value(taper.value, "B" if taper.unit == "B" else "") if taper else ""

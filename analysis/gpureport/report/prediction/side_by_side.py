@@ -68,11 +68,6 @@ class Effect:
     ends: tuple[float, float]
     unchanged: int
 
-    @property
-    def is_equal(self) -> bool:
-        """Whether all kernels are equally fast on both devices."""
-        return self.unchanged == len(self.kernels)
-
 
 def effects(contrasts: Sequence[Contrast], kind_of: Callable[[str], str] = str) -> tuple[Effect, ...]:
     """Return the effect for each bottleneck of the first device, that with the most kernels first.
@@ -131,7 +126,7 @@ def conclusion(first: DevicePredictions, other: DevicePredictions, found: Sequen
         other=other.device.name,
         changed=_most_important([effect for effect in found if effect not in equal]),
         equal=equal,
-        all_equal=all(effect.is_equal for effect in equal),
+        all_equal=all(effect.unchanged == len(effect.kernels) for effect in equal),
         kinds=KIND_TEXTS,
     )
 

@@ -9,7 +9,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
-from gpureport.report.run import caches, efficiency, groups, kernels, trust, whole_device, work
+from gpureport.report.run import caches, efficiency, kernels, trust, whole_device, work
 from gpureport.report.run.sweeps import Selection, curve_pictures, selection
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
@@ -62,7 +62,7 @@ def chapters(
             work.answers(report, found),
             {"tapers": work.taper_table(report, found)},
         ),
-        ("groups", "Work-group shapes", groups.answers(report), {"shapes": groups.shape_table(report, advice)}),
+        ("groups", "Work-group shapes", work.group_answers(report), {"shapes": work.shape_table(report, advice)}),
         (
             "limits",
             "Efficiency and bottlenecks",

@@ -47,11 +47,6 @@ class Limit:
         return max(self.predicted.ceilings_s.values())
 
     @property
-    def predicted_share(self) -> float:
-        """Predicted efficiency."""
-        return self.ceiling_s / self.predicted.time_s
-
-    @property
     def share(self) -> float | None:
         """Observed efficiency."""
         return self.ceiling_s / self.observed.time_s if self.observed else None
@@ -59,7 +54,7 @@ class Limit:
     @property
     def efficiency(self) -> float:
         """Observed efficiency; without an observation, the predicted one."""
-        return self.predicted_share if self.share is None else self.share
+        return self.ceiling_s / (self.observed or self.predicted).time_s
 
     @property
     def value(self) -> float:

@@ -34,10 +34,9 @@ from gpureport.report.curves import CurveRecords, specified
 from gpureport.report.run import kernels
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
 from gpureport.report.run.conditions import affected
-from gpureport.report.run.groups import best_size
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.trust import measured_on_such
-from gpureport.report.run.work import enough_work
+from gpureport.report.run.work import best_size, enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import seen_in
 from gpureport.spec.models import Device
