@@ -125,8 +125,8 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if arrived:
-        signal.raise_signal(signal.SIGINT)
+        if arrived:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

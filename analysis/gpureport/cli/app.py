@@ -270,6 +270,7 @@ _Name = Annotated[str | None, typer.Option(metavar="NAME")]
 _OutputFolder = Annotated[Path | None, _path("DIR", "--output", "-o")]
 _OutputFile = Annotated[Path | None, _path("FILE", "--output", "-o")]
 _Count = Annotated[int, typer.Option(metavar="N", min=1)]
+_Runs = Annotated[int, typer.Option(metavar="N", min=1, max=1000)]
 _Percent = Annotated[float, typer.Option(metavar="PERCENT", min=0, max=100)]
 _Device = Annotated[str, typer.Option("--device", "-d", metavar="DEVICE")]
 _Quick = Annotated[
@@ -294,7 +295,7 @@ _Force = Annotated[
 _Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 _NoPdf = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 _Paper = Annotated[Paper, typer.Option(help="Paper size of the PDF.")]
-_Seed = Annotated[int, typer.Option(help="Seed of the random data and of the order of points.", min=0, metavar="N")]
+_Seed = Annotated[int, typer.Option(help="Seed of random data and the order of points.", min=0, max=2**63, metavar="N")]
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 _Entries = Annotated[
     Sequence[Path],
@@ -332,7 +333,7 @@ class RunOptions:
     seed: _Seed = 0
     timings: _Flag = False
     """Print how long each stage and workload took."""
-    runs: _Count = 1
+    runs: _Runs = 1
     """Number of runs, written to run-1, run-2, … in the output folder. `gpureport compare` combines the runs of such a
     folder. HTML and PDF show the first run."""
     resume: Annotated[Path | None, _path("REPORT")] = None
@@ -349,7 +350,7 @@ class MeasureOptions(RunOptions):
     """Report file to write."""
     no_pdf: bool = True
     paper: Paper = "a4"
-    runs: _Count = 1
+    runs: _Runs = 1
     """Number of runs. Several runs are written to run-1, run-2, … in a folder with the name of FILE, without .json.
     `gpureport compare` combines the runs of such a folder."""
 

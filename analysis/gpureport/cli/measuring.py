@@ -247,28 +247,26 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
-    saved, written = False, document.Texts()
+    saved, written = "", document.Texts()
 
     def save(report: Report) -> None:
         nonlocal saved
-        if is_stream(path):  # it cannot be overwritten by the next, more complete report
-            if report.status != "partial" or report.stopped:
-                save_report(report, path)
-            return
+        if is_stream(path) and report.status == "partial" and not report.stopped:
+            return  # a stream cannot be overwritten by the next, more complete report
         with uninterrupted():
-            if not saved:
+            if not saved and not is_stream(path):
                 remove_files(*documents_of(path))
             save_report(report, path, written)
-            if not (saved or earlier):
+            if not (saved or earlier or is_stream(path)):
                 remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
-            saved = True
+            saved = report.status
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
             return run(plan, measurer, save, bar, earlier)
     except KeyboardInterrupt:
-        state = "nothing was written"
-        if saved:
+        state = f"{path} is {saved}" if saved else "nothing was written"
+        if saved == "partial":
             state = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {state}") from None
 
