@@ -378,7 +378,7 @@ class PredictOptions:
     """Predict from the database only; needs no OpenCL device.
 
     One device: ceilings of the hardware and cliffs of its caches; best rate, bottleneck, cliffs, taper and occupancy of
-    each workload. Several devices: the ratio of speeds to the first, and the sizes at which that ratio changes.
+    each workload. Several devices: the ratio of speeds to the first and, for up to four, the sizes at which it changes.
     """
 
     devices: Annotated[Sequence[str], typer.Argument(metavar="DEVICE")] = ()
@@ -394,7 +394,7 @@ class PredictOptions:
     as_json: _Json = False
     pdf: _Flag = False
     """Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: report.html
-    and report.pdf, which compare them side by side."""
+    and report.pdf, side by side for up to four, or else a comparison as by `gpureport compare`."""
     output: _OutputFolder = None
     """Folder of --pdf. Default: reports/<device>-predicted-<date>."""
     paper: _Paper = "a4"

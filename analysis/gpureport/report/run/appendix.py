@@ -25,7 +25,7 @@ def titles(report: Report) -> dict[str, str]:
     planned = (
         ("figures", "How to read the figures", True),
         ("arithmetic", "Calculation of predictions: examples", bool(examples(report))),
-        ("numbers", "All numbers", True),
+        ("numbers", "Other curves and numbers", True),
         ("deviations", "Largest deviations", bool(deviations_table(report))),
         ("hypotheses", "Tested hypotheses", bool(report.explanations)),
         ("methods", "Measurement methods", measured),

@@ -113,10 +113,8 @@ def load_sentences(report: Report) -> str:
     )
 
 
-def other_load(report: Report) -> str:
-    """Report the other load on the device in its worst second, and disturbed samples; empty if nothing was measured."""
-    if report.machine is None or not report.observations:
-        return ""
+def highest_load(report: Report) -> list[tuple[str, float]]:
+    """Return the kinds of other load that were recorded, each with its share in its worst second."""
     readings = _readings(report)
     times, seconds = [reading.at_s for reading in readings], _seconds(readings)
     if report.device.architecture.on_host:
@@ -124,15 +122,14 @@ def other_load(report: Report) -> str:
     else:
         used = (others_utilisation(readings, times, window) for window in seconds)
         by_kind = {"device": [share and share[0] for share in used]}
-    shares = {kind: [share for share in shares if share is not None] for kind, shares in by_kind.items()}
-    found = disturbed(report)
-    return text(
-        "other_load",
-        highest=[(kind, max(known)) for kind, known in shares.items() if known],
-        counted_elsewhere=any(each.affected for each in found),
-        disturbed=sum(each.disturbed for each in found),
-        discarded=sum(each.discarded for each in found),
-    )
+    return [(kind, max(known)) for kind, shares in by_kind.items() if (known := [s for s in shares if s is not None])]
+
+
+def other_load(report: Report) -> str:
+    """Report the other load on the device in its worst second, and disturbed samples; empty if nothing was measured."""
+    if report.machine is None or not report.observations:
+        return ""
+    return text("other_load", highest=highest_load(report), found=disturbed(report))
 
 
 def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:

@@ -57,9 +57,9 @@ class Family:
 
     @property
     def printed(self) -> bool:
-        """Whether the printed appendix shows any of it: figures, values that are not as predicted, or wrong results."""
+        """Whether the printed appendix shows any of it: figures, values off, cautions, or wrong results."""
         wrong = (not check.passed for check in self.checks.values())
-        return bool(self.figures or any(section.astray for section in self.sections) or any(wrong))
+        return bool(self.figures or any(section.astray or section.warnings for section in self.sections) or any(wrong))
 
 
 def families(report: Report, found: Sequence[CurveRecords], shown: Container[SweepKey] = ()) -> tuple[Family, ...]:

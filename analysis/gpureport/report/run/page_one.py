@@ -33,7 +33,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, specified
 from gpureport.report.run import kernels
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
-from gpureport.report.run.conditions import affected
+from gpureport.report.run.conditions import affected, disturbed, highest_load
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.trust import measured_on_such
 from gpureport.report.run.work import best_size, enough_work
@@ -264,7 +264,8 @@ def headline(
         others=others if any(figure.others and figure.measured for figure in figures) else 0,
         clock_hz=_clock_hz(report),
         low_clock_hz=_low_clock_hz(report),
-        undisturbed=bool(report.conditions) and not (wrong or report.failed_variants or affected(report)),
+        correct=report.machine is not None and not (wrong or report.failed_variants),
+        undisturbed=bool(highest_load(report)) and not disturbed(report),
         wrong=sum(workload in wrong for workload in errors),
         faster=sum(workload not in wrong for workload in errors),
     )

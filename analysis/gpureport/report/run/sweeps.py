@@ -7,7 +7,6 @@ from typing import Literal, TypeVar
 from gpureport.findings.advice import shape_of
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import Observation, Points, SweepKey
-from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.curves import FLAT, CurveRecords
@@ -160,7 +159,10 @@ def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence
     whole = sweeps.size_chart(part, titles)
     if not small:
         return Picture(whole, size_caption(part))
-    signs = (Verdict.OFF.mark + " " if deviates(curve) else "" for curve in part)
+    signs = (
+        min(curve.groups, key=lambda group: group.main.urgency).main.main.verdict.mark + " " if deviates(curve) else ""
+        for curve in part
+    )
     short = [(f"{sign}{each[-1]}",) for sign, each in zip(signs, titles, strict=True)]
     return Picture(sweeps.small_chart(part, short), small_caption(part), whole)
 

@@ -72,7 +72,7 @@ def small_caption(curves: Sequence[CurveRecords]) -> str:
 def _contents(curves: Sequence[CurveRecords]) -> str:
     predicted, observed = any(c.prediction for c in curves), any(c.observation for c in curves)
     drawn = [name for name, there in (("predicted", predicted), (seen_word(curves), observed)) if there]
-    return f"{' and '.join(drawn).capitalize()}: {', '.join(curve.key.variant for curve in curves)}."
+    return f"{' and '.join(drawn).capitalize()}: {', '.join(dict.fromkeys(curve.key.variant for curve in curves))}."
 
 
 def case_caption(curves: Sequence[CurveRecords]) -> str:
