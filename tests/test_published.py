@@ -103,6 +103,7 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
         ("particles/structs32", "particles/struct32", "9: series.0.workload: no workload is called 'particles/str"),
         ("particles/structs32", "particles", "9: series.0.workload: 'particles' is a family; "),
         ("time_us", "time", "14: series.0.columns: exactly one column"),
+        ("local: 64", "local: 64, GB_per_s: 5", "14: series.0.columns: exactly one column"),
         ("time_us", "GB_per_s", "14: series.0.columns: 'GB_per_s'"),
         ("local: 64", "local: 64, count: 1", "14: series.0.columns: 'count' is given twice"),
         ("{local: 64}", "{}", "14: series.0.columns: particles/structs32 needs the parameter 'local'"),

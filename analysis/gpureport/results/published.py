@@ -207,11 +207,11 @@ def _series(document: Document[RecordFields], number: int) -> Series:
 
 
 def _problems(fields: SeriesFields, workload: Workload) -> Iterator[tuple[str, str]]:
-    columns, given = fields.columns, (*fields.columns, *fields.fixed)
+    given = (*fields.columns, *fields.fixed)
     if workload.name != fields.workload:
         yield "workload", f"{fields.workload!r} is a family; give a variant, such as {workload.name!r}"
-    values = [name for name in columns if name in VALUES]
-    if len(values) != 1:
+    values = [name for name in given if name in VALUES]
+    if len(values) != 1 or values[0] in fields.fixed:
         yield "columns", f"exactly one column must contain measured values: {', '.join(VALUES)}"
     for name in sorted(name for name in set(given) if given.count(name) > 1):
         yield "columns", f"{name!r} is given twice"
