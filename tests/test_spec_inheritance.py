@@ -51,12 +51,14 @@ def test_own_values_come_first_and_others_keep_their_source(mine: Path) -> None:
         ("x86_64", "mine", "5: extends", "extends another"),
         ("x86_64", "zen3", "5: extends", "extends another"),
         ("x86_64", "other", "5: extends", r"other\.yaml has errors"),
+        ("x86_64", "damaged", "5: extends", r"damaged\.yaml:2: is not valid YAML"),
         ("manual", "fog", "6: sources.fog", "x86_64, which this file extends, has another citation"),
     ],
 )
 def test_what_cannot_be_extended_is_refused(old: str, new: str, where: str, words: str, mine: Path) -> None:
     """A key of a source has one citation: values that are inherited keep theirs."""
     (mine.parent / "other.yaml").write_text("name: Other\n")
+    (mine.parent / "damaged.yaml").write_text("name: [")
     mine.write_text(OWN.replace(old, new))
     with pytest.raises(InputError, match=words) as error:
         read_file(mine, ArchitectureFile).get()

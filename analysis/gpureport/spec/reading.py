@@ -153,11 +153,13 @@ def inherited(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
     file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
     if file is None:
         raise InheritanceError(f"there is no architecture {name!r}")
-    base = read_yaml(file).data
-    if not isinstance(base, Mapping) or "extends" in base:
-        raise InheritanceError(f"{name} extends another architecture; extend one that does not")
     try:
+        base = read_yaml(file).data
+        if not isinstance(base, Mapping) or "extends" in base:
+            raise InheritanceError(f"{name} extends another architecture; extend one that does not")
         contents = ArchitectureFile.model_validate(base)
+    except FileError as error:
+        raise InheritanceError(str(error)) from None
     except ValidationError:
         raise InheritanceError(f"{file} has errors; correct them first") from None
     own, known = data.get("sources"), base.get("sources", {})
