@@ -130,7 +130,7 @@ def test_only_branches_back_make_loops() -> None:
 
 def test_called_functions_are_listed_and_not_counted() -> None:
     code = read(MODULE, "calls")
-    assert code.calls == ("helper",)
+    assert code.calls == read(MODULE.replace("(retval0),", "(retval0), ,"), "calls").calls == ("helper",)
     assert code.counts == {"parameter": 2, "call": 1, "global store": 1, "exit": 1}
     assert code.global_loads == {}
 

@@ -108,9 +108,8 @@ def _statements(body: str) -> Iterator[Statement]:
             chunk = chunk[before.end() :]
             if before[1]:
                 yield Statement(before[1], (), ())
-        instruction = _INSTRUCTION.match(chunk)
-        if instruction:
-            operands = tuple(operand.strip() for operand in _OPERAND.findall(instruction[3]))
+        if instruction := _INSTRUCTION.match(chunk):
+            operands = tuple(filter(None, map(str.strip, _OPERAND.findall(instruction[3]))))
             yield Statement(None, tuple(instruction[2].split(".")), operands, instruction[1] or "")
 
 
