@@ -120,6 +120,7 @@ def test_an_entry_of_another_device_causes_no_note(config: Path, capsys: Capture
 BROKEN = {
     "unit": ("1.74 GHz", "3", ":7: clock: '3' lacks a unit; write a frequency like 1.98 GHz"),
     "architecture": ("ampere_86", "vega", ": architecture: there is no architecture 'vega'"),
+    "empty": ("compute_units: 84", "compute_units: {}", ":6: compute_units: {} is not a plain number; write a number"),
     "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing in both the device and its architecture"),
 }
 

@@ -186,7 +186,7 @@ class Strict(BaseModel):
     @classmethod
     def _bare(cls, data: object) -> object:
         """Accept a bare value; a mapping from numbers to values is bare as well."""
-        is_part = isinstance(data, Mapping) and (not data or any(isinstance(key, str) for key in data))
+        is_part = isinstance(data, Mapping) and any(isinstance(key, str) for key in data)
         return data if is_part or cls.short_for is None else {cls.short_for: data}
 
     @classmethod
