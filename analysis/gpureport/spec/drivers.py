@@ -114,7 +114,7 @@ _IMPLEMENTATIONS = (
     # NVIDIA's compiler lists registers in its log.
     Implementation("nvidia cuda", on_cpus=False, options="-cl-nv-verbose", highest_clock=True),
     Implementation("intel(r) opencl", on_cpus=False, highest_clock=True, cache=True),
-    Implementation("intel(r) opencl", cpu_compiler="intel"),
+    *(Implementation(its, cpu_compiler="intel") for its in ("intel(r) opencl", "intel(r) cpu", "experimental opencl")),
 )
 
 
