@@ -15,6 +15,7 @@ from typing import Any
 from gpureport.measure.backends.protocol import PowerSensor, State, known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
 from gpureport.records.measurement import ClockName
+from gpureport.spec import drivers
 from gpureport.spec.models import PresentDevice
 
 _SM, _MEMORY = 1, 2  # nvml.h: nvmlClockType_t
@@ -86,7 +87,7 @@ def opened(device: PresentDevice) -> Iterator[Opened | None]:
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
-    if "nvidia" not in device.vendor.casefold():
+    if drivers.maker(device.vendor).name != "nvidia":
         return None
     with contextlib.suppress(nvml.NVMLError):
         if device.pci_address is not None:
