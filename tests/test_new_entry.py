@@ -126,13 +126,8 @@ def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> N
     assert device.launch.batched_s == pytest.approx(LAUNCH_S, rel=0.02)
     assert device.launch.single_s == pytest.approx(LAUNCH_S, rel=0.02)
     assert device.launch.groups_per_cycle == pytest.approx(GROUPS_PER_S / CLOCK_HZ, rel=0.05)
-    for path in (
-        "caches.L2.capacity",
-        "caches.L1.latency",
-        "caches.L2.bandwidth",
-        "memory.bandwidth",
-        "memory.latency",
-    ):
+    caches = ("caches.L2.capacity", "caches.L1.latency", "caches.L2.bandwidth")
+    for path in (*caches, "memory.bandwidth", "memory.latency"):
         assert device.provenance[path].kind == "measured"
     assert "launch/groups …\n" in capsys.readouterr().err
     written = yaml.safe_load(Path("drafts/new.yaml").read_text())
@@ -193,6 +188,7 @@ def test_a_relative_lends_its_values_to_be_checked() -> None:
     device, a40 = new("--from", "A40"), load_database().device("nvidia/a40")
     assert device.name == "like NVIDIA A40"
     assert device.opencl_names == device.pci_ids == ()
+    assert re.search("(?s)\nmemory:.*\ncaches:.*\nlink:.*\nrates:", Path("drafts/new.yaml").read_text())
     assert device.memory == a40.memory
     assert device.caches == a40.caches
     for path in ("compute_units", "clock", "memory.bandwidth", "caches.L2.capacity"):
@@ -217,6 +213,7 @@ def test_every_device_can_be_a_relative(database: Database, tmp_path: Path) -> N
     for number, entry in enumerate(entries):
         device, original = relatives.device(f"relative_{number}"), database.device(entry.id)
         assert device.caches == original.caches
+        assert drafted_device(of_relative(entry), database).notes == device.notes
         assert (device.memory, device.launch, device.clock_hz) == (original.memory, original.launch, original.clock_hz)
 
 

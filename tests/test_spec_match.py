@@ -192,6 +192,7 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
         *(({"name": f"NVIDIA {name}"}, None) for name in ("A40 Laptop GPU", "A400", "A40 D", "RTX A40", "H200 NVL")),
         ({"name": "NVIDIA GeForce RTX 2080 with Max-Q Design", "compute_units": 46}, None),
         ({"name": "NVIDIA GeForce GTX 1070", "compute_units": 16}, None),
+        ({"name": "gfx906+sram-ecc-xnack", "vendor": "AMD", "compute_units": 60}, "amd/mi50"),
         # A name is not enough.
         ({"name": "A40", "vendor": "Intel(R) Corporation", "compute_units": 84}, None),
         ({"name": "NVIDIA A40", "kind": "cpu", "compute_units": 84}, "cpu/x86_64"),
@@ -242,6 +243,7 @@ ANSWERS = st.fixed_dictionaries(
         "vendor": TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),
         "platform": TEXT | st.sampled_from(["NVIDIA CUDA", "rusticl", "clvk", "Apple"]),
         "board": st.none() | TEXT,
+        "compute_capability": st.none() | TEXT,
         "kind": st.sampled_from(["gpu", "accelerator", "cpu"]),
         "compute_units": NUMBERS,
         "global_memory_bytes": NUMBERS,
@@ -267,12 +269,8 @@ def test_nothing_that_a_driver_says_breaks_the_match(answers: dict[str, Any]) ->
 
 
 def test_what_steers_a_terminal_does_not_get_past_the_driver() -> None:
-    answers = {
-        "NAME": "\x1b[31mRTX\x1b[0m\0\0",
-        "VENDOR": "a\nb\x07",
-        "VERSION": "OpenCL\t3.0",
-        "BOARD_NAME_AMD": "\x9b2J",
-    }
+    answers = {"NAME": "\x1b[31mRTX\x1b[0m\0\0", "VENDOR": "a\nb\x07"}
+    answers |= {"VERSION": "OpenCL\t3.0", "BOARD_NAME_AMD": "\x9b2J"}
     device = describe(0, "p\x1b", "v", answers.get)
 
     assert (device.name, device.vendor, device.version, device.board) == ("[31mRTX [0m", "a b", "OpenCL 3.0", "2J")

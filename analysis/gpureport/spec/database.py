@@ -186,7 +186,7 @@ class Database:
 
         ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100. Empty: it does not fit.
         """
-        known = [plain(each) for each in entry.names]
+        known = list(filter(None, map(plain, entry.names)))
         if name in known or (name == "cpu" and self.is_this_processor(entry.id)):
             return 0, not entry.own, name not in map(plain, entry.titles)
         if any(map(str.isdigit, name)) and name in _words(entry, last=True):  # "rtx" alone does not mean TITAN RTX

@@ -45,12 +45,12 @@ def family(database: "Database", present: PresentDevice) -> str:
     """Return the architecture whose patterns match the device, else that of the next lower compute capability."""
     if present.on_host:
         return database.host.family
-    keys = sorted(database.architecture_paths)
-    patterns = [(pattern.lower(), key) for key in keys for pattern in database.architecture(key).matches]
-    major, *minor = drivers.version(present.compute_capability or "0")
+    files = sorted(database.architectures().items())
+    patterns = [(pattern.lower(), key) for key, file in files for pattern in file.matches]
+    major, *minor = drivers.version(present.compute_capability or "") or (0,)
     capability = min(10 * major + sum(minor), _MOST_CAPABILITY)
     own, *older = (f"sm_{number}" for number in range(capability, -1, -1))
-    names = (present.name.lower(), own, *older)
+    names = (present.name.lower(), own, *filter(dict(patterns).get, older))
     return next((key for name in names for pattern, key in patterns if fnmatchcase(name, pattern)), GENERIC)
 
 
@@ -89,7 +89,7 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     key = family(database, present)
     architecture = database.architecture(key)
     values = draft_values(present, architecture) | (reported.limits(present) if key == GENERIC else {})
-    return resolve("draft", _file(present, key).model_copy(update={"opencl": OpenclFields()}), architecture, values)
+    return resolve("draft", _file(present, key, database), architecture, values)
 
 
 def named(text: str) -> str:
@@ -178,22 +178,21 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     architecture, host = database.architecture(key), database.host
     if relative and not reported.same_kind(architecture.kind, present.kind):
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
-    file, name, found = _file(present, key), present.name, draft_values(present, architecture)
+    file, name, found = _file(present, key, database), present.name, draft_values(present, architecture)
     if present.on_host:
         name, found = reported.name_of(name).product, cpu_values(host, present)
         file = file.model_copy(update={"caches": dict.fromkeys(host.without)})
-    draft = Draft(file, {})
+    draft = of_relative(relative) if relative else Draft(file, {})
     if relative:
-        draft = of_relative(relative)
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
     values = {**draft.values, **{path: value for path, value in found.items() if steps_of(path)[0] in _COPIED}}
     units, pci_id = values["compute_units"], (present.pci_id or "").lower()
-    opencl: dict[str, object] = {"names": file.opencl.names}
+    opencl: dict[str, object] = {"names": (named(present.name),)}
     if units.provenance.kind == "queried" and units.value != present.compute_units:
         opencl["compute_units"] = {"value": present.compute_units, "source": "device"}
     own = {
         "name": named(name),
-        "vendor": _maker(file.vendor, database),
+        "vendor": file.vendor,
         "opencl": OpenclFields.model_validate(opencl),
         "pci_ids": (pci_id,) if PCI_ID.match(pci_id) else (),
     }
@@ -201,9 +200,8 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     return replace(draft, file=draft.file.model_copy(update=own), values=values, queried=queried, measured_at=when)
 
 
-def _file(present: PresentDevice, architecture: str) -> DeviceFile:
-    opencl = OpenclFields(names=(named(present.name),))
-    return DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=architecture, opencl=opencl)
+def _file(present: PresentDevice, key: str, database: "Database") -> DeviceFile:
+    return DeviceFile(name=named(present.name), vendor=_maker(present.vendor, database), architecture=key)
 
 
 def of_relative(relative: "Entry") -> Draft:
@@ -214,8 +212,9 @@ def of_relative(relative: "Entry") -> Draft:
             origin = ", ".join(filter(None, (value.provenance.source, value.provenance.note)))
             note = f"as {file.name} ({value.provenance.kind}: {origin}); {TO_CHECK}"
             values[path] = assumed(value.value, note)
-    like = {"name": f"like {file.name}", "opencl": OpenclFields(), "pci_ids": ()}
-    return Draft(file.model_copy(update=like), values, relative=relative)
+    without = dict.fromkeys(level for level, fields in file.caches.items() if fields is None)
+    name, key = named(f"like {file.name}"), file.architecture
+    return Draft(DeviceFile(name=name, vendor=file.vendor, architecture=key, caches=without), values, relative=relative)
 
 
 def empty(database: "Database") -> Draft:
@@ -259,7 +258,7 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
         loader=FileSystemLoader(data_dir("templates")), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     pages.filters |= {"plain": _plain, "quoted": _quoted}
-    values_first = sorted(_PARTS.items(), key=lambda part: len(part[1][0].steps))
+    values_first = sorted(_PARTS.items(), key=lambda part: len(part[1][0].steps) > 1)
     return pages.get_template("device.yaml.j2").render(
         draft=draft,
         schema=schema,
@@ -290,9 +289,8 @@ def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator
     if path in draft.values:
         yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
     elif draft.optional:
-        example = place.declared.written_example
         means = field_docs(place.part).get(key)
-        yield f"{indent}# {key}: {example}{f'  # {_plain(means)}' if means else ''}"
+        yield f"{indent}# {key}: {place.declared.written_example}{f'  # {_plain(means)}' if means else ''}"
 
 
 def _leaf(path: str, value: Value) -> str:

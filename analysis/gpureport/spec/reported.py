@@ -12,7 +12,7 @@ from gpureport.spec.resolve import Value, queried
 _NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
 _NO_LETTER = re.compile(r"[^a-z0-9]")
 _TARGET = re.compile(r"\s*(gfx[0-9a-f]{3,5})(?![0-9a-z])", re.IGNORECASE)
-_FEATURE = re.compile(r"[:+](sramecc|sram-ecc|xnack)([+-]?)", re.IGNORECASE)
+_FEATURE = re.compile(r":(sramecc|xnack)([+-])|([+-])(sram-ecc|xnack)", re.IGNORECASE)
 _AROUND = re.compile(
     r"^mesa (?=intel)"  # rusticl and clover on Intel
     r"|\s+\([^()]*\)$"  # Mesa: (radeonsi, navi31, LLVM 15.0.7, DRM 3.49, 6.1)
@@ -62,7 +62,7 @@ def name_of(text: str) -> DeviceName:
         product,
         plain(product),
         target[1].lower() if target else None,
-        {feature.lower().replace("-", ""): sign or "+" for feature, sign in _FEATURE.findall(text)},
+        {(new or old).lower().replace("-", ""): after or before for new, after, before, old in _FEATURE.findall(text)},
         (mig[1].lower(), int(mig[2])) if mig else None,
         device[1].lower() if device else None,
     )
