@@ -39,11 +39,6 @@ class SweepSettings:
         """Least number of samples of a point; then sampling ends when its confidence interval is narrow."""
         return 5 if self.limits.quick else 7
 
-    @property
-    def max_rounds(self) -> int:
-        """Largest number of samples of a point."""
-        return 20 if self.limits.quick else 60
-
 
 RUN_S = {"cpu": 310.0, "gpu": 130.0, "accelerator": 130.0}
 """Time budget of a run, seconds. It is exceeded if sweeps would get less than :data:`LEAST_SWEEP_S` each."""

@@ -271,7 +271,7 @@ class Rounds:
 
     def _take_rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         active = [point for point in points if not point.skipped]
-        for done in range(self._settings.max_rounds):
+        for done in range(20 if self._settings.limits.quick else 60):
             for index in rng.permutation(len(active)):
                 # Every point gets one sample, and the fewest rounds have more time.
                 if done and self._elapsed() > (1.0 if done >= FEWEST_ROUNDS else _OVERRUN) * self._allowed_s:

@@ -51,7 +51,7 @@ def _described(svg: str, text: str) -> str:
     _ungroup(root)
     for element in root.iter():
         if "d" in element.attrib:
-            element.set("d", _short(element.attrib["d"]))
+            element.set("d", _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", element.attrib["d"])))
         element.attrib.update(_declarations(element.attrib.pop("style", "")))
         if element.get("transform", "").startswith("rotate(-0 "):
             del element.attrib["transform"]
@@ -72,10 +72,6 @@ def _declarations(style: str) -> dict[str, str]:
 def _invisible(element: ET.Element) -> bool:
     """Whether an element is a remark, a style rule, or a shape without fill and stroke."""
     return element.tag.partition("}")[2] in ("metadata", "style") or element.get("style") == "fill: none"
-
-
-def _short(path: str) -> str:
-    return _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", path))
 
 
 def _ungroup(element: ET.Element) -> None:

@@ -62,7 +62,7 @@ def chapters(
             work.answers(report, found),
             {"tapers": work.taper_table(report, found)},
         ),
-        ("groups", "Work-group shapes", work.group_answers(report), {"shapes": work.shape_table(report, advice)}),
+        ("groups", "Work-group shapes", [work.work_group_size(report)], {"shapes": work.shape_table(report, advice)}),
         (
             "limits",
             "Efficiency and bottlenecks",
@@ -86,7 +86,7 @@ def chapters(
         Chapter(
             anchor,
             title,
-            tuple(answers),
+            tuple(filter(None, answers)),
             contents,
             typical=curve_pictures(report, curves.typical),
             deviating=curve_pictures(report, curves.deviating),

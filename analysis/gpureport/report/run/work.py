@@ -102,11 +102,6 @@ def work_group_size(report: Report) -> str:
     )
 
 
-def group_answers(report: Report) -> tuple[str, ...]:
-    """Recommend one size for all kernels."""
-    return tuple(filter(None, [work_group_size(report)]))
-
-
 def shape_table(report: Report, advice: Sequence[FamilyAdvice]) -> Table:
     """List the recommended shapes of each family, and the cost of the worst choice."""
     columns = ("family", "searches", "recommended shapes", "best / worst", "largest for")
