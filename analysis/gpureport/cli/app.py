@@ -217,7 +217,6 @@ def _examples(pattern: str) -> str:
 
 
 def _typed(context: typer.Context) -> list[str]:
-    """Return the options of the command line, by their long names."""
     sources = {p.opts[0]: context.get_parameter_source(p.name or "") for p in context.command.params}
     return [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 

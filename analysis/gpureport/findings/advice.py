@@ -171,7 +171,6 @@ def _unclear(
 
 
 def _best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
-    """Return the shape that suits most searches; a tie: the smallest largest loss."""
     found = [
         BestShape(max(of, key=lambda each: each.loss), sum(each.loss <= WITHIN for each in of), len(of))
         for of in grouped((each.sides, each) for each in losses).values()

@@ -273,7 +273,6 @@ def _kept(effect: Floats, rest: Floats, periods: Indices, assumed: Floats) -> Fl
 
 
 def _spread(deviations: Floats) -> Floats:
-    """Return the standard deviation of each column from absolute deviations without NaN; NaN for a column of NaN."""
     return MAD_TO_SIGMA * nanmedian(np.abs(deviations))
 
 

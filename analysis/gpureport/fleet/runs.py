@@ -110,7 +110,6 @@ def _reframe(command: Sequence[str], folder: Path, environment: Mapping[str, str
 
 @contextmanager
 def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
-    """Treat *signals* like an interruption from the keyboard."""
     earlier = [(each, signal.signal(each, signal.default_int_handler)) for each in signals]
     try:
         yield

@@ -180,7 +180,6 @@ class Store:
 
     @cached_property
     def _files(self) -> tuple[Path, ...]:
-        """Packed files, then those of single runs that are not packed."""
         packed = {run for runs in self._packed_runs.values() for run in runs}
         return (*self._packed_runs, *(self.path_of(run) for run in sorted(_stems(self.folder / "runs") - packed)))
 
@@ -261,7 +260,6 @@ def _views(files: Sequence[str]) -> Iterator[str]:
 
 
 def _source(files: Iterable[str]) -> str:
-    """Return the rows of *files*, in SQL; columns that no file has are null."""
     empty = ", ".join(f'CAST(NULL AS {column.sql}) AS "{name}"' for name, column in columns().items())
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
     return f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
@@ -290,7 +288,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _packed(files: Sequence[Path]) -> bytes:
-    """Return a file with the rows of *files*, each table in row groups of its own."""
     import duckdb
     import pyarrow.compute as pc
 

@@ -86,7 +86,6 @@ def _is_vectorisable(fields: KernelFields, demand: Demand, *, loops: bool) -> bo
 
 
 def _vectors(fields: KernelFields, demand: Demand) -> Iterator[tuple[str, Demand]]:
-    """Yield the demand if each work-item processes a vector of 16 bytes."""
     widest = max(each.element_bytes for each in fields.arguments if each.elements)
     lanes = _VECTOR_BYTES // widest
     if lanes <= 1:

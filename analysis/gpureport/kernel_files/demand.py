@@ -204,7 +204,6 @@ class Traffic:
         return Tiling(self.device, items, group, argument.record_bytes, 1)
 
     def _shifted(self, argument: ArgumentFields) -> bool:
-        """Return whether the rows of an array start anywhere in a sector."""
         pitch = self.wanted[0] * argument.record_bytes
         return len(self.wanted) > 1 and pitch % grid.last_sector_bytes(self.device) != 0
 

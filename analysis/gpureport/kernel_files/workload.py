@@ -252,7 +252,6 @@ class KernelFileWorkload(Workload):
         return all(nbytes[name] <= MOST_ELEMENTS for name, (_, each) in buffers if each.values not in SHARED_VALUES)
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
-        """Return the search for a work-group shape, in the order of the shapes."""
         value, swept = None, self.fields.swept_values
         if swept and swept.listed:
             value = max(swept.listed)

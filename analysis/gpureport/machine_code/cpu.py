@@ -187,7 +187,6 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
 
 
 def _reachable(library: elf.Library, start: str) -> tuple[list[Instruction], tuple[str, ...]]:
-    """Return the instructions of a function and its callees, and the names of callees outside the library."""
     _, arguments, decode = _DECODERS[library.machine]
     disassembler = capstone.Cs(*arguments)
     bodies: dict[str, list[Instruction]] = {}

@@ -84,7 +84,6 @@ class RepeatedDraws(np.random.Generator):
         self._seed, self._cache, self._draws = seed, cache, 0
 
     def _draw(self, name: str, *arguments: object, **keywords: object) -> Any:  # noqa: ANN401 - as the method it replaces
-        """Return a draw from a generator of its own, so that it does not depend on earlier draws."""
         self._draws += 1
         # sizes and bounds: no workload passes an array
         key = self._seed, self._draws, name, repr((arguments, keywords))

@@ -97,7 +97,6 @@ class Measurer:
         self.opened()
 
     def _send(self, name: str, *arguments: object) -> None:
-        """Send a request to the process, or to a new one if it has ended or a kernel failed in it."""
         if self._child.ended or self._suspect:
             self._building_ahead = self._suspect = False
             self._replace()

@@ -123,7 +123,6 @@ def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDe
 
 
 def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
-    """Whether several boards of the vendor share such an identifier."""
     maker = drivers.maker(device.vendor)
     own = {"PCI id": (maker.own_ids, device.name), "OpenCL name": (maker.own_names, name_of(present.name).product)}
     return what in own and own[what][0].search(own[what][1]) is None

@@ -295,7 +295,6 @@ def _translation(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Fo
 
 
 def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
-    """Yield rates of number formats that differ from those of the architecture; name the others."""
     agreeing = []
     for one in (one for one in sweeps if one.workload.name in ("instructions/formats", "matrix/rate")):
         prediction = predict_sweep(device, one.workload, one.sweep, "specification", intervals=False)
@@ -343,7 +342,6 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
 
 
 def _measured(device: Device, path: str, value: float, source: str, listed: str = "") -> Value:
-    """Return a measured value; its note names a documented value that it contradicts, *listed*."""
     known = device.provenance.get(path)
     note = conflict(listed, known) if listed and known else ""
     return Value(value, Provenance(kind="measured", source=source, note=note))

@@ -287,7 +287,6 @@ def _marks(curves: Sequence[MachineCurve]) -> Iterator[str]:
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
-    """Return the differences of the machines with the baseline's device, the largest significant effects first."""
     by_machine = comparison.by_machine
     effects = {
         machine: max((d.effect for d in found if d.significant), default=0.0) for machine, found in by_machine.items()

@@ -119,7 +119,6 @@ def _of_many(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _extremes(comparison: Comparison) -> tuple[str, ...]:
-    """Report the fastest and the slowest of many machines, among those with enough kernels, with a value of each."""
     found, baseline = ranked(comparison), comparison.baseline
     facts: dict[str, object] = {"ends": (), "kernel": ""}
     if len(found) > 1:

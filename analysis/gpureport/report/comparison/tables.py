@@ -256,7 +256,6 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 
 def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) -> tuple[str, ...]:
-    """Return the row of one regime or case, or of several cases of a workload: best values, and means of ratios."""
     ratios = [mean_speed(row.contests, name) for name in comparison.others]
     efficiencies = means(row.contests, "efficiency")
     return (

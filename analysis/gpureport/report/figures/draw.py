@@ -576,7 +576,6 @@ def _around(middle: Floats) -> list[Spot]:
 
 
 def _spots(start: Floats, end: Floats) -> Floats:
-    """Return points along a line that are 0.05 inches apart, shape (n, 2)."""
     return np.linspace(start, end, ceil(float(np.hypot(*(end - start))) / 0.05) + 1)
 
 

@@ -198,7 +198,6 @@ def small_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
 
 
 def _in_columns(panels: Sequence[Panel]) -> Chart:
-    """Return *panels* with the same axes row by row; few are as wide as many."""
     places = _COLUMNS - any(needed_in(panel.titles[-1], TITLE_PT) > _TITLE_IN for panel in panels)
     rows = [replace(panel, joined=number + places < len(panels)) for number, panel in enumerate(panels)]
     return Chart(tuple(tuple(rows[column::places]) for column in range(min(places, len(rows)))), places)

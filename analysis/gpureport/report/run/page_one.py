@@ -203,7 +203,6 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
 
 
 def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> tuple[Row, ...]:
-    """Return what was measured (or is predicted, if nothing was), and the matrix unit, which no CPU has in OpenCL."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
     lacking = {Quantity.MATRIX} if report.device.architecture.groups_as_loops else set()
     found = ((name, known.get((quantity, of)), quantity not in lacking) for name, quantity, of in wanted)

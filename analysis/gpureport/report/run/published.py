@@ -115,7 +115,6 @@ def _reason(explanation: Explanation | None) -> tuple[bool, str]:
 
 
 def _names(about: Sequence[CurveRecords]) -> list[str]:
-    """Name curves by variant, and by sweep if a variant has several."""
     variants = [curve.key.variant for curve in about]
     sweeps = [curve.key.sweep_name for curve in about]
     pairs = zip(variants, sweeps, strict=True)
