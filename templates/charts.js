@@ -9,7 +9,7 @@ const singular = {matrices: "matrix", launches: "launch"};
 const bases = {log2: 2, log10: 10, ratio: 2};
 const changes = [-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 9];
 const near = 1.15, rowHeight = 22, axisHeight = 48;
-const reach = 20; // pixels around the cursor
+const reach = 20, bandReach = 3; // pixels around the cursor; factor beyond values, within which axes include bands
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 // Quantities as in the tables: divisor and label.
@@ -77,8 +77,9 @@ function around(values, scale, ends) {
   return scale === "zero" ? [0, 1.08 * high] : [low - room, high + room];
 }
 function yValues({series, y}, from, to) {
+  const limited = (each, end, value) => (end == null || !isLine(each) || !["zero", "log10"].includes(y.scale) ? end : Math.min(Math.max(end, value / bandReach), value * bandReach));
   return series.flatMap((each) => each.x.flatMap((x, point) =>
-    (x >= from && x <= to ? [each.y[point], ...(y.scale === "ratio" ? [] : [each.low?.[point], each.high?.[point]])] : [])));
+    (x >= from && x <= to ? [each.y[point], ...(y.scale === "ratio" ? [] : [each.low, each.high].map((ends) => limited(each, ends?.[point], each.y[point])))] : [])));
 }
 function scaleOptions(panel, stack) {
   const whole = (low, high) => low === panel.at[0] && high === panel.at.at(-1);
@@ -277,7 +278,7 @@ function drawTexts(u, panel) {
     if (isLine(each)) {
       const [from, to] = [inside(x(each.x[0])), inside(x(each.x.at(-1)))], [up, end] = [y(each.y[0]), y(each.y.at(-1))];
       const spots = up === end ? [-9, 9, -22, 22].map((away) => [(from + to) / 2, up + away * pixel, 0]) : [8, 22, 36].map((down) => [to - down * pixel, end + down * pixel, -1]);
-      if (from < to) write(each.name.split("\n"), each.role, spots);
+      if (from < to) write((each.name || quantity(each.y[0], panel.y.unit)).split("\n"), each.role, spots);
       return;
     }
     each.texts.forEach((text, point) => {

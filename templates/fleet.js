@@ -23,14 +23,14 @@ if (data) {
   const show = () => {
     const [one, other] = [devices[first.value], devices[second.value]];
     body.replaceChildren();
-    for (const [name, [value, text, time]] of Object.entries(one.figures)) {
+    for (const [name, [speed, text]] of Object.entries(one.figures)) {
       const found = other.figures[name];
       if (!found) continue;
       const row = body.insertRow();
       cell(row, name);
       cell(row, text, true);
       cell(row, found[1], true);
-      cell(row, (time ? value / found[0] : found[0] / value).toFixed(3), true);
+      cell(row, speed ? (found[0] / speed).toFixed(3) : "", true);
     }
   };
   for (const [number, select] of [first, second].entries()) {

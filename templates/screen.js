@@ -68,8 +68,9 @@ function searchable(nav) {
   field.addEventListener("input", () => {
     const wanted = field.value.trim().toLowerCase();
     const all = wanted ? [...document.querySelectorAll("main :is(h2, h3, h4, p, li, dt, figcaption, tbody tr)")] : [];
-    found.replaceChildren(listed(all.filter((place) => place.textContent.toLowerCase().includes(wanted)).slice(0, 30)));
-    if (wanted && !found.querySelector("a")) found.textContent = "Nothing found.";
+    const places = all.filter((place) => place.textContent.toLowerCase().includes(wanted));
+    const rest = wanted && !places.length ? "Nothing found." : places.length > 30 ? `${places.length - 30} more` : "";
+    found.replaceChildren(listed(places.slice(0, 30)), rest);
   });
   nav.prepend(field, found);
 }

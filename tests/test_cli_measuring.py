@@ -308,9 +308,12 @@ def test_an_interrupt_waits_until_the_report_is_saved(fake: pytest.MonkeyPatch, 
         signal.raise_signal(signal.SIGINT)
         save_report(report, path)
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
     fake.setattr(measuring, "save_report", slow)
-    assert main(["measure", "-o", "r.json"]) == 130
+    try:
+        assert main(["measure", "-o", "r.json"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert "r.json is marked partial" in capsys.readouterr().err
     assert load_report(Path("r.json")).status == "partial"
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -36,7 +37,8 @@ def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captur
     assert not page.with_suffix(".pdf").exists()
 
 
-def test_documents_are_named_after_their_report(tmp_path: Path, capsys: Captured) -> None:
+def test_documents_have_their_report_s_name(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpureport.report.processes._processes", Mock(side_effect=BlockingIOError))  # falls back
     files = tmp_path / "m1.json", tmp_path / "m.2.json"
     for file in files:
         save_report(empty_report(), file)
@@ -75,9 +77,7 @@ def test_a_report_that_cannot_be_read_is_one_sentence(
     report: Path, capsys: Captured, fields: dict[str, object], sentence: str
 ) -> None:
     assert main(["render", str(changed(report, **fields))]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == f"gpureport: {report}: {sentence}\n"
+    assert capsys.readouterr() == ("", f"gpureport: {report}: {sentence}\n")
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,12 @@ def test_tables_are_as_wide_as_the_terminal(
     devices: list[str], columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-
     assert main(["predict", *devices, *FEW]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
 
 
 def test_devices_side_by_side_as_json(capsys: Captured) -> None:
     assert main(["predict", "h200", "RX 7900 XT", *FEW, "--json"]) == 0
-
     captured = capsys.readouterr()
     answer = json.loads(captured.out)
     assert captured.err == ""
@@ -130,6 +128,4 @@ def test_devices_side_by_side_as_json(capsys: Captured) -> None:
 )
 def test_invalid_requests(arguments: list[str], sentence: str, capsys: Captured) -> None:
     assert main(["predict", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == f"gpureport: {sentence}\n"
+    assert capsys.readouterr() == ("", f"gpureport: {sentence}\n")

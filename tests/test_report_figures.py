@@ -160,7 +160,7 @@ def test_plateaus_are_drawn_where_samples_are(
 ) -> None:
     seen = observed_only(values).observation
     assert seen
-    found = plateaus(seen.model_copy(update={"features": (plateau(value),)}), "B/s", "observed")
+    found = plateaus(seen.model_copy(update={"features": (plateau(value),)}), "observed")
     assert [line.x for line in found] == spans
 
 

@@ -157,7 +157,7 @@ def test_any_text_is_read_or_refused_in_one_line(text: str, dimension: units.Dim
 
 @pytest.mark.parametrize(
     ("share", "spec", "text"),
-    [(-0.0214, "+.1f", "\N{MINUS SIGN}2.1 %"), (0.05, "+.0f", "+5 %"), (-0.0004, "+.1f", "0 %"), (0.0, "+.0f", "0 %")],
+    [(-0.0214, "+.1f", "\N{MINUS SIGN}2.1 %"), (15, "+.3g", "+1500 %"), (-0.0004, "+.1f", "0 %"), (0.0, "+.0f", "0 %")],
 )
 def test_changes_have_their_sign(share: float, spec: str, text: str) -> None:
     assert units.format_percent(share, spec) == text

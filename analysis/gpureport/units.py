@@ -233,7 +233,7 @@ def format_number(value: float, spec: str = ".3g") -> str:
     Large numbers have no exponent.
     """
     text = f"{value:{spec}}"
-    return f"{float(text):.0f}" if "e+" in text else text
+    return f"{float(text):{'+' if spec.startswith('+') else ''}.0f}" if "e+" in text else text
 
 
 def format_value(value: float | None, unit: str) -> str:

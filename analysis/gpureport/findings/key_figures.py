@@ -434,7 +434,7 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
         yield KeyFigure(Quantity.POWER, IDLE, "W", None, measured=Estimate(idle), main=False)
     if highest := max(powers.values(), default=None):
         measured = Estimate(highest)
-        yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=True, main=False)
+        yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=bool(limit), main=False)
     for name, work, unit in (
         ("memory read", "a byte from memory", "J/B"),
         ("fp32 FMA", "an fp32 operation", "J/FLOP"),

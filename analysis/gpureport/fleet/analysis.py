@@ -110,17 +110,16 @@ class Figure(NamedTuple):
     usual: float
 
     @property
-    def ratio(self) -> float:
-        """Speed relative to the median device: above 1 is faster."""
-        return self._speed(self.usual)
+    def speed(self) -> float | None:
+        """The value, of times its reciprocal; ``None`` for power and energy, which are no speeds."""
+        if self.unit == "W" or self.unit.startswith("J/"):
+            return None
+        return 1 / self.measured if self.unit == "s" else self.measured
 
-    @property
-    def predicted_ratio(self) -> float | None:
-        """Speed relative to the prediction; ``None`` without one."""
-        return self._speed(self.predicted) if self.predicted else None
-
-    def _speed(self, other: float) -> float:
-        return other / self.measured if self.unit == "s" else self.measured / other
+    def relative(self, other: float | None) -> float | None:
+        """Return the speed relative to that of *other*, a value: above 1 is faster; ``None`` without one of them."""
+        speed = self._replace(measured=other).speed if other else None
+        return self.speed / speed if self.speed and speed else None
 
 
 class Member(NamedTuple):

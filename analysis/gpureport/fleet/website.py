@@ -97,7 +97,8 @@ def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
 def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
     for peers in (each for each in every if each.basis == "peers"):
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
-        cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
+        of = ((m, {f.name: ratio for f in m.figures if (ratio := f.relative(f.usual))}) for m in peers.members)
+        cells = {m.number: ratios for m, ratios in of if ratios}
         rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
         rows = [
             HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
@@ -111,7 +112,7 @@ def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
         for peers in fleet.peers
         if peers.basis != "peers"
         for member in peers.members
-        if (ratios := {each.name: each.predicted_ratio for each in member.figures if each.predicted_ratio})
+        if (ratios := {f.name: ratio for f in member.figures if (ratio := f.relative(f.predicted))})
     ]
     caption = "Key figures of devices without peers. Blue: faster than predicted; orange: slower."
     yield from _heat_map(rows, "speed relative to the prediction", caption)
@@ -250,10 +251,10 @@ def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
     rows = []
     for each in figures:
         measured, usual = (format_value(value, each.unit) for value in (each.measured, each.usual))
-        peers = (usual, format_number(each.ratio, ".3f")) if compared else ()
-        ratio = each.predicted_ratio
-        predicted = (format_value(each.predicted, each.unit), format_number(ratio, ".3f")) if ratio else ("", "")
-        rows.append((each.name, measured, *peers, *predicted))
+        found = each.relative(each.usual), each.relative(each.predicted)
+        ratios = [format_number(ratio, ".3f") if ratio else "" for ratio in found]
+        predicted = format_value(each.predicted, each.unit) if each.predicted else ""
+        rows.append((each.name, measured, *((usual, ratios[0]) if compared else ()), predicted, ratios[1]))
     peers = ("median of the model", "speed / median") if compared else ()
     columns = ("key figure", "measured", *peers, "predicted", "speed / predicted")
     return Table(columns, tuple(rows), frozenset(columns[1:]))
@@ -282,7 +283,7 @@ def _choices(fleet: Fleet) -> "Markup":
     devices = [
         {
             "name": f"{device.label} ({peers.title})",
-            "figures": {f.name: (f.measured, format_value(f.measured, f.unit), f.unit == "s") for f in device.figures},
+            "figures": {f.name: (f.speed, format_value(f.measured, f.unit)) for f in device.figures},
         }
         for peers in fleet.peers
         for device in peers.members

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from multiprocessing import forkserver
 from typing import TypeVar
@@ -22,7 +22,8 @@ _DRAWING = ("gpureport.report.preloaded",)
 def prepare() -> None:
     """Let the process that starts others import what draws figures, while this one does something else."""
     if _cores() > 1:
-        _processes(_DRAWING)
+        with suppress(EOFError, OSError):  # as for :func:`started`
+            _processes(_DRAWING)
 
 
 def started(function: Callable[[A], R], argument: A, modules: tuple[str, ...] = _DRAWING) -> Callable[[], R]:

@@ -113,7 +113,7 @@ def write_filled(
     With *appendix*, the template has appendices, which get a PDF of their own.
     """
     html_file, *pdf_files = documents(directory, name, appendix=appendix)
-    parts = ("page", "body", "appendix")[: 3 if appendix else 2]  # everything (HTML), or one of the two PDFs
+    parts = ("page", "body", "appendix")[: 2 + appendix if with_pdf else 1]  # everything (HTML), and those of the PDFs
     texts, pictures = _texts(template, [{**content, "file_name": name, "part": part} for part in parts])
     drawing: Drawing = {}
     _begin(texts[-1], pictures, drawing)  # the longest first: while it is laid out, the figures of others are drawn

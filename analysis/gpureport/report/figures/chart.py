@@ -59,7 +59,7 @@ class Series:
     texts: tuple[str, ...] = ()
     """Of each point, shown with its value on a screen."""
     labelled: bool = False
-    """Whether the texts, or the name of a line of two points, are also written beside the marks, where there is room.
+    """Whether the texts, or the name or value of a line of two points, are also written beside the marks, if they fit.
     Texts may have shorter variants after line breaks."""
 
     @classmethod

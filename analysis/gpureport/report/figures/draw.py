@@ -39,6 +39,7 @@ _LINE_IN = 0.105  # between lines of text
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LOGARITHMIC = ("log2", "log10", "ratio")
 _MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
+_BAND_REACH = 3.0  # of bands of lines beyond the values of the line, which axes include
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale ``asinh`` compresses."""
 _REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5.0))
@@ -190,7 +191,7 @@ def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
     axis, by_rows = panel.x if upright else panel.y, panel.y.scale == "rows"
     if axis.scale == "rows":
         return (-0.5, len(axis.rows) - 0.5) if upright else (len(axis.rows) - 0.5, -0.5)
-    values = [value for each in panel.series for value in _along(each, upright=upright, intervals=upright == by_rows)]
+    values = [value for each in panel.series for value in _along(each, axis, upright, intervals=upright == by_rows)]
     values += [
         end for mark in panel.marks if mark.upright == upright and not axis.ends for end in (mark.start, mark.end)
     ]
@@ -210,9 +211,12 @@ def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
     return low - room, high + (room or (0.5 if high == low else 0.0))
 
 
-def _along(series: Series, *, upright: bool, intervals: bool) -> list[float]:
+def _along(series: Series, axis: Axis, upright: bool, *, intervals: bool) -> list[float]:
     values = series.x if upright else series.y
-    return [*values, *(known((*series.low, *series.high)) if intervals else ())]
+    ends = known((*series.low, *series.high)) if intervals else []
+    if series.style in ("line", "dashes") and axis.scale in ("log10", "zero"):
+        ends = [min(max(end, min(values) / _BAND_REACH), max(values) * _BAND_REACH) for end in ends]
+    return [*values, *ends]
 
 
 def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
@@ -478,7 +482,9 @@ class _Drawing:
         direction = end - start
         length, angle = float(np.hypot(*direction)), float(np.arctan2(direction[1], direction[0]))
         if abs(angle) < 0.01:
-            return Label(line.name, line.role, _around((start + end) / 2))
+            value = line.y[0] / scale_of(max(self.ends["y"]), abbreviated(self.panel.y.unit))[0]
+            text = line.name or format_number(value, ".4g" if value < 1e4 else ".0f")
+            return Label(text, line.role, _around((start + end) / 2))
         along = direction / length
         normal = np.array((-along[1], along[0]))
         spots = [

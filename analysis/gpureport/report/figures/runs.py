@@ -82,7 +82,7 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
         role: Role = "observed" if curve.observation else "predicted"
         readers, points = reading_units(curve, units), drawable(record.points if record else ())
         if readers == units:
-            lines += plateaus(record, curve.value_unit, role)
+            lines += plateaus(record, role)
         elif points:
             text = f"only {readers} of {units} units"
             middle = points[len(points) // 3]

@@ -19,7 +19,7 @@ from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
 from gpureport.report.figures.theme import TITLE_PT, needed_in
 from gpureport.text import shorten
-from gpureport.units import abbreviated, format_number, format_ratio, format_time, format_value, scale_of
+from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
 
 if TYPE_CHECKING:
     from gpureport.records.curves import Level
@@ -118,14 +118,13 @@ def feature_marks(record: Prediction | Observation | None) -> tuple[FeatureMark,
     return tuple(sorted(found, key=lambda mark: mark.x))
 
 
-def plateaus(record: Prediction | Observation | None, unit: str, role: Role) -> Iterator[Series]:
+def plateaus(record: Prediction | Observation | None, role: Role) -> Iterator[Series]:
     """Yield a line with its value for each plateau, over the samples that lie on it.
 
     One that few samples reach, or only near one x, has none: fitted plateaus that no sample reaches, and
     values of a curve that falls or rises throughout.
     """
     points = drawable(record.points) if record else []
-    divisor, _ = scale_of(max((point.value for point in points), default=1.0), unit)
     for feature in record.features if record else ():
         if feature.position != "plateau":
             continue
@@ -134,9 +133,7 @@ def plateaus(record: Prediction | Observation | None, unit: str, role: Role) -> 
         runs = [[x for _, x in group] for on_plateau, group in near if on_plateau]
         x = max(runs, key=lambda run: run[-1] / run[0], default=[1.0])
         if x[-1] >= _SHORTEST * x[0] and len(x) >= _FEWEST_ON_IT:
-            value = feature.value / divisor
-            text = format_number(value, ".4g" if value < 1e4 else ".0f")
-            yield Series(text, role, "line", (x[0], x[-1]), (feature.value,) * 2, labelled=True)
+            yield Series("", role, "line", (x[0], x[-1]), (feature.value,) * 2, labelled=True)
 
 
 def predictions(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
@@ -240,7 +237,7 @@ def _stack(
     marks = tuple(Mark(m.x, m.x, role=role) for role, found in _marked(curve).items() for m in found)
     values = (*predictions(curve), *observed(curve))
     y = Axis(curve.metric.label, curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
-    levels = () if curve.is_work_group else plateaus(curve.observation, curve.value_unit, "observed")
+    levels = () if curve.is_work_group else plateaus(curve.observation, "observed")
     known = [(p.point.x, p.value) for p in drawable(curve.prediction.points)] if curve.prediction else []
     below = known and curve.observation and not curve.is_work_group
     panels = [Panel(x, y, (*values, *levels), () if rows else tuple(titles), marks=marks, joined=bool(below))]
