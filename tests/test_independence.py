@@ -1,7 +1,6 @@
 """Sources of constants, the independence of predictions from them, and the first day of an architecture."""
 
 import ast
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -27,14 +26,6 @@ FILES = {
 GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != GENERIC]
 
 
-def undeclared() -> Iterator[str]:
-    """Yield the names of modules' numbers with a decimal point that change predictions but are not declared."""
-    for path in sorted((*PACKAGE.glob("predict/**/*.py"), *PACKAGE.glob("workloads/**/*.py"))):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign) and _is_number(node.value):
-                yield f"{path.relative_to(PACKAGE)}: {ast.unparse(node.targets[0])}"
-
-
 def _is_number(value: ast.expr) -> bool:
     parts = (ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
     nodes = list(ast.walk(value))
@@ -44,7 +35,15 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def test_every_constant_of_the_code_names_the_devices_that_it_was_fitted_to() -> None:
-    assert not list(undeclared()), "declare them with spec.uncertainty.constant, with the devices of the data, if any"
+    """Those with a decimal point, of modules and fields; of fields except 0 and 1."""
+    of_spec = (PACKAGE / "spec" / f"{name}.py" for name in ("compilers", "cores", "uncertainty"))
+    for path in (*PACKAGE.glob("predict/**/*.py"), *PACKAGE.glob("workloads/**/*.py"), *of_spec):
+        module = ast.parse(path.read_text())
+        fields = (each for each in ast.walk(module) if isinstance(each, ast.AnnAssign) and each.value)
+        changing = (each for each in fields if ast.unparse(each.value) not in ("0.0", "1.0", "(1.0, 1.0)"))
+        nodes = (*(each for each in module.body if isinstance(each, ast.Assign)), *changing)
+        undeclared = [ast.unparse(each) for each in nodes if _is_number(each.value)]
+        assert not undeclared, f"{path}: declare them with spec.uncertainty.constant, with the devices of the data"
 
 
 def test_fitted_constants_have_a_source_and_name_entries() -> None:

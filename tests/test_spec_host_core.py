@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpureport.spec.compilers import emitted_values
-from gpureport.spec.cores import STREAMED_SHARE, core_values, streamed_l3
+from gpureport.spec.cores import STREAMED_SHARE, core_values, listed_clock_hz, streamed_l3
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import PresentDevice
@@ -64,7 +64,10 @@ def test_a_cpu_uses_its_type_of_core_and_a_virtual_machine_has_a_part_of_the_l3(
     assert match.entry_id == "cpu/x86_64"
     assert l2.latency_cycles / device.clock_hz == pytest.approx(core.l2_latency_s)
     assert l2.capacity_bytes == 2 * MIB
-    assert 2.1e9 < device.clock_hz < 5 / core.l1_latency_s
+    assert 2.1e9 < device.clock_hz < 5 / core.l1_latency_s < 4e9
+    for clock_hz in (2.1e9, 4e9):
+        machine = database.match(altered(_present(), clock_hz=clock_hz)).device
+        assert listed_clock_hz(machine) == pytest.approx(clock_hz)
     assert l3.capacity_bytes == 260 * MIB
     assert l3.latency_transition.midpoint < l3.bandwidth_transition.midpoint < 0.9
     (note,) = match.notes
@@ -107,6 +110,9 @@ PIPES = {"wave_size": 8, "rates.instruction": 48, "rates.ternary": None}
         ("zen4", "3.1", "skylake-avx512", PIPES | {"masked_lanes": 8}),
         ("zen4", "5.0", "skylake-avx512", PIPES | {"masked_lanes": None}),
         ("zen4", "3.1", "znver4", dict.fromkeys((*PIPES, "masked_lanes"))),
+        # Narrow cores keep their rates. PoCL 5 emulates exchanges and barriers on all cores.
+        ("zen2", "3.0-rc2", "znver2", dict.fromkeys((*WIDE, *PIPES, *EMULATED)) | {"barrier_lanes": 8}),
+        ("zen2", "5.0", "znver2", dict.fromkeys((*WIDE, *PIPES, "barrier_lanes")) | EMULATED),
     ],
 )
 def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
@@ -117,15 +123,15 @@ def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
     values = {path: value.value for path, value in emitted_values(_present(driver, target), file, narrower).items()}
 
     assert {path: values.get(path) for path in expected} == expected
+    assert emitted_values(altered(_present(), platform="clvk"), file, narrower) == {}
 
 
-@pytest.mark.parametrize(("driver", "expected"), [("3.0-rc2", {"barrier_lanes": 8.0}), ("5.0", EMULATED)])
-def test_narrow_cores_keep_their_rates(database: Database, driver: str, expected: dict[str, float]) -> None:
-    """PoCL 5 emulates exchanges and barriers on all cores; another runtime does not."""
-    file = database.architecture("zen2")
-    values = emitted_values(_present(driver, "znver2"), file, file)
+@pytest.mark.parametrize(
+    "platform", ["Intel(R) OpenCL", "Intel(R) CPU Runtime for OpenCL(TM)", "Experimental OpenCL 2.1 CPU Only Platform"]
+)
+@pytest.mark.parametrize("name", ["any", "Intel Core i7-7800X"])
+def test_a_runtime_has_its_compiler_if_the_core_is_not_known(database: Database, name: str, platform: str) -> None:
+    machine = on_processor(database, replace(database.host, facts=None))
+    found = machine.match(altered(_present(), platform=platform, name=name, compute_units=12))
 
-    assert {path: value.value for path, value in values.items()} == expected
-    assert emitted_values(altered(_present(), platform="clvk"), file, file) == {}
-    for name in ("Intel(R) OpenCL", "Intel(R) CPU Runtime for OpenCL(TM)", "Experimental OpenCL 2.1 CPU Only Platform"):
-        assert emitted_values(altered(_present(), platform=name), file, file)["compiler"].value == "intel"
+    assert found.device.architecture.compiler == "intel"

@@ -19,8 +19,10 @@ _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 _EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (a full run, not kept)"
 _ZEN4_EMPTY = "2 to 1,024 work-groups on two cores of a Zen 4: predicted times are 1.0 to 2.2 of 0.8 to 9.6 us"
 _WORD = 4
-_LONG_VECTOR = 8
+_LONG_VECTOR = constant(8, "assumed")
 """Words of vectors that kernels compute with, from which on the compiler does not combine work-items."""
+_LONG_RECORD = constant(16, "assumed")
+"""Words of records from which on each has a vector of its own."""
 
 
 class PoclExecution(CpuExecution):
@@ -208,15 +210,20 @@ class IntelExecution(CpuExecution):
     def lanes(self) -> float:
         """Number of work-items that run together as lanes of a vector.
 
-        Kernels that compute with long vectors keep them. Rows that are shorter than a vector run one by one, or as a
-        part of a vector if they meet at barriers.
+        Kernels that compute with long vectors keep them. The work-items of short rows fill a part of a vector if they
+        meet at barriers, and run one by one if they have conditions. All others fill vectors.
         """
         demand, wave = self.demand, float(self.architecture.wave_size)
         if demand.vector_words >= _LONG_VECTOR:
             return min(wave, float(demand.vector_words))
-        if demand.work_group[0] < wave and "barrier" in demand.operations:
+        if self.short and "barrier" in demand.operations:
             return float(demand.work_group[0])
-        return 1.0 if demand.branches and demand.work_group[0] < wave else wave
+        return 1.0 if self.short and demand.branches else wave
+
+    @cached_property
+    def short(self) -> bool:
+        """Whether rows of work-groups are shorter than a vector."""
+        return self.demand.work_group[0] < self.architecture.wave_size
 
     def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
         """Return the factor of the time of each class, relative to whole vectors of independent accesses."""
@@ -230,8 +237,7 @@ class IntelExecution(CpuExecution):
 
     def lane_cycles(self, vectors: Mapping[str, float]) -> dict[str, float]:
         """Return the cycles of each lane's access that is not a part of a vector of neighbouring words, by class."""
-        demand, pipes = self.demand, self.architecture.shuffles_per_cycle
-        short = demand.work_group[0] < self.architecture.wave_size
+        demand, pipes, short = self.demand, self.architecture.shuffles_per_cycle, self.short
         if self.lanes == 1 or demand.vector_words >= _LONG_VECTOR or (short and "barrier" not in demand.operations):
             return {}
         each = self.insert_cycles / pipes if short or self.record_words < 1 else self.gather_cycles
@@ -248,7 +254,7 @@ class IntelExecution(CpuExecution):
         demand, accesses = self.demand, self.demand.operations.get("memory", 0.0)
         combines = sum(not stream.write for stream in demand.streams) > 1
         computes = combines or demand.vector_words or demand.operations.keys() - {"memory", "instruction"}
-        if not (accesses and computes and 1 < self.record_words < 2 * _LONG_VECTOR):
+        if not (accesses and computes and 1 < self.record_words < _LONG_RECORD):
             return 0.0
         return requested_bytes(demand.streams) / _WORD / accesses * log2(self.record_words)
 

@@ -76,42 +76,43 @@ _SCALAR_POCL = 5
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
 _FULL_WIDTH = re.compile(r"znver[4-9]")
 """Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
-
-
-def compiler_of(present: PresentDevice) -> CpuCompiler:
-    """Return the compiler of a device that is present; PoCL's if its runtime is not known."""
-    return present.implementation.cpu_compiler or "pocl"
+_MCA = "cycles on vectors of 256 bits (llvm-mca 14, Skylake-X to Sapphire Rapids)"
+_NARROW_PIPES = {
+    "ternary": constant(3, f"vpternlogd: 0.33 {_MCA}"),
+    "shift": constant(2, f"vprolvd: 0.5 {_MCA}"),
+}
+"""Pipes for these instructions of AVX-512 on vectors of 256 bits."""
 
 
 def launch_values(compiler: CpuCompiler, core: CoreType, architecture: str, threads: int) -> dict[str, Value]:
     """Return the cost of the launch of one work-group with *threads* on cores of a type."""
-    each = COMPILERS[compiler]
-    launch_s = each.launch_transfers * core.l3_latency_s * threads**each.launch_exponent
-    transfer_s = {"launch.transfer": each.call_transfers * core.l3_latency_s} if each.call_transfers else {}
-    provenance = Provenance(kind="derived", source=core_source(architecture), note=f"to wake {threads} threads")
-    times = {"launch.single": launch_s, "launch.batched": launch_s, **transfer_s}
-    return {name: Value(time_s, provenance) for name, time_s in times.items()}
+    each, source = COMPILERS[compiler], core_source(architecture)
+    launch = each.launch_transfers * threads**each.launch_exponent
+    counts = {"launch.single": launch, "launch.batched": launch, "launch.transfer": each.call_transfers}
+    values = dict[str, Value]()
+    for name, count in ((name, count) for name, count in counts.items() if count):
+        note = f"{count:,.0f} times the latency of the L3"
+        values[name] = Value(count * core.l3_latency_s, Provenance(kind="derived", source=source, note=note))
+    return values
 
 
 def _emitted(present: PresentDevice, value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
     return Value(value, Provenance(kind="derived", source=present.version, note=note))
 
 
-def emitted_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
-    """Return the values of the code that the compiler of a runtime emits.
+def compiler_value(present: PresentDevice) -> dict[str, Value]:
+    """Return the compiler that the runtime of a CPU has, if it is known."""
+    compiler = present.implementation.cpu_compiler
+    return {"compiler": _emitted(present, compiler, "the compiler of the runtime")} if compiler else {}
 
-    Args:
-        present: the device.
-        file: the architecture of its processor.
-        narrow: that of the vectors which LLVM prefers; instructions per cycle are those of *file*.
+
+def emitted_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
+    """Return the values of the code that the runtime's compiler emits for a processor of the architecture *file*.
+
+    LLVM prefers the vectors of *narrow*; instructions per cycle are those of *file*.
     """
-    match present.implementation.cpu_compiler:
-        case "pocl":
-            return _of_pocl(present, file, narrow)
-        case "intel":
-            return _of_intel(present, file, narrow)
-        case None:
-            return {}
+    emitted_by = {"pocl": _of_pocl, "intel": _of_intel}.get(present.implementation.cpu_compiler or "")
+    return emitted_by(present, file, narrow) if emitted_by else {}
 
 
 def _of_intel(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
@@ -126,10 +127,7 @@ def _of_intel(present: PresentDevice, file: ArchitectureFile, narrow: Architectu
     shuffles = own["shuffles_per_cycle"].value if "shuffles_per_cycle" in own else 1.0
     exchanges = COMPILERS["intel"].exchanges
     return {
-        "compiler": emitted("intel"),
-        "wave_size": emitted(lanes),
-        "masked_lanes": emitted(float(lanes)),
-        "barrier_lanes": emitted(float(lanes)),
+        **dict.fromkeys(("wave_size", "masked_lanes", "barrier_lanes"), emitted(lanes)),
         "rates.instruction": emitted(own["rates.instruction"].value * lanes / own_lanes),
         "rates.barrier": emitted(exchanges["barrier"]),
         "rates.ballot": emitted(exchanges["ballot"] * shuffles),
@@ -139,10 +137,9 @@ def _of_intel(present: PresentDevice, file: ArchitectureFile, narrow: Architectu
 def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
     """Return the values of PoCL.
 
-    LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them: three pipes
-    for bitwise operations of three words, two for rotations. PoCL of a distribution compiles for such a target on AMD's
-    processors, too.
-    For a target without AVX-512, it emits code for AVX2. Code between barriers needs no masks.
+    LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them. PoCL of a
+    distribution compiles for such a target on AMD's processors, too. For a target without AVX-512, it emits code for
+    AVX2. Code between barriers needs no masks.
     """
     own, other = file.leaves(), narrow.leaves()
     lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
@@ -154,8 +151,7 @@ def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: Architectur
         f"rates.{name}": emitted(rate, "emulated in memory") for name, rate in COMPILERS["pocl"].exchanges.items()
     }
     if not scalar:
-        note = "PoCL before 5 vectorises code between barriers"
-        values = {"barrier_lanes": emitted(float(min(lanes, own_lanes)), note)}
+        values = {"barrier_lanes": emitted(min(lanes, own_lanes), "PoCL before 5 vectorises code between barriers")}
     if own_lanes <= lanes or _FULL_WIDTH.search(present.version):
         return values
     issued = own["rates.instruction"].value * lanes / own_lanes
@@ -168,6 +164,6 @@ def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: Architectur
     copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
     narrower = {path: emitted(other[path].value) for path in copied}
     if has_masks:
-        narrower |= {"rates.ternary": emitted(24.0), "rates.shift": emitted(16.0)}
+        narrower |= {f"rates.{name}": emitted(float(pipes * lanes)) for name, pipes in _NARROW_PIPES.items()}
         narrower |= {path: emitted(own[path].value) for path in composed}
     return narrower | values

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpureport.spec import reported
-from gpureport.spec.compilers import compiler_of, launch_values
+from gpureport.spec.compilers import compiler_value, launch_values
 from gpureport.spec.drivers import CpuCompiler, maker
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
@@ -57,8 +57,8 @@ STREAMED_SHARE = constant(
     measured_on=("architectures/emerald_rapids",),
 )
 """The size at which half of the accesses of streams of all threads hit the L3 / the part that one thread can use."""
-_TOLERANCE = 1.2
-MOST_OF_L3 = 1.3
+_TOLERANCE = constant(1.2)
+MOST_OF_L3 = constant(1.3)
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
 
 
@@ -74,7 +74,7 @@ SHARES: Mapping[Listing, Mapping[str, float]] = {
 
 Medians over many virtual machines of SpareCores/sc-inspector-data (commit 804d3c7).
 """
-_AROUND = (0.6, 1.0, 1.7)
+_AROUND = constant((0.6, 1.0, 1.7))
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to what programs find (assumed)."""
 
 
@@ -200,10 +200,7 @@ def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
     Other programs on the socket use the rest, on hosts that cannot be seen. A large part of the socket leaves little
     room for them.
     """
-    share: npt.NDArray[np.float64] = np.minimum(
-        MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent
-    )
-    return share
+    return np.asarray(np.minimum(MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent))
 
 
 def streamed_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
@@ -332,7 +329,7 @@ def listed_clock_hz(device: Device) -> float:
     core = architecture.core
     if core is None or core.all_core_boost or origin is None or origin.source != core_source(architecture.id):
         return device.clock_hz
-    return device.clock_hz**2 * core.l1_latency_s / core.load_to_use_cycles
+    return min(device.clock_hz, device.clock_hz**2 * core.l1_latency_s / core.load_to_use_cycles)
 
 
 def with_core(values: Mapping[str, Value], host: HostCore | None, compiler: CpuCompiler = "pocl") -> dict[str, Value]:
@@ -343,8 +340,8 @@ def with_core(values: Mapping[str, Value], host: HostCore | None, compiler: CpuC
 
 def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> dict[str, Value]:
     """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
-    values = host_values(host, reported.compute_units(present))
-    return with_core(values | reported.answers(present) | reported.limits(present), core, compiler_of(present))
+    values = host_values(host, reported.compute_units(present)) | reported.answers(present) | reported.limits(present)
+    return with_core(values, core, present.implementation.cpu_compiler or "pocl") | compiler_value(present)
 
 
 def _memory_bytes_per_s(host: HostCore) -> float:

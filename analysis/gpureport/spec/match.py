@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.spec import drivers, reported
-from gpureport.spec.compilers import emitted_values
+from gpureport.spec.compilers import compiler_value, emitted_values
 from gpureport.spec.cores import HostCore, cpu_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
@@ -158,7 +158,7 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     found += [] if entry.own or present.on_host else [_clock(listed, present)]
     found += [(_shares(listed, part), "") if part else _cache(listed, present)]
     values = {path: value for each, _ in found for path, value in each.items()}
-    values |= reported.limits(present) if listed.architecture.on_host else {}
+    values |= reported.limits(present) | compiler_value(present) if listed.architecture.on_host else {}
     device = database.device(entry.id, values) if values else listed
     if part:
         device = device.model_copy(update={"name": f"{listed.name}, {part.name}"})

@@ -225,9 +225,9 @@ class Launch(Record):
         Number, Listed(0.001, 100, uncertain=GROUP_RATE, relative_to=_PER_CYCLE, of_card=True, example="0.5")
     ]
     """Work-groups that the whole device starts per cycle."""
-    transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us")] = 50e-6
+    transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 50e-6
     """CPUs: fixed time of a copy from memory to memory. Default: the runtime wakes a thread, and that wakes the waiting
-    host, 25 us each, as for kernels of PoCL on a Xeon (assumed, chosen after a Zen 4 had needed 51 to 60 us)."""
+    host, 25 us each (``PoclExecution.waking_delay_s``; assumed, chosen after a Zen 4 had needed 51 to 60 us)."""
 
 
 _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130, 5: 32e9 / 8 * 128 / 130}

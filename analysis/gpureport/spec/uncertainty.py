@@ -35,11 +35,11 @@ def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), h
     return value
 
 
-MAD_TO_SIGMA = 1.4826
+MAD_TO_SIGMA = constant(1.4826)
 """Standard deviation of a normal distribution / its median absolute deviation (median of its absolute errors)."""
-MEAN_TO_SIGMA = 1.2533
+MEAN_TO_SIGMA = constant(1.2533)
 """Standard deviation of a normal distribution / mean of its absolute errors."""
-NORMAL_95 = 1.96
+NORMAL_95 = constant(1.96)
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 SIGMA_MODEL = constant(
     0.043 * MAD_TO_SIGMA,
@@ -55,10 +55,14 @@ SIGMA_CPU_CODE = constant(
 """Standard deviation of the model of CPUs beyond that, with what compilers make of a kernel."""
 SIGMA_ASSUMED = constant(0.3)
 """Standard deviation of an assumed value (itself assumed: correct within a factor of 1.8 in 95 % of cases)."""
-SIGMA_BY_SOURCE = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": SIGMA_ASSUMED}
-"""Standard deviations of values without a published spread of their own, by kind of source. Data sheets and databases
-differ by 2 % (H200's memory: 4.8 and 4.89 TB/s). Measured or derived figures belong to another device of the
-architecture (assumed)."""
+SIGMA_BY_SOURCE = {
+    "queried": constant(0.01, "assumed"),
+    "spec": constant(0.02, "data sheets and databases differ by 2 % (H200's memory: 4.8 and 4.89 TB/s)"),
+    "measured": constant(0.1, "assumed: they belong to another device of the architecture"),
+    "derived": constant(0.15, "assumed, as for measured ones"),
+    "assumed": SIGMA_ASSUMED,
+}
+"""Standard deviations of values without a published spread of their own, by kind of source."""
 SIGMA_MEASURED_HERE = constant(
     0.01,
     "two runs on two H200: within 1.2 % in 90 % of 99 plateaus and cases, and within 2 % in 9 of 10 positions of "
@@ -239,4 +243,4 @@ BANDWIDTH = Uncertainty(
     },
 )
 UNCERTAINTIES = tuple(each for each in tuple(globals().values()) if isinstance(each, Uncertainty) and each.what)
-"""Those with a spread of their own, in the order of documents."""
+"""Those with a spread of their own. The order of their definitions is that of documents."""

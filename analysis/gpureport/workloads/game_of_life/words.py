@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.game_of_life.board import Board, generations
 from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Stream
 
@@ -174,7 +175,7 @@ class WordsChangedRandom(_Changed):
     title = "Game of Life, 4 bytes per cell, only changes written, random board"
     description = f"{_STATES} Every sample starts with a random board. {_TORUS}"
     random_side = 256
-    written_share: ClassVar[float] = 0.6
+    written_share: ClassVar[float] = constant(0.6)
     """Share of the cells written in the second generation of a random board; a result of the rule."""
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
