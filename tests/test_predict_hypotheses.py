@@ -37,10 +37,7 @@ def _copy(items: int, *, elements: float = 1.0, record: int = 4, used: int = 4, 
     return Demand(
         items,
         (256,),
-        (
-            Stream("from", items * elements, record, used),
-            Stream("to", items * elements, record, used, write=write),
-        ),
+        (Stream("from", items * elements, record, used), Stream("to", items * elements, record, used, write=write)),
         {"memory": 2.0 * items},
         memory_chain=1.0,
     )
@@ -120,6 +117,12 @@ def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
     points = SWEEPS[name]
 
     assert _explained(points, _noisy([point.time_s for point in points])) is None
+
+
+def test_masks_are_no_scalar_code() -> None:
+    intel = altered(CPU, architecture=altered(CPU.architecture, compiler="intel"))
+
+    assert not any(map(vary.scalar_code, _over(intel, MANY, _compute)))
 
 
 def test_near_enough_is_five_percent() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpureport.predict.model import PointModel
+from gpureport.predict.cpu import CpuExecution
+from gpureport.predict.model import PointModel, execution
 from gpureport.spec.models import Cache
 from gpureport.workloads.model import Demand
 
@@ -79,6 +80,14 @@ def _demand(point: PointModel, **changes: Any) -> Sequence[PointModel]:  # noqa:
     return () if demand == point.demand else (point._replace(demand=demand),)
 
 
+def _branching(point: PointModel, *, branches: bool) -> Sequence[PointModel]:
+    """Change branches; nothing unless that decides whether work-items run one by one (not with masks, nor on GPUs)."""
+    changed = _demand(point, branches=branches)
+    runs = [execution(*each) for each in (point, *changed)]
+    lanes = [run.lanes for run in runs if isinstance(run, CpuExecution)]
+    return changed if lanes and 1 == min(lanes) < max(lanes) else ()
+
+
 def _one_after_another(point: PointModel, demands: Sequence[Demand]) -> Sequence[PointModel]:
     """Split a dispatch into parts, of which only the first has a launch cost; nothing if it has one part."""
     if len(demands) < 2:
@@ -136,12 +145,12 @@ def one_pipe(point: PointModel) -> Sequence[PointModel]:
 
 @_assumes("work-items run one after another, not as lanes of a vector")
 def scalar_code(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, branches=True)
+    return _branching(point, branches=True)
 
 
 @_assumes("work-items run as lanes of a vector in spite of branches")
 def vector_code(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, branches=False)
+    return _branching(point, branches=False)
 
 
 def _directions(demand: Demand) -> tuple[Demand, Demand]:
