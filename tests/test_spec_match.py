@@ -197,6 +197,8 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
         ({"name": "A40", "vendor": "Intel(R) Corporation", "compute_units": 84}, None),
         ({"name": "NVIDIA A40", "kind": "cpu", "compute_units": 84}, "cpu/x86_64"),
         ({"name": "A40", "vendor": "somebody", "compute_units": 84}, "nvidia/a40"),
+        # Without SMT, each core is one thread.
+        ({"name": "Intel Core i7-7800X", "kind": "cpu", "compute_units": 6}, "cpu/core_i7_7800x"),
         # A card that calls itself another: the id is the hardware's.
         ({"name": "NVIDIA GeForce RTX 2070", "compute_units": 30, "pci_id": "10de:1f08"}, "nvidia/rtx_2060"),
     ],
