@@ -27,9 +27,8 @@ def _run(device: Device, demand: Demand) -> Pocl:
     return run
 
 
-def _with_masks(device: Device, masked_lanes: float) -> Device:
-    architecture = altered(device.architecture, masked_lanes=masked_lanes)
-    return altered(device, architecture=architecture)
+def _with_masks(device: Device) -> Device:
+    return altered(device, architecture=altered(device.architecture, masked_lanes=device.architecture.wave_size))
 
 
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
@@ -40,9 +39,8 @@ def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
     woken = Pocl.waking_share_of_launch * cpu.launch.batched_s
     assert _run(cpu, many).waking_s(0.0) == pytest.approx(woken, rel=0.05)
     fetches = cpu.compute_units * log(most.groups / many.groups)
-    assert _run(cpu, most).waking_s(0.0) == pytest.approx(
-        woken + Pocl.fetch_share_of_launch * fetches * cpu.launch.batched_s
-    )
+    fetched = Pocl.fetch_share_of_launch * fetches * cpu.launch.batched_s
+    assert _run(cpu, most).waking_s(0.0) == pytest.approx(woken + fetched)
 
 
 def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
@@ -101,7 +99,7 @@ def test_lanes_of_vectors(
 def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
     """A quarter of the work-items pads work-groups."""
     padded = Demand(64, (64,), operations={"int32": 48.0}, branches=True, maskable=True, idle_items=16)
-    masked = _with_masks(cpu, cpu.architecture.wave_size)
+    masked = _with_masks(cpu)
 
     assert _run(masked, padded).padding == pytest.approx(64 / 48)
     assert _run(masked, replace(padded, vectorised=False)).padding == 1
@@ -116,7 +114,7 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
     """At a fraction of the rate at which a core issues instructions; idle work-items take no time."""
     issued_per_s = cpu.rate_per_s("instruction") / cpu.architecture.wave_size
     counted = Demand(256, (64,), operations={"int32": 9e9}, branches=True, maskable=True, scalar_instructions=28e3)
-    masked = _with_masks(cpu, cpu.architecture.wave_size)
+    masked = _with_masks(cpu)
 
     assert _run(cpu, counted).scalar_time_s == pytest.approx(Pocl.scalar_code_slowdown * 28e3 / issued_per_s)
     assert _run(cpu, counted).class_times().keys() == {"instruction"}
@@ -140,9 +138,8 @@ def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None
     partly = replace(stored, elements=stored.elements / 16, record_bytes=64, used_bytes=38)
     # Masks disable some stores.
     assert _run(cpu, replace(demand, streams=(partly,))).loop_time_s == pytest.approx(expected)
-    assert _run(cpu, replace(demand, instructions_per_stored_byte=0.0)).loop_time_s is None
-    assert _run(cpu, replace(demand, branches=False)).loop_time_s is None
-    assert _run(cpu, replace(demand, work_group=(4, 64))).loop_time_s is None  # rows shorter than a vector
+    for other in ({"instructions_per_stored_byte": 0.0}, {"branches": False}, {"work_group": (4, 64)}):  # short rows
+        assert _run(cpu, replace(demand, **other)).loop_time_s is None
 
 
 def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:

@@ -148,9 +148,7 @@ def test_parts_of_a_dispatch_follow_each_other() -> None:
 
 def test_a_thread_has_half_of_a_core_of_two() -> None:
     """Half of its instructions, private caches and bandwidth; that of the second cache is listed per thread."""
-    second = altered(L1, name="L2")
-    third = altered(L2, name="L3")
-    device = altered(CPU, caches=(L1, second, third))
+    device = altered(CPU, caches=(L1, altered(L1, name="L2"), altered(L2, name="L3")))
     (point,) = _over(device, [2048], _compute)
     (varied,) = vary.shared_cores(point)
     caches = varied.device.caches
