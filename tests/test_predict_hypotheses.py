@@ -114,9 +114,7 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
-    points = SWEEPS[name]
-
-    assert _explained(points, _noisy([point.time_s for point in points])) is None
+    assert _explained(SWEEPS[name], _noisy([point.time_s for point in SWEEPS[name]])) is None
 
 
 def test_masks_are_no_scalar_code() -> None:

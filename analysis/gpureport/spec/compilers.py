@@ -77,23 +77,21 @@ _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|
 _FULL_WIDTH = re.compile(r"znver[4-9]")
 """Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
 _MCA = "cycles on vectors of 256 bits (llvm-mca 14, Skylake-X to Sapphire Rapids)"
-_NARROW_PIPES = {
-    "ternary": constant(3, f"vpternlogd: 0.33 {_MCA}"),
-    "shift": constant(2, f"vprolvd: 0.5 {_MCA}"),
-}
+_NARROW_PIPES = {"ternary": constant(3, f"vpternlogd: 0.33 {_MCA}"), "shift": constant(2, f"vprolvd: 0.5 {_MCA}")}
 """Pipes for these instructions of AVX-512 on vectors of 256 bits."""
 
 
 def launch_values(compiler: CpuCompiler, core: CoreType, architecture: str, threads: int) -> dict[str, Value]:
     """Return the cost of the launch of one work-group with *threads* on cores of a type."""
-    each, source = COMPILERS[compiler], core_source(architecture)
+    each = COMPILERS[compiler]
     launch = each.launch_transfers * threads**each.launch_exponent
     counts = {"launch.single": launch, "launch.batched": launch, "launch.transfer": each.call_transfers}
-    values = dict[str, Value]()
-    for name, count in ((name, count) for name, count in counts.items() if count):
-        note = f"{count:,.0f} times the latency of the L3"
-        values[name] = Value(count * core.l3_latency_s, Provenance(kind="derived", source=source, note=note))
-    return values
+    of = partial(Provenance, kind="derived", source=core_source(architecture))
+    return {
+        name: Value(count * core.l3_latency_s, of(note=f"{count:,.0f} times the latency of the L3"))
+        for name, count in counts.items()
+        if count
+    }
 
 
 def _emitted(present: PresentDevice, value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
