@@ -20,7 +20,7 @@ from pypdf import PdfReader
 import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.fleet.analysis import Difference, Fleet, analyse
+from gpureport.fleet.analysis import Difference, Figure, Fleet, analyse
 from gpureport.fleet.causes import reasons
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import others_of, read_run
@@ -238,9 +238,8 @@ def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
     shutil.copy(packed, packed.with_name("other.parquet"))
     Store(tmp_path).add(varied(run, "later", "later", 1, 0.0))
 
-    assert Store(tmp_path).query("SELECT count(*) AS n, count(DISTINCT run) AS runs FROM runs").values.tolist() == [
-        [FEWEST_PACKED + 1] * 2
-    ]
+    counts = Store(tmp_path).query("SELECT count(*) AS n, count(DISTINCT run) AS runs FROM runs")
+    assert counts.values.tolist() == [[FEWEST_PACKED + 1] * 2]
 
 
 def test_effects_of_days_and_devices_are_separated() -> None:
@@ -250,10 +249,8 @@ def test_effects_of_days_and_devices_are_separated() -> None:
     device, day = device[kept], day[kept]
     parts = [Part(f"memory/read/{number}", "memory") for number in range(4)]
     values = rng.normal(0, 0.001, (len(device), 4)) - 0.05 * (device == 5)[:, None] - 0.03 * (day == 2)[:, None]
-
     found = effects(values, device, day, parts)
     (flags,) = significant_parts([found], MINIMUM_EFFECT)
-
     assert np.flatnonzero(flags.any(axis=1)).tolist() == [5]
     assert found.devices[5] == pytest.approx(-0.05, abs=0.002)
     assert found.period.tolist() == [0, 0, 1, 2, 2, 2]
@@ -557,6 +554,11 @@ def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_p
     assert (change.member.node, "2026-11-04" in sentence(change)) == ("node", True)
     assert "driver was 2" in sentence(change)
     assert analyse(Store(tmp_path / "once")).changes == ()
+
+
+@pytest.mark.parametrize(("unit", "ratio"), [("s", 2), ("B/s", 0.5), ("W", None), ("J/B", None)])
+def test_power_and_energy_are_no_speeds(unit: str, ratio: float | None) -> None:
+    assert Figure("name", unit, 1.0, None, 2.0).relative(2.0) == ratio
 
 
 def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:
