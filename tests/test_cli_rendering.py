@@ -53,7 +53,6 @@ def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Capture
     file = tmp_path / "mine.html"
     save_report(empty_report(), file)
     before = file.read_bytes()
-
     assert main(["render", str(file), "--force"]) == 2
     assert capsys.readouterr().err == f"gpureport: {file}: its HTML or PDF would overwrite it; rename it to mine.json\n"
     assert file.read_bytes() == before
@@ -105,14 +104,13 @@ def test_tables_are_as_wide_as_the_terminal(
 
 def test_devices_side_by_side_as_json(capsys: Captured) -> None:
     assert main(["predict", "h200", "RX 7900 XT", *FEW, "--json"]) == 0
-    captured = capsys.readouterr()
-    answer = json.loads(captured.out)
-    assert captured.err == ""
+    out, err = capsys.readouterr()
+    answer = json.loads(out)
+    assert not err
     assert [each["device"]["id"] for each in answer["devices"]] == ["nvidia/h200_sxm", "amd/rx_7900_xt"]
     (pair,) = answer["contrasts"]
     assert (pair["first"], pair["other"]) == ("nvidia/h200_sxm", "amd/rx_7900_xt")
-    copy = next(sweep for sweep in pair["sweeps"] if sweep["key"]["variant"] == "copy")
-    last = copy["points"][-1]["ratio"]
+    (last,) = (each["points"][-1]["ratio"] for each in pair["sweeps"] if each["key"]["variant"] == "copy")
     assert last["ci_low"] < last["value"] < last["ci_high"]
     assert last["value"] == pytest.approx(800 * 0.85 / (4800 * 0.92), rel=0.08)  # HBM is approached gradually
 
