@@ -67,7 +67,6 @@ def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
 
 
 def _name(file: Path) -> str:
-    """Return the stem of the documents: that of *file*, or ``report`` for folders and records."""
     return "report" if is_record(file) or file.is_dir() else report_stem(file)
 
 

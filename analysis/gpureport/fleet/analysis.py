@@ -432,7 +432,6 @@ class _Layer(NamedTuple):
 
 
 def _layers(peers: Peers, member: Member | None = None) -> Iterator[_Layer]:
-    """Yield the layers with enough parts: of a device in its present state, or of the median device."""
     own = peers.predicted
     if member:
         own = own + nanmedian(peers.values[peers.effects.present & peers.of(member)])

@@ -62,5 +62,4 @@ def _most_common(column: pd.Series) -> str | float | None:
 
 
 def _parts(reasons: str | float | None) -> set[str]:
-    """Return the members of a list, which a store has as text separated by commas."""
     return set(reasons.split(", ")) - {""} if isinstance(reasons, str) else set()

@@ -236,7 +236,6 @@ def _binary(function: Function) -> Function:
 
 
 def _common(function: Function, *operands: Value) -> Any:  # noqa: ANN401
-    """Return the result of a function that has the common shape of its operands."""
     _broadcast(*map(np.shape, operands))
     return function(*operands)
 

@@ -77,7 +77,6 @@ def decode_x86(address: int, mnemonic: str, operands: str) -> Instruction | None
 
 
 def _x86_accesses(name: str, operands: str) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
-    """Return the widths of loads and of stores, and whether a narrow access serves all lanes of a vector."""
     memory = _X86_MEMORY.search(operands)
     if memory is None or name in ("lea", "push", "pop") or _X86_NOT_DATA.search(memory[2]):
         return (), (), False

@@ -138,7 +138,6 @@ class ComparisonFrames:
 
 
 def _table(rows: Iterable[Row], columns: Iterable[str]) -> pd.DataFrame:
-    """Return a frame with these columns, even without rows; a key is in columns of its own."""
     return pd.DataFrame(list(rows), columns=[name for name in columns if name != "key"])
 
 

@@ -123,7 +123,6 @@ def peer_bytes_per_s(link: Link) -> float:
 
 
 def _faster(device: Device, moved: float) -> float:
-    """Return the factor by which a core of a CPU copies faster between its caches than in memory."""
     core = device.architecture.core
     if core is None or not device.caches:
         return 1.0

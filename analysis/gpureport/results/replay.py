@@ -151,7 +151,6 @@ def _series(
 
 
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:
-    """Return the samples with the current labels and amounts of work of their points."""
     points = (p.model_copy(update={"point": workload.point(p.point.parameters, sweep)}) for p in measurement.points)
     return measurement.model_copy(update={"points": Points(points), "metric": workload.metric})
 

@@ -244,7 +244,6 @@ def drafted_device(draft: Draft, database: "Database") -> Device:
 
 
 def _maker(name: str, database: "Database") -> str:
-    """Return the vendor's name in other entries, if any, else its name as reported."""
     known = (entry.file.vendor for entry in database.entries.values())
     own = maker(name)
     return named(next((each for each in known if own == maker(each) != Maker()), name))

@@ -295,7 +295,6 @@ def _whole(fields: Mapping[str, str], key: str) -> int | None:
 
 
 def _listed_cache(fields: Mapping[str, str], key: str) -> ListedCache | None:
-    """Return one instance of a cache; old versions list the size of one, newer ones the sum of all."""
     text = fields.get(key, "").strip()
     if not text or text.lower() == "unknown":
         return None

@@ -102,7 +102,6 @@ class _Curve:
         return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
 
     def _transition(self, cache: str) -> Fact | None:
-        """Return the transition range of the cache that has the largest effect on the curve."""
         of_latency = self.metric.kind == "time"
         paths = {f"{cache}.{name}" for name in TRANSITIONS if (name == "latency_transition") == of_latency}
         effects = zip(np.abs(self.relative).sum(axis=0), self.facts.values(), strict=True)

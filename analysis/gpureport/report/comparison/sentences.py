@@ -130,7 +130,6 @@ def _extremes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _ends(comparison: Comparison, speeds: Mapping[str, float], names: tuple[str, str]) -> dict[str, object]:
-    """Return the ends of a ranking, with the values of a kernel whose ratio is nearest to that of both machines."""
     predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
     contest = _typical(comparison, *names, speeds[names[0]] / speeds[names[1]])
     values = _values([contest], names) if contest else {}
@@ -145,7 +144,6 @@ def _ends(comparison: Comparison, speeds: Mapping[str, float], names: tuple[str,
 
 
 def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> WorkloadComparison | None:
-    """Return the contest in which both machines have most nearly the *ratio*; ``None`` if they have none in common."""
     common: list[tuple[bool, float, WorkloadComparison]] = []
     for contest in comparison.contests:
         speeds = {standing.machine: standing.to_baseline for standing in contest.standings}

@@ -105,7 +105,6 @@ def _row(explanation: Explanation) -> tuple[str, ...]:
 
 
 def _confidence(explanation: Explanation) -> str:
-    """Return the confidence that the explanation is closer than the prediction and, unless both fit, the next one."""
     shares = (explanation.better_than_base, explanation.better_than_next)
     compared = {"explained": shares, "ambiguous": shares[:1], "unexplained": ()}[explanation.outcome]
     return format_percent(min(compared)) if compared else UNKNOWN
