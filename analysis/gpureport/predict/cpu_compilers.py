@@ -11,9 +11,8 @@ from typing import ClassVar
 
 from gpureport.predict.cpu import CpuExecution
 from gpureport.predict.traffic import requested_bytes
-from gpureport.spec.compilers import EMERALD_RAPIDS
 from gpureport.spec.drivers import CpuCompiler
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 _EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (a full run, not kept)"

@@ -12,13 +12,9 @@ from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile
 from gpureport.spec.models import CoreType, PresentDevice, core_source
 from gpureport.spec.resolve import Value
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.spec.values import Provenance
 
-EMERALD_RAPIDS = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants of PoCL were fitted to earlier
-runs on 2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4
-of ``reports/*-epyc-*``."""
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 
 

@@ -22,7 +22,7 @@ from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.spec.values import Provenance
 from gpureport.units import format_bandwidth, format_frequency, format_percent, format_time
 
@@ -54,7 +54,7 @@ STREAMED_L3 = constant(1.5, _MACHINES)
 STREAMED_SHARE = constant(
     2.5,
     f"{_MACHINES}, which prefer 3 to 4, and cliffs of reports/pocl-xeon-*, which prefer 2",
-    measured_on=("architectures/emerald_rapids",),
+    measured_on=EMERALD_RAPIDS,
 )
 """The size at which half of the accesses of streams of all threads hit the L3 / the part that one thread can use."""
 _TOLERANCE = constant(1.2)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.cores import LINE_BYTES
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
 
@@ -40,7 +40,7 @@ _HANDED_OVER = constant(
     0.3,
     "geometric mean of 18 ns on 2 cores of an Emerald Rapids and 25 ns on 16, with 70 ns (atomics/spread; "
     "reports/pocl-xeon-2-cores, an earlier run on 16 cores)",
-    measured_on=("architectures/emerald_rapids",),
+    measured_on=EMERALD_RAPIDS,
     held_out="two cores of a Zen 4 take 4 to 5 ns; 10 ns are predicted",
 )
 """Time of an atomic add to a line that the cores of a CPU share / latency of the last cache, through which they hand it

@@ -194,7 +194,7 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     """Report how far each cache holds, and working sets at which bandwidth falls although no cache ends there."""
     known = any(curve.axis.quantity == "working_set" and curve.observation for curve in found)
     missing = text("no_cliff") if known and not specified_values(found, "midpoint") else ""
-    return tuple(filter(None, [working_set(report, found) or missing]))
+    return (working_set(report, found) or missing,)
 
 
 def cliff_table(report: Report, found: Sequence[CurveRecords]) -> Table:

@@ -54,7 +54,7 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     curves = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     tapers = specified_values(curves, "n90")
     amount = amount_of_work(report, found) if tapers or not any(curve.observation for curve in curves) else ""
-    return tuple(filter(None, [amount, text("work", tapers=tapers)]))
+    return amount, text("work", tapers=tapers)
 
 
 def taper_table(report: Report, found: Sequence[CurveRecords]) -> Table:
