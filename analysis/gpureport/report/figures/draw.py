@@ -144,7 +144,7 @@ def _left_in(panel: Panel, beside: Panel | None) -> float:
         return min(names, _LONGEST_IN) + (0.0 if repeated else _label_in(panel, beside))
     ticks = _ticks(panel.y, _ends(panel, upright=False), panel.height_in / 0.2)
     unit = needed_in(_unit(panel.y, _ends(panel, upright=False)))
-    return max(*(needed_in(text) for _, text in ticks), unit - 0.02, 0.1) + 0.08 + _label_in(panel, beside)
+    return max(*(needed_in(text) for _, text in ticks), unit + 0.02, 0.1) + 0.08 + _label_in(panel, beside)
 
 
 def _label_in(panel: Panel, beside: Panel | None) -> float:

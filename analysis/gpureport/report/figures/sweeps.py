@@ -32,7 +32,7 @@ Base = Callable[[float], float]
 
 MOST_SIZES, MOST_SHAPES, MOST_TRACES, MOST_SMALL = 3, 4, 6, {"sizes": 12, "shapes": 8}
 """Panels of a figure: small figures leave no large gaps at the ends of pages. The last are those of an appendix."""
-_COLUMNS, _TITLE_IN = 4, 1.15
+_COLUMNS, _TITLE_IN = 4, 1.05
 """Columns of small panels, one less if a title is longer."""
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
