@@ -287,7 +287,7 @@ def _summarise(report: Report, path: Path) -> None:
     _print_energy(report)
     for answer in answers(report, curves(report)):
         note(answer)
-    print_advice(report.advice)
+    print_advice(report)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:

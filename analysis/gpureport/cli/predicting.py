@@ -31,7 +31,6 @@ from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import INTERVAL, capacity_difference, contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
-from gpureport.records.finding import Advice
 from gpureport.records.report import Report, described_families, workload_info
 from gpureport.report.comparison.document import write_pages
 from gpureport.report.prediction import side_by_side
@@ -44,13 +43,14 @@ from gpureport.report.prediction.forecast import (
     outlook_table,
 )
 from gpureport.report.prediction.side_by_side import DevicePredictions, write_devices
+from gpureport.report.run.kernels import accesses_table, advice_table
 from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.tables import occupancy_table
 from gpureport.report.text.words import family_title
 from gpureport.results.opening import predicted_run, prediction_report
 from gpureport.spec.models import Device
 from gpureport.text import N90, shorten
-from gpureport.units import format_bytes, format_interval, format_ratio
+from gpureport.units import format_bytes, format_interval
 
 if TYPE_CHECKING:
     from gpureport.predict.cpu_memory import Curve, ProcessorForecast
@@ -133,7 +133,7 @@ def _show(
         for report in reports if options.everything else reports[: len(sides) == 1]:
             (_print_everything if options.everything else _print_summary)(report)
         if len(sides) == 1:
-            print_advice(reports[0].advice)
+            print_advice(reports[0])
     if options.pdf and len(sides) == 1:
         _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
     elif options.pdf and len(sides) <= FEW:
@@ -283,11 +283,10 @@ def _print_device(device: Device) -> None:
     print_line("")
 
 
-def print_advice(advice: Sequence[Advice]) -> None:
-    """Print the changes of kernels with the largest predicted gains."""
-    best = sorted(advice, key=lambda each: -each.gain)[:_MOST_CHANGES]
-    rows = [(each.workload, each.change, format_ratio(each.gain)) for each in best]
-    print_table("Changes that would make kernels faster", ("kernel", "change", "predicted gain"), rows, right=(2,))
+def print_advice(report: Report) -> None:
+    """Print what the accesses of kernels cost, and the changes with the largest predicted gains."""
+    print_document_table("Accesses by source line", accesses_table(report), ("traffic", "kernel"))
+    print_document_table("Changes that would make kernels faster", advice_table(report), most=_MOST_CHANGES)
 
 
 def _print_processor(forecast: "ProcessorForecast") -> None:

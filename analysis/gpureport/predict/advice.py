@@ -1,17 +1,20 @@
-"""Advice on kernels: changes of their demand, with the gains that the model predicts. Pure."""
+"""Advice on kernels: what their accesses cost, and changes of their demand, with the gains of the model. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from gpureport.predict import model_inputs
-from gpureport.predict.model import PointModel
+from gpureport.predict.model import PointModel, point_time
 from gpureport.predict.occupancy import Resources, occupancy
-from gpureport.records.finding import Advice
+from gpureport.records.ceilings import Kind, kind_of
+from gpureport.records.finding import Advice, SourceAccess
 from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads.model import Limits, Sweep, Workload
+from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
+T = TypeVar("T")
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
 _STEPS = 8
@@ -32,18 +35,13 @@ def advice(
         sweeps: of the workload; the first one contains the largest size.
         compiled: resources of the points of each sweep, by its name.
     """
-    if not workload.described or not sweeps or not sweeps[0].points:
+    if not (largest := _largest(workload, device, sweeps, compiled or {})):
         return ()
-    first, every = sweeps[0], compiled or {}
-    resources = [*every.get(first.name, ()), *(None for _ in first.points)]
-    last = max(range(len(first.points)), key=lambda i: workload.point(first.points[i], first).work)
-    parameters = first.points[last]
-    base = model_inputs(device, workload, first, parameters, resources[last])
+    label, parameters, base = largest
     changed = (
         (what, base._replace(demand=replace(demand, isolated=base.demand.isolated)))
         for what, demand in workload.changes(parameters, device)
     )
-    label = workload.point(parameters, first).label
     gains = [(what, base.time_s / other.time_s) for what, other in (*changed, *_more_resident(base))]
     if not device.architecture.groups_as_loops:
         # Compilers for CPUs turn a work-group into loops, whose predicted differences are too uncertain for advice.
@@ -56,10 +54,53 @@ def advice(
     return tuple(sorted(known, key=lambda each: -each.gain))
 
 
-def specified_advice(workloads: Iterable[Workload], device: Device, limits: Limits) -> tuple[Advice, ...]:
-    """Return the advice on the described ones of *workloads*, from their specification predictions."""
+def source_accesses(
+    workload: Workload,
+    device: Device,
+    sweeps: Sequence[Sweep],
+    compiled: Mapping[str, Sequence[Resources | None]] | None = None,
+) -> tuple[SourceAccess, ...]:
+    """Return what the accesses of each source line cost at the largest size; arguments as of :func:`advice`."""
+    if not (largest := _largest(workload, device, sweeps, compiled or {})):
+        return ()
+    label, parameters, base = largest
+    ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
+    memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
+    return tuple(
+        SourceAccess.model_validate(
+            {
+                **each.model_dump(),
+                "point": label,
+                "unit_s": each.unit_share * ceilings.get("memory" if each.sector_bytes else "local", 0.0),
+                "memory_s": each.traffic_share * memory_s,
+            }
+        )
+        for each in workload.source_accesses(parameters, device)
+    )
+
+
+def _largest(
+    workload: Workload, device: Device, sweeps: Sequence[Sweep], compiled: Mapping[str, Sequence[Resources | None]]
+) -> tuple[str, Parameters, PointModel] | None:
+    """Return the label, the parameters and the model's input of a described workload's point with most work."""
+    if not workload.described or not sweeps or not sweeps[0].points:
+        return None
+    first = sweeps[0]
+    keys = [workload.point(each, first) for each in first.points]
+    last = max(range(len(keys)), key=lambda i: keys[i].work)
+    resources = [*compiled.get(first.name, ()), *(None for _ in keys)][last]
+    return keys[last].label, first.points[last], model_inputs(device, workload, first, first.points[last], resources)
+
+
+def specified(
+    found: Callable[[Workload, Device, Sequence[Sweep]], Sequence[T]],
+    workloads: Iterable[Workload],
+    device: Device,
+    limits: Limits,
+) -> tuple[T, ...]:
+    """Return what :func:`advice` or :func:`source_accesses` says of *workloads* in predictions from a specification."""
     described = (workload for workload in workloads if workload.described)
-    return tuple(each for workload in described for each in advice(workload, device, workload.sweeps(device, limits)))
+    return tuple(each for workload in described for each in found(workload, device, workload.sweeps(device, limits)))
 
 
 def _more_resident(point: PointModel) -> Iterator[tuple[str, PointModel]]:

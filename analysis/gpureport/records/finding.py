@@ -6,6 +6,7 @@ from pydantic import Field
 
 from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
+    Ceiling,
     Compact,
     CompactLogarithm,
     CompactPositive,
@@ -182,6 +183,37 @@ class Advice(Record):
     """The change, as an instruction without a full stop."""
     gain: CompactPositive
     """Predicted time / predicted time after the change."""
+
+
+class SourceAccess(Record):
+    """Loads, stores or atomic operations of a line of a kernel's source on one array, at the largest size."""
+
+    workload: Name
+    """``family/variant``."""
+    point: Name
+    """Label of the point."""
+    line: Whole
+    """Line of the source, counted from 1."""
+    text: Name
+    """Its text, which may be cut."""
+    kind: Literal["load", "store", "atomic operation"]
+    """Kind of the access."""
+    array: Name
+    """The argument, or ``local memory``."""
+    lines: Compact
+    """Cache lines that an access of a wave touches, the mean; in local memory cycles: one without bank conflicts."""
+    used_bytes: Compact = 0.0
+    """Different bytes that a wave uses of each sector that it touches, the mean; 0 for local memory."""
+    sector_bytes: Compact = 0.0
+    """Size of a sector; 0 for local memory."""
+    traffic_share: CompactShare = 0.0
+    """Share of the kernel's traffic beyond the first cache."""
+    unit_share: CompactShare
+    """Share of the cycles of the load/store unit, or of local memory."""
+    unit_s: Ceiling = 0.0
+    """Predicted time in that unit."""
+    memory_s: Ceiling = 0.0
+    """Predicted time of its traffic."""
 
 
 class CodeEvidence(Record):

@@ -14,7 +14,7 @@ from gpureport.grouping import grouped
 from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import GROWING, Curve, joined, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
-from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
+from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import ClockName, Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
@@ -241,6 +241,8 @@ class Report(Record):
     """Comparisons of the model's memory traffic with compiled code."""
     advice: Many[Advice] = ()
     """Changes of described kernels, the largest gain first, from the same prediction as the explanations."""
+    accesses: Rows[SourceAccess] = Rows()
+    """Accesses of described kernels by source line, and what they cost."""
     explanations: Many[Explanation] = ()
     """Hypotheses about sweeps that differ from their predictions."""
     energy: Energy | None = None
@@ -259,8 +261,8 @@ class Report(Record):
         return tuple(each for each in self.predictions if each.specified)
 
     def of_workload(self, name: str) -> Self:
-        """Return the report with the curves, findings, advice and evidence of one workload only."""
-        fields = (*GROWING, "findings", "explanations", "advice", "evidence")
+        """Return the report with the curves, findings, advice, accesses and evidence of one workload only."""
+        fields = (*GROWING, "findings", "explanations", "advice", "accesses", "evidence")
         every = ((field, each, getattr(each, "key", each)) for field in fields for each in getattr(self, field))
         own = grouped((field, each) for field, each, key in every if key.workload == name)
         return self.model_copy(update={field: tuple(own.get(field, ())) for field in fields})

@@ -186,8 +186,9 @@ def prediction_report(
         quick: whether the sweeps are the shorter ones.
     """
     from gpureport.predict import limits_of
-    from gpureport.predict.advice import specified_advice
+    from gpureport.predict.advice import advice, source_accesses, specified
 
+    limits = limits_of(device, quick=quick)
     return Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -197,7 +198,8 @@ def prediction_report(
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
-        advice=specified_advice(workloads, device, limits_of(device, quick=quick)),
+        advice=specified(advice, workloads, device, limits),
+        accesses=specified(source_accesses, workloads, device, limits),
     )
 
 

@@ -9,17 +9,17 @@ from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep, predict_sweeps
-from gpureport.predict.advice import advice
+from gpureport.predict.advice import advice, source_accesses
 from gpureport.predict.occupancy import compiled_resources
 from gpureport.records.curves import Basis, Observation
-from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
+from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Features, Sweep, Workload
 
-DERIVED = ("observations", "findings", "explanations", "advice", "evidence")
+DERIVED = ("observations", "findings", "explanations", "advice", "accesses", "evidence")
 """Records of a finished workload, as fields of a workload's run and of the report."""
 
 
@@ -45,6 +45,7 @@ class WorkloadRun:
     findings: tuple[Finding, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     advice: tuple[Advice, ...] = ()
+    accesses: tuple[SourceAccess, ...] = ()
     evidence: tuple[CodeEvidence, ...] = ()
     skipped: str | None = None
     """Why none of its sweeps was measured."""
@@ -138,4 +139,5 @@ class WorkloadRun:
         inputs: dict[Basis, ModelInput] = {"specification": specified}
         inputs |= {"calibrated": used} if self.model_input else {}
         self.explanations = explanations(self.workload, self.sweeps, inputs, self.findings, observed)
-        self.advice = advice(self.completed or self.workload, used.device, self.sweeps, used.compiled)
+        point = self.completed or self.workload, used.device, self.sweeps, used.compiled
+        self.advice, self.accesses = advice(*point), source_accesses(*point)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric, PointKey
+from gpureport.records.finding import SourceAccess
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
@@ -483,6 +484,10 @@ class Workload(ABC):
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
+        return ()
+
+    def source_accesses(self, parameters: Parameters, device: Device) -> tuple[SourceAccess, ...]:
+        """Return the accesses of each source line, without their times; none if they are not known."""
         return ()
 
 

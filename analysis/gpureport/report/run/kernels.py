@@ -3,17 +3,25 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.records.curves import CurveFeature
-from gpureport.records.finding import Advice
+from gpureport.records.finding import Advice, SourceAccess
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
 from gpureport.report.run.efficiency import Limit, bottleneck_of, limits, occupancy_of
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name
-from gpureport.units import UNKNOWN, format_bytes, format_ratio, format_value, precise_percent
+from gpureport.units import (
+    UNKNOWN,
+    format_bytes,
+    format_percent,
+    format_ratio,
+    format_time,
+    format_value,
+    precise_percent,
+)
 
 _MOST = 12
-"""Changes of all kernels that the table lists."""
+"""Changes, or accesses, of all kernels that a table lists."""
 MOST_TOLD = 4
 """The most kernels with sentences; the table has all."""
 
@@ -28,18 +36,44 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
 
 
 def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
-    """Return the table of kernels, and that of changes with their gains."""
+    """Return the table of kernels, that of accesses by source line, and that of changes with their gains."""
     own = of_user(report, found)
     columns = ("kernel", "rate", "bottleneck", "efficiency", "cliffs", "n90", "best work-group", "occupancy")
     rows = tuple(_row(report, limit, own) for limit in limits(own, report.device.compute_units))
+    return {
+        "kernels": Table(columns, rows, frozenset({"rate", "efficiency", "n90"})),
+        "accesses": accesses_table(report),
+        "advice": advice_table(report),
+    }
+
+
+def accesses_table(report: Report) -> Table:
+    """Return the accesses that cost most, in the order of the source."""
+    costly = sorted(report.accesses, key=lambda each: -max(each.unit_s, each.memory_s))[:_MOST]
+    columns = ("kernel", "line", "source", "access", "each of a wave", "traffic", "load/store unit", "memory")
+    rows = (
+        (
+            _kernel_of(report, each),
+            str(each.line),
+            each.text,
+            f"{each.kind}, {each.array}",
+            text("wave_access", access=each),
+            format_percent(each.traffic_share) if each.sector_bytes else "",
+            format_time(each.unit_s),
+            format_time(each.memory_s) if each.sector_bytes else "",
+        )
+        for each in sorted(costly, key=lambda each: (each.workload, each.line))
+    )
+    return Table(columns, tuple(rows), frozenset({"line", *columns[5:]}))
+
+
+def advice_table(report: Report) -> Table:
+    """Return the changes with the largest gains."""
     gains = tuple(
         (_kernel_of(report, each), each.change, f"{format_ratio(each.gain)} times as fast")
         for each in sorted(report.advice, key=lambda each: -each.gain)[:_MOST]
     )
-    return {
-        "kernels": Table(columns, rows, frozenset({"rate", "efficiency", "n90"})),
-        "advice": Table(("kernel", "change", "predicted gain"), gains, frozenset({"predicted gain"})),
-    }
+    return Table(("kernel", "change", "predicted gain"), gains, frozenset({"predicted gain"}))
 
 
 def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str, ...]:
@@ -75,7 +109,7 @@ def _best(curve: CurveRecords) -> str:
     return max(values, key=values.__getitem__, default=UNKNOWN)
 
 
-def _kernel_of(report: Report, advice: Advice) -> str:
-    """Name the kernel of an *advice*; by its identifier if the report does not describe it."""
+def _kernel_of(report: Report, advice: Advice | SourceAccess) -> str:
+    """Name the kernel of an *advice* or access; by its identifier if the report does not describe it."""
     info = report.workloads.get(advice.workload)
     return kernel_name(report, info) if info else advice.workload
