@@ -46,6 +46,7 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder = tmp_path / ".config"
     monkeypatch.delenv("COLUMNS", raising=False)  # xdist sets it
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     return folder
 
 

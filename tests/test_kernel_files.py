@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from platform import machine
 from shutil import copy
@@ -24,7 +25,7 @@ import gpureport
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.kernel_files import described, expressions, load_kernels
+from gpureport.kernel_files import described, expressions, load_kernels, preprocessing
 from gpureport.kernel_files.description import kernel_schema
 from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
@@ -33,7 +34,8 @@ from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.kernels import verify
-from gpureport.measure.measurer import refuse_faulty
+from gpureport.measure.measurer import checked
+from gpureport.measure.presence import choose_working
 from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.advice import advice
 from gpureport.predict.model import point_time
@@ -410,7 +412,9 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("sizes: {n: auto}", "sizes: {n: []}", 6, "sizes.n", "at least 1"),
         ("sizes: {n: auto}", "sizes: {n: [0, 5]}", 6, "sizes.n", "at least 1"),
         ("sizes: {n: auto}", "sizes: {n: true}", 6, "sizes.n", "2^10..2^20"),
-        ("sizes: {n: auto}", "sizes: {n: 10..20}", 6, "sizes.n", "2^10..2^20"),
+        ("sizes: {n: auto}", "sizes: {n: 10..x}", 6, "sizes.n", "2^10..2^20"),
+        ("sizes: {n: auto}", "sizes: {n: 0..20}", 6, "sizes.n", "1..2^40"),
+        ("sizes: {n: auto}", "multiple_of: 256\nsizes: {n: 300..500}", 7, "sizes.n", "no multiple of 256"),
         ("sizes: {n: auto}", "sizes: {n: [2147483648]}", 6, "sizes", "smaller"),
         ("name: SAXPY", "name: ''", 2, "name", "empty"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
@@ -419,7 +423,8 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^10}", 6, "sizes.n", "write 2^10..2^12"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^12}", 6, "sizes.n", "write [4096]"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^41}", 6, "sizes.n", "2^40"),
-        ("elements: n}", "elements: n, pattern: 'stencil [1, 1]'}", 9, "arguments.1.pattern", "global_size has 1"),
+        ("elements: n}", "elements: n, pattern: 'stencil [1]'}", 9, "arguments.1.pattern", "write cross"),
+        ("elements: n}", "elements: n, pattern: 'cross [1, 1]'}", 9, "arguments.1.pattern", "global_size has 1"),
         ("source: saxpy.cl", "source: .", 4, "source", "is a folder"),
         ("value: n}", "value: 2.0 ** 900}", 11, "arguments.3.value", "uint"),
         ("guarded: true", "variants: {small: {sizes: {n: 64}}}", 13, "variants.small", "'sizes'"),
@@ -436,6 +441,54 @@ def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, f
     assert f":{line}:" in message or not field
     assert word in message
     assert "\n" not in message
+
+
+CONDITIONAL = """#ifdef WIDE
+#define REAL double
+#else
+#define REAL float
+#endif
+#ifdef SHORT
+kernel void saxpy(global REAL *y) {}
+#else
+kernel void saxpy(global REAL *y, global const REAL *x, REAL a, uint n) {}
+#endif
+""".replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [("", ""), ("-DWIDE", "arguments.0.type: is double in saxpy"), ("-DSHORT", r"has 1: y"), (None, "lines 7 and 9")],
+)
+def test_a_source_is_what_the_preprocessor_leaves(
+    tmp_path: Path, options: str | None, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With line ends of Windows, too. Without a compiler, a choice between kernels is refused."""
+    file = changed(tmp_path, "guarded: true", f"guarded: true\nbuild_options: '{options or ''}'")
+    (tmp_path / "saxpy.cl").write_text(CONDITIONAL, newline="")
+    monkeypatch.setattr(preprocessing, "find_spec", Mock(return_value=None) if options is None else find_spec)
+    preprocessing.preprocessed.cache_clear()
+    if not problem:
+        assert load_kernels([file])[0].signature.line == 9
+        assert "kernel: saxpy" in draft(tmp_path / "saxpy.cl")
+        return
+    with pytest.raises(InputError, match=problem):
+        load_kernels([file])
+
+
+def test_sizes_are_those_that_are_written() -> None:
+    """Ends of ranges, multiples, all of a list, and sizes that share work-items; of rounded sizes the first."""
+
+    def points(size: object, *, quick: bool = False, **others: object) -> list[int]:
+        fields = yaml.safe_load(SAXPY.read_text()) | {"sizes": {"n": size}, **others}
+        (workload,) = described(fields, SAXPY.parent)
+        return [point["n"] for point in workload.sweeps(TOY, replace(limits_of(TOY), quick=quick))[0].points]
+
+    assert points([4096, 1024, 1000], quick=True) == [1000, 1024, 4096]
+    assert points("3000..50000")[::33] == [3000, 50000]
+    multiples = points("2^14..2^17", multiple_of=3000)
+    assert (multiples[0], multiples[-1]) == (18000, 129000)
+    assert len(points("2^12..2^15", global_size=[1024])) == 25
 
 
 @pytest.mark.parametrize("text", ["int main() { return 0; }", "\n", "kernel", '"kernel void f(', "#define kernel\n"])
@@ -465,6 +518,10 @@ def test_wrong_results_are_noticed_and_missing_ones_not_verified(backend: OpenCL
     verification = verify(backend, workload, np.random.default_rng(5))
     assert not verification.passed
     assert "first at 0" in verification.message
+    file = changed(tmp_path, "elements: n, access", "elements: n - 1, access")
+    file.write_text(file.read_text().replace("y + a * x", "y + a * x[:-1]"))
+    (workload,) = load_kernels([file])
+    assert "y: the kernel stores beyond the end" in str(verify(backend, workload, np.random.default_rng(5)).message)
     (workload,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}\n', "")])
     assert verify(backend, workload, np.random.default_rng(5)).passed
     assert not workload.is_verified
@@ -499,12 +556,23 @@ def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> Non
             workload.sweeps(TOY, small)
         assert f" {limit:.0f} " in str(error.value)
         with pytest.raises(FieldError, match=field):  # before a driver reports less
-            refuse_faulty(Mock(spec_set=()), [workload], TOY, small, Mock(spec_set=()))
+            checked(Mock(spec_set=()), [workload], TOY, small, Mock(spec_set=()))
     (workload,) = load_kernels([changed(tmp_path, "guarded: true", "guarded: true\nwork_groups: [64, 100000]")])
     assert {point["local_x"] for sweep in workload.sweeps(TOY, small) for point in sweep.points} == {64}
     (workload,) = load_kernels([changed(tmp_path, "sizes: {n: auto}", "sizes: {n: [1048576]}")])
     with pytest.raises(FieldError, match=rf"sizes.*{TOY.name}"):
         workload.sweeps(TOY, replace(small, max_bytes=2**20))
+
+
+@pytest.mark.xdist_group("opencl")
+def test_one_wrong_kernel_does_not_stop_others(tmp_path: Path) -> None:
+    """All problems are stated; kernels that do not fit are left out, and one that is wrong is part of the report."""
+    (wrong,) = load_kernels([changed(tmp_path, "y + a * x", "y - a * x")])
+    (large,) = load_kernels([changed(tmp_path, "guarded: true", "guarded: true\nwork_groups: 100000")])
+    with choose_working("auto").measurer as measurer:
+        fitting, problems = checked(measurer, [wrong, example("saxpy"), large], TOY, limits_of(TOY), Mock())
+    assert [each.variant for each in fitting] == ["saxpy", "saxpy"]
+    assert ["wrong results" in each for each in problems] == [True, False]
 
 
 def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
@@ -516,7 +584,7 @@ def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
     (workload,) = load_kernels([changed(tmp_path, "elements: n}", 'elements: n, values: "random(0, 1)"}')])
     sizes, groups = workload.sweeps(large, limits)
     assert len(groups.points) > 1
-    assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**25
+    assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**27
 
 
 def changed_fields(name: str, **others: object) -> KernelFileWorkload:
@@ -626,7 +694,7 @@ def test_any_text_has_signatures_or_none(text: str) -> None:
         ("typedef struct { int a; } pair;\nkernel void f(const pair g) {}", ":2: f: 'g' is a structure by value"),
         ("kernel void f(struct pair g) {}", ":1: f: 'g' is a structure by value"),
         ("kernel void f(global int *x, size_t n) {}", ":1: f: 'n' is a size_t, which OpenCL C does not allow"),
-        ("#define ARGS global int *x\nkernel void f(ARGS, int n) {}", ":2: f: its parameters .* macros"),
+        ("\nkernel void f(ARGS(x, int), int n) {}", ":2: f: its parameters .* macros"),
         ("kernel void f(void) {}", ":1: f: has no buffer"),
     ],
 )

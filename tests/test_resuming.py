@@ -15,6 +15,7 @@ from gpureport.records.curves import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
 from gpureport.run import workload_run
+from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
 from tests.fake_backend import FakeBackend, Steps
@@ -75,6 +76,21 @@ def test_finished_workloads_are_not_measured_again() -> None:
     continued = states(half, backend)[-1]
     assert [m for m in continued.measurements if m.key.variant in {"copy", "wide"}] == list(half.measurements)
     assert set(backend.built) == {"-DLOCAL=1"}  # not that of the wide one
+
+
+def test_microbenchmarks_are_kept_for_later_runs_on_the_same_device() -> None:
+    first = states()[-1]
+    assert first.machine
+    keep_measurements(first, WORKLOADS)
+    facts = first.machine.opencl, first.device, first.settings
+    backend, saved = FakeBackend(), list[Report]()
+    again = replace(plan(*WORKLOADS), kept=kept_measurements(*facts))
+    run(again, LocalMeasurer(backend), saved.append, Steps())
+    assert (saved[-1].calibrated_at, first.calibrated_at) == (first.created_at, "")
+    assert "-DLOCAL=2" not in backend.built
+    assert [m.points for m in saved[-1].measurements] == [m.points for m in first.measurements]
+    other = facts[0].model_copy(update={"driver": "0.9"})
+    assert kept_measurements(other, *facts[1:]) is None
 
 
 def test_a_workload_that_failed_is_measured_again() -> None:

@@ -30,6 +30,15 @@ def own_device_dirs() -> tuple[Path, ...]:
     ``gpureport/devices`` in the user's configuration folder (``$XDG_CONFIG_HOME`` if it is an absolute path, else
     ``~/.config``; XDG Base Directory Specification 0.8), and ``gpureport-devices`` in the working directory.
     """
-    configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    root = configured if configured.is_absolute() else Path("~/.config").expanduser()
-    return tuple(folder for folder in (root / "gpureport" / "devices", Path(PROJECT_DEVICES)) if folder.is_dir())
+    own = _own_dir("XDG_CONFIG_HOME", "~/.config") / "devices"
+    return tuple(folder for folder in (own, Path(PROJECT_DEVICES)) if folder.is_dir())
+
+
+def cache_dir() -> Path:
+    """Return the folder of data that may be deleted, and are then made again; it may be missing."""
+    return _own_dir("XDG_CACHE_HOME", "~/.cache")
+
+
+def _own_dir(variable: str, usual: str) -> Path:
+    configured = Path(os.environ.get(variable, ""))
+    return (configured if configured.is_absolute() else Path(usual).expanduser()) / "gpureport"

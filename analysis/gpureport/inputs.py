@@ -164,7 +164,7 @@ def _bytes(path: Path, most_bytes: int) -> bytes:
 
 def _text(path: Path, content: bytes) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileError(str(path), "is not UTF-8 text; give a text file saved as UTF-8", line) from None

@@ -324,6 +324,7 @@ class RunOptions:
     """key-figures: quickly, only the workloads of the table of key figures, about 20 s on a GPU."""
     kernels: _Kernels = ()
     only_kernels: bool = False  # and the microbenchmarks that calibrate them
+    recalibrate: bool = False
     output: _OutputFolder = None
     """Folder of the report. Default: reports/<device>-<date>."""
     force: _Force = False
@@ -413,7 +414,12 @@ class KernelOptions(RunOptions):
     kernels: Annotated[Sequence[Path], _operand("FILE")] = ()
     """YAML descriptions of kernels (see docs/kernels.md)."""
     only_kernels: bool = True
+    recalibrate: _Flag = False
+    """Measure the microbenchmarks that calibrate predictions again. Those of an earlier run on the same device with the
+    same driver are used otherwise."""
     resume: Path | None = None
+    name: Annotated[str, typer.Option("--kernel", metavar="NAME")] = ""
+    """Kernel of an OpenCL C file that contains several."""
     new: Annotated[Path | None, _path("SOURCE")] = None
     """Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml."""
     check: _Flag = False

@@ -34,7 +34,7 @@ from gpureport.files import is_stream, remove_files, uninterrupted, write_file
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.measurer import Measurer, check_kernel, refuse_faulty
+from gpureport.measure.measurer import Measurer, check_kernel, checked
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
 from gpureport.records.curves import DEVICE, MAIN_POSITIONS
@@ -57,6 +57,7 @@ from gpureport.report.run.kernels import answers
 from gpureport.report.run.unexpected import explanations_table
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import best_sample, feature_name
+from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
@@ -157,6 +158,9 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                 if reports:
                     measurer.reopen()
                 reports.append(_measure(plan, measurer, path, earlier))
+                if options.only_kernels:
+                    keep_measurements(reports[-1], plan.workloads)
+                    plan = replace(plan, kept=None)
         yield reports, paths, paths
 
 
@@ -195,6 +199,9 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         match = database.match(present)
         note_override(database, match.entry_id)
         note_doubts(database, [match.device])
+        requested = document.RunSettings(
+            quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)
+        )
         plan = Plan(
             match=match,
             workloads=workloads,
@@ -203,9 +210,10 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
                 budget_s=KEY_FIGURES_SWEEP_S[present.kind] if options.only else LONGEST_SWEEP_S,
                 seed=options.seed,
             ),
-            requested=document.RunSettings(
-                quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)
-            ),
+            requested=requested,
+            kept=kept_measurements(present, match.device, requested)
+            if options.only_kernels and not options.recalibrate
+            else None,
             with_power=not options.only_kernels and (POWER in names if names else not options.quick),
         )
         if earlier and (differences := "; ".join(changes(earlier, __version__, present, match.device, plan.requested))):
@@ -215,7 +223,11 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             )
         if kernels:
             with ProgressBar("checking results") as bar:
-                refuse_faulty(measurer, kernels, match.device, limits, bar)
+                fitting, problems = checked(measurer, kernels, match.device, limits, bar)
+            for problem in problems:
+                note(f"Left out: {problem}")
+            others = (each for each in plan.workloads if each not in kernels)
+            plan = replace(plan, workloads=(*others, *fitting))
         yield plan, measurer
 
 
@@ -246,6 +258,9 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
+    if plan.kept:
+        days = (datetime.now(UTC) - datetime.fromisoformat(plan.kept.created_at)).days
+        note(f"Note: Microbenchmarks of {days} days ago calibrate the predictions; --recalibrate measures them again.")
     note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
     saved, written = "", document.Texts()
 
@@ -320,7 +335,8 @@ def _close(report: Report, path: Path) -> int:
         raise GpuReportError(nothing)
     if report.stopped:
         raise GpuReportError(f"the device was lost and the run stopped: {report.stopped}; {path} is marked partial")
-    return 1 if wrong else 0
+    own = [name for name in report.failed_variants if report.workloads[name].described]
+    return 1 if wrong or own else 0
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:
@@ -400,16 +416,18 @@ def use_kernels(options: KernelOptions) -> int:
     if options.new or options.check:
         if bool(options.new) == bool(options.kernels) or (options.new and options.check):
             raise InputError("kernel: give a description, or only --new SOURCE")
-        return _draft_kernel(options.new, options.force) if options.new else _check_kernels(options.kernels)
+        return (
+            _draft_kernel(options.new, options.name, options.force) if options.new else _check_kernels(options.kernels)
+        )
     if not options.kernels:
         raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
     return measure(options)
 
 
-def _draft_kernel(source: Path, force: bool) -> int:
+def _draft_kernel(source: Path, name: str, force: bool) -> int:
     from gpureport.kernel_files.draft import draft
 
-    text, path = draft(source), source.with_suffix(".yaml")
+    text, path = draft(source, name), source.with_suffix(".yaml")
     with writing([path], force=force, option="--new"):
         write_file(path, text)
     note(f"Written: {path}. Complete the lines with CHECK, then run `gpureport kernel {path}`.")

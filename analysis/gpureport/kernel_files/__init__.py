@@ -1,6 +1,7 @@
 """Kernels of users: an OpenCL C file and its YAML description become workloads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from gpureport.errors import InputError
 from gpureport.inputs import FileError, is_there, read_text
 from gpureport.kernel_files.description import TYPES, KernelFields, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError, Formulas
-from gpureport.kernel_files.signature import Signature, signatures
+from gpureport.kernel_files.preprocessing import EVALUATE, preprocessed
+from gpureport.kernel_files.signature import Signature, article, number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload, family_of
 from gpureport.spec.reading import Document, mistakes, read_file
 from gpureport.text import quoted, suggestion
@@ -108,17 +110,17 @@ def _workloads(
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
 ) -> Iterator[KernelFileWorkload]:
-    declared, family = _declared(fields, folder), family_of(fields)
+    family = family_of(fields)
     if family in {other.family for other in all_workloads()}:
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
         title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
         formulas = Formulas(each, arrays, document=document)
-        yield KernelFileWorkload(formulas, name, title, folder, declared[each.kernel])
+        yield KernelFileWorkload(formulas, name, title, folder, partial(_signature, fields, name, folder))
 
 
-def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
-    """Return the kernels of the source by name.
+def _signature(fields: KernelFields, variant: str, folder: Path, options: str) -> Signature:
+    """Return the kernel of a variant, as the source declares it with these build options.
 
     Raises:
         FieldError: it cannot be read, or does not declare the described kernels with their arguments.
@@ -127,32 +129,43 @@ def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
     if not is_there(path):
         raise FieldError("source", f"there is no file {quoted(str(path))}")
     try:
-        declared = {each.name: each for each in signatures(read_text(path))}
+        text = preprocessed(read_text(path), folder, options)
     except FileError as error:
         raise FieldError("source", str(error)) from None
-    if not declared:
-        raise FieldError("source", f"{path.name} is not OpenCL C with a kernel; no function in it is marked `kernel`")
-    for name, each in variants_of(fields).items():
-        other = fields.variants.get(name)
-        prefix = f"variants.{name}." if other else ""
-        kernel = f"{prefix if other and other.kernel else ''}kernel"
-        arguments = f"{prefix if other and other.arguments else ''}arguments"
-        _check_kernel(declared, path.name, each, kernel, arguments)
+    own, other = variants_of(fields)[variant], fields.variants.get(variant)
+    prefix = f"variants.{variant}." if other else ""
+    kernel = f"{prefix if other and other.kernel else ''}kernel"
+    arguments = f"{prefix if other and other.arguments else ''}arguments"
+    found = _checked(text, path.name, own, kernel, arguments)
     for i, each in enumerate(steps_of(fields)):
-        _check_kernel(declared, path.name, each, f"sequence.{i}.kernel", f"sequence.{i}.arguments")
-    return declared
+        _checked(text, path.name, each, f"sequence.{i}.kernel", f"sequence.{i}.arguments")
+    return found
 
 
-def _check_kernel(
-    declared: Mapping[str, Signature], source: str, fields: KernelFields, kernel: str, arguments: str
-) -> None:
-    """Raise if *fields* are not those of a declared kernel; *kernel* and *arguments* are the names of their fields."""
-    if fields.kernel not in declared:
-        what = f"{source} contains no kernel {fields.kernel!r}{suggestion(fields.kernel, declared)}"
-        raise FieldError(kernel, what)
-    signature = declared[fields.kernel]
+def _found(text: str, source: str, kernel: str, field: str) -> Signature:
+    """Return the *kernel* that a *field* names."""
+    declared = signatures(text)
+    if not declared:
+        raise FieldError("source", f"{source} is not OpenCL C with a kernel; no function in it is marked `kernel`")
+    named = [each for each in declared if each.name == kernel]
+    if not named:
+        names = [each.name for each in declared]
+        raise FieldError(field, f"{source} contains no kernel {kernel!r}{suggestion(kernel, names)}")
+    if any(each.parameters != named[0].parameters for each in named):
+        lines = " and ".join(str(each.line) for each in named)
+        raise FieldError(field, f"{source} declares {kernel!r} in lines {lines} with different arguments; {EVALUATE}")
+    return named[-1]
+
+
+def _checked(text: str, source: str, fields: KernelFields, kernel: str, arguments: str) -> Signature:
+    """Return the kernel of *fields*; *kernel* and *arguments* are the names of their fields.
+
+    Raises:
+        FieldError: the source does not declare it with these arguments.
+    """
+    signature = _found(text, source, fields.kernel, kernel)
     if signature.parameters is None:
-        return
+        return signature
     where = f"{signature.name} ({source}:{signature.line})"
     if len(fields.arguments) != len(signature.parameters):
         names = ", ".join(each.name for each in signature.parameters)
@@ -164,10 +177,14 @@ def _check_kernel(
             what = f"argument {i + 1} of {where} is {name!r}, not {argument.name!r}"
             raise FieldError(f"{arguments}.{i}.name", what)
         if argument.kind != kind:
-            needed = _FIELDS.get(kind, "another kernel")
-            raise FieldError(f"{arguments}.{i}", f"is a {kind} in {where}; give {needed}")
-        if parameter.type in TYPES and argument.type != parameter.type:
-            raise FieldError(f"{arguments}.{i}.type", f"is {parameter.type} in {where}, not {argument.type}")
+            problem = f"is {article(parameter.type)} in {where}, which cannot be described"
+            if kind in _FIELDS:
+                problem = f"is a {kind} in {where}; give {_FIELDS[kind]}"
+            raise FieldError(f"{arguments}.{i}", problem)
+        declared_type = number_type(parameter.type, text)
+        if declared_type in TYPES and argument.type != declared_type:
+            raise FieldError(f"{arguments}.{i}.type", f"is {declared_type} in {where}, not {argument.type}")
+    return signature
 
 
 _FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

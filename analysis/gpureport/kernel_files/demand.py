@@ -175,14 +175,14 @@ class Traffic:
     def _other_rows(self, argument: ArgumentFields) -> float:
         if argument.pattern is None or argument.passes:
             return 0.0
-        return float(argument.pattern.points - 2 * argument.pattern.stencil[-1] - 1)
+        return float(argument.pattern.points - 2 * argument.pattern.radii[-1] - 1)
 
     def _halo(self, argument: ArgumentFields) -> float:
         """Return the bytes that work-groups load in whole sectors, relative to the array."""
         if argument.pattern is None or not grid.coalesces(self.device):
             return 1.0
         sector, size = grid.last_sector_bytes(self.device), argument.element_bytes
-        x, *others = zip(self.formulas.local_size(self.parameters), reversed(argument.pattern.stencil), strict=False)
+        x, *others = zip(self.formulas.local_size(self.parameters), reversed(argument.pattern.radii), strict=False)
         own = x[0] * size
         row = (ceil(own / sector) + 2 * ceil(x[1] * size / sector)) * sector / own
         return row + sum(2 * radius / side for side, radius in others)
@@ -210,7 +210,7 @@ class Traffic:
     def _lines_by_row(self, argument: ArgumentFields, tiling: Tiling) -> float:
         """Return the lines that an access of a wave touches, the mean over the points of a stencil."""
         pattern = argument.pattern
-        beside = 2 * pattern.stencil[-1] / (pattern.points if pattern.shape == "cross" else 3) if pattern else 0.0
+        beside = 2 * pattern.radii[-1] / (pattern.points if pattern.shape == "cross" else 3) if pattern else 0.0
         return tiling.lines_per_access(1.0 if self._shifted(argument) else min(1.0, beside))
 
     def _lines(self, argument: ArgumentFields) -> float:

@@ -37,9 +37,8 @@ TYPES = {
 }
 """NumPy's types, and numbers, of the types that arguments may have, by name: scalars and vectors."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RANGE = re.compile(r"\s*2\s*\^\s*(\d{1,2})\s*\.\.\s*2\s*\^\s*(\d{1,2})\s*")
-_MOST_EXPONENT = 40
-MOST_SIZE = 2**_MOST_EXPONENT
+_RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
+MOST_SIZE = 2**40
 """Largest value of a size."""
 RESERVED = ("local_x", "local_y", "local_z")
 """Names of the work-group's dimensions in expressions."""
@@ -82,14 +81,14 @@ def _size(value: object) -> object:
 def _range(text: str) -> Swept:
     match = _RANGE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{quoted(text)} is not a range; write it like 2^10..2^20")
-    low, high = int(match[1]), int(match[2])
-    if high > _MOST_EXPONENT:
-        raise ValueError(f"{quoted(text)} exceeds the largest size, 2^{_MOST_EXPONENT}")
+        raise ValueError(f"{quoted(text)} is not a range; write it like 2^10..2^20 or 1000..50000")
+    low, high = (int(match[i]) ** int(match[i + 1] or 1) for i in (1, 3))
+    if low < 1 or high > MOST_SIZE:
+        raise ValueError(f"{quoted(text)} is not within the smallest and the largest size, 1..2^40")
     if low >= high:
-        correction = f"[{2**low}] for this size" if low == high else f"2^{high}..2^{low}"
+        correction = f"[{low}] for this size" if low == high else "..".join(reversed(text.split("..")))
         raise ValueError(f"{quoted(text)} does not end above its start; write {correction}")
-    return Swept(low=2**low, high=2**high)
+    return Swept(low=low, high=high)
 
 
 def _is_positive(value: object) -> bool:
@@ -126,11 +125,11 @@ def _opencl_type(text: str) -> str:
     return text
 
 
-def _stencil(value: object) -> object:
-    match = re.fullmatch(r"\s*stencil\s*\[([\d\s,]*)\]\s*", value) if isinstance(value, str) else None
+def _pattern(value: object) -> object:
+    match = re.fullmatch(r"\s*(cross|box)\s*\[([\d\s,]*)\]\s*", value) if isinstance(value, str) else None
     if match is None:
-        return value
-    return {"stencil": [int(part) for part in match[1].split(",") if part.strip()]}
+        raise ValueError("write cross [1, 1] (neighbours along the axes) or box [1, 1] (all within the radii)")
+    return {"shape": match[1], "radii": [int(part) for part in match[2].split(",") if part.strip()]}
 
 
 Title = Annotated[Name, BeforeValidator(_one_line, json_schema_input_type=Name)]
@@ -150,17 +149,17 @@ else:
 
 
 class Pattern(Strict):
-    """How work-items access an array, if not each its own element."""
+    """A stencil: the neighbours that a work-item reads besides its own element."""
 
-    stencil: tuple[Annotated[int, Field(ge=0, le=64)], ...] = Field(min_length=1)
-    """Radius of a stencil in each dimension of the array, slowest first: ``[1, 1]`` has five points."""
-    shape: Literal["cross", "box"] = "cross"
+    shape: Literal["cross", "box"]
     """``cross``: neighbours along the axes. ``box``: all neighbours within the radii."""
+    radii: tuple[Annotated[int, Field(ge=0, le=64)], ...] = Field(min_length=1)
+    """In each dimension of the array, slowest first: a cross of ``[1, 1]`` has five points."""
 
     @property
     def points(self) -> int:
         """Elements that a work-item reads."""
-        wide = [2 * radius + 1 for radius in self.stencil]
+        wide = [2 * radius + 1 for radius in self.radii]
         return prod(wide) if self.shape == "box" else 1 + sum(each - 1 for each in wide)
 
 
@@ -192,7 +191,8 @@ class ArgumentFields(Strict):
     """Consecutive elements that one work-item accesses in turn; default 1: neighbours access neighbours."""
     uniform: bool = False
     """Whether all work-items of a wave read the same element at the same time."""
-    pattern: Annotated[Pattern, BeforeValidator(_stencil, json_schema_input_type=Pattern | str)] | None = None
+    pattern: Annotated[Pattern, BeforeValidator(_pattern, json_schema_input_type=str)] | None = None
+    """Neighbours that are also read: ``cross [1, 1]`` along the axes (five points), ``box [1, 1]`` all nine."""
     gather: Formula | None = None
     """Number of accesses at addresses without order."""
     atomic: Formula | None = None

@@ -10,29 +10,33 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import is_there, read_text
 from gpureport.kernel_files.description import SCALARS, TYPES
-from gpureport.kernel_files.signature import Parameter, Signature, number_type, signatures
+from gpureport.kernel_files.preprocessing import EVALUATE, is_conditional, preprocessed
+from gpureport.kernel_files.signature import Parameter, Signature, article, number_type, signatures
 
 _INTEGERS = frozenset(name for name in SCALARS if name not in ("half", "float", "double"))
 
 
-def draft(path: Path) -> str:
-    """Return the YAML description of the first kernel of an OpenCL C file that can be described.
+def draft(path: Path, kernel: str = "") -> str:
+    """Return the YAML description of a *kernel* of an OpenCL C file, or of the first one that can be described.
 
     ``# CHECK`` marks guesses. Comments name the other kernels.
 
     Raises:
-        InputError: the file is missing, contains no kernel, or none that can be described.
+        InputError: the file is missing, contains no such kernel, or none that can be described.
     """
     if not is_there(path):
         raise InputError(f"{path}: there is no such file; give an OpenCL C file")
-    text = read_text(path)
+    text = preprocessed(read_text(path), path.parent)
     found = signatures(text)
     if not found:
         raise InputError(f"{path}: is not OpenCL C with a kernel; no function in it is marked `kernel`")
     problems = {each: _problem(each, text) for each in found}
-    first = next((each for each in found if not problems[each]), None)
+    wanted = [each for each in found if kernel in ("", each.name)]
+    if not wanted:
+        raise InputError(f"{path}: contains no kernel {kernel!r}; it has {', '.join(each.name for each in found)}")
+    first = next((each for each in wanted if not problems[each]), None)
     if first is None:
-        raise InputError(f"{path}:{found[0].line}: {found[0].name}: {problems[found[0]]}")
+        raise InputError(f"{path}:{wanted[0].line}: {wanted[0].name}: {problems[wanted[0]]}")
     return _written(path, first, text, [(each, problem) for each, problem in problems.items() if each != first])
 
 
@@ -41,18 +45,14 @@ def _problem(kernel: Signature, text: str) -> str:
         return "its parameters cannot be read as C, for example because of macros; write the description by hand"
     for each in kernel.parameters:
         if each.kind == "other":
-            return f"{each.name!r} is {_article(each.type)}; descriptions have only buffers, numbers and local memory"
+            return f"{each.name!r} is {article(each.type)}; descriptions have only buffers, numbers and local memory"
         if each.type in ("size_t", "bool"):
-            return f"{each.name!r} is {_article(each.type)}, which OpenCL C does not allow as an argument"
+            return f"{each.name!r} is {article(each.type)}, which OpenCL C does not allow as an argument"
         if each.kind == "scalar" and _is_structure(each.type, text):
             return f"{each.name!r} is a structure by value; a description needs a buffer, or numbers"
     if not any(each.kind == "buffer" for each in kernel.parameters):
         return "has no buffer, so its results cannot be described"
     return ""
-
-
-def _article(name: str) -> str:
-    return f"an {name}" if name.startswith("image") else f"a {name or 'pointer to pointers or functions'}"
 
 
 def _is_structure(name: str, text: str) -> bool:
@@ -74,7 +74,9 @@ def _written(path: Path, kernel: Signature, text: str, others: Sequence[tuple[Si
     pages.tests |= {"number_type": TYPES.__contains__, "integer_type": _INTEGERS.__contains__}
     pages.filters["size"] = _size
     page = pages.get_template("kernel.yaml.j2")
-    return page.render(source=path.name, kernel=kernel, sizes=sizes, axes=axes, parameters=parameters, others=others)
+    unknown = EVALUATE if is_conditional(text) else ""
+    known = {"source": path.name, "kernel": kernel, "sizes": sizes, "axes": axes, "parameters": parameters}
+    return page.render(**known, others=others, unknown=unknown)
 
 
 def _size(name: str) -> str:

@@ -96,6 +96,11 @@ def number_type(name: str, text: str) -> str:
     return found if found in _TYPES else name
 
 
+def article(name: str) -> str:
+    """Return the name of a type with its article."""
+    return f"an {name}" if name.startswith("image") else f"a {name or 'pointer to pointers or functions'}"
+
+
 def _blank(match: re.Match[str]) -> str:
     """Replace text by spaces and its line breaks, so that everything else keeps its place."""
     return re.sub(r"[^\n]", " ", match[0])

@@ -2,11 +2,11 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from math import prod
+from math import ceil, inf, prod
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import (
     SHARED_VALUES,
@@ -25,7 +25,7 @@ from gpureport.kernel_files.formulas import (
     initial_contents,
 )
 from gpureport.kernel_files.signature import Signature
-from gpureport.records.curves import Metric
+from gpureport.records.curves import Axis, Metric
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
@@ -36,6 +36,8 @@ _LEAST_BYTES = 2**16
 _MOST_SKIPPED_BYTES = 2**18
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
+_LARGE = 2.0**24, 2.0**22
+"""Most bytes and units of work of the largest size at which they are checked."""
 _MOST_CHECKED_BYTES = 2**31
 _MULTIPLES = (1024, 64, 32)
 """Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
@@ -65,14 +67,17 @@ class KernelFileWorkload(Workload):
     _most_verified: int | None = None
     _code: MachineCode | None = None
 
-    def __init__(self, formulas: Formulas, variant: str, title: str, folder: Path, signature: Signature) -> None:
-        """Describe one variant; its fields name files in *folder*, and *signature* is that of its kernel in one.
+    def __init__(
+        self, formulas: Formulas, variant: str, title: str, folder: Path, declared: Callable[[str], Signature]
+    ) -> None:
+        """Describe one variant, whose fields name files in *folder*; *declared* is its kernel for build options.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
         fields = formulas.fields
-        self.formulas, self.fields, self.signature, self.folder = formulas, fields, signature, folder.absolute()
+        self.formulas, self.fields, self.folder = formulas, fields, folder.absolute()
+        self.signature = declared(self.build_options(self.verification()[0]))
         self.variant, self.title, self.family = variant, title, family_of(fields)
         self.verification_dispatches = len(fields.sequence) + 1
         self.source = str(self.folder / fields.source)
@@ -138,28 +143,47 @@ class KernelFileWorkload(Workload):
         usual = 1 if self.fields.guarded else _MULTIPLES[len(self.fields.global_size) - 1]
         return self.fields.multiple_of or usual
 
+    @property
+    def _listed(self) -> tuple[int, ...]:
+        """The sizes that are listed, ascending."""
+        return tuple(sorted({*self.fields.swept_values.listed})) if self.fields.swept_values else ()
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The first and the last value of a range."""
+        swept, unit = self.fields.swept_values or Swept(), self._multiple
+        first, last = ceil(swept.low / unit) * unit, swept.high // unit * unit
+        if first > last:
+            what = f"{swept.low}..{swept.high} contains no multiple of {unit}; write a wider range, or multiple_of"
+            raise self.formulas.error(f"sizes.{self.fields.swept}", what)
+        return first, last
+
     def _with(self, value: int | None, shape: Sequence[int]) -> dict[str, int]:
         given = self.fields.sizes.items()
         sizes = {self.fields.swept: value} if self.fields.swept and value is not None else {}
         sizes |= {name: int(text) for name, text in given if isinstance(text, str) and text.isdigit()}
         return {**sizes, **dict(zip(RESERVED, shape, strict=False))}
 
-    def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False) -> int:
+    def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False, work: float = inf) -> int:
         """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
 
-        *odd*: an odd multiple of the size's unit.
+        *odd*: an odd multiple of the size's unit. *work*: the most units of work.
         """
         unit = self._multiple
 
         def fits(count: int) -> bool:
-            sizes = self.formulas.nbytes(self._with(unit * count, shape))
-            return sum(sizes.values()) <= nbytes and self._computable(sizes)
+            return self._fits(self._with(unit * count, shape), nbytes, work)
 
         high = 1
         while unit * high < MOST_SIZE and fits(2 * high):
             high *= 2
         low = high + bisect_left(range(high + 1, 2 * high), True, key=lambda count: not fits(count))
         return unit * (low - (low % 2 == 0) if odd else low)
+
+    def _fits(self, parameters: Parameters, nbytes: float, work: float = inf) -> bool:
+        sizes = self.formulas.nbytes(parameters)
+        small = sum(sizes.values()) <= nbytes and self._computable(sizes)
+        return small and (work == inf or self.formulas.work(parameters) <= work)
 
     def _written_shapes(self) -> tuple[tuple[int, ...], ...]:
         written = self.fields.work_groups
@@ -198,8 +222,9 @@ class KernelFileWorkload(Workload):
         values = self._values(device, limits, shape)
         possible = list(self._possible((self._with(value, shape) for value in values), limits))
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
-        points = self._from_the_first_octave(possible, grid.coarse(limits))
-        sizes = Sweep("size", grid.WORKING_SET, tuple(points), title, grid.coarse(limits))
+        coarse = 1 if self._listed else grid.coarse(limits)
+        points = possible if self._listed else self._from_the_first_octave(possible, coarse)
+        sizes = Sweep("size", self._axis(points), tuple(points), title, coarse)
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
@@ -224,40 +249,52 @@ class KernelFileWorkload(Workload):
     def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
         swept = self.fields.swept_values
         if swept is None or swept.listed:
-            return swept.listed if swept else (None,)
+            return self._listed or (None,)
         if not swept.automatic:
-            return grid.sizes(swept.low, swept.high, grid.multiple(self._multiple))
+            first, last = self._ends
+            inner = grid.sizes(swept.low, swept.high, grid.multiple(self._multiple))
+            return sorted({first, last, *(value for value in inner if first < value < last)})
         most = grid.most_bytes(device, limits, "described", len(self.formulas.every_buffer))
         return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
     def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
         """Yield the points whose data fit into the device's memory and can be computed.
 
-        Of points with equal work-groups and work-items, the first.
+        Of sizes that are rounded up to the same work-items, the first, unless all are listed or have the same.
         """
-        seen = set()
-        for parameters in points:
+        points = list(points)
+        launched = [(self.formulas.local_size(each), self.formulas.global_size(each)) for each in points]
+        rounded, seen = len({*launched}) > 1 and not self._listed, set()
+        for parameters, shape in zip(points, launched, strict=True):
             nbytes = self.formulas.nbytes(parameters)
-            if not self._computable(nbytes):
-                continue
-            shape = self.formulas.local_size(parameters), self.formulas.global_size(parameters)
             most, total = max(nbytes.values(), default=0), sum(nbytes.values())
-            if shape not in seen and total <= limits.max_bytes and most <= limits.max_buffer_bytes:
+            fits = total <= limits.max_bytes and most <= limits.max_buffer_bytes and self._computable(nbytes)
+            if fits and not (rounded and shape in seen):
                 seen.add(shape)
                 yield parameters
 
     def _computable(self, nbytes: Mapping[str, int]) -> bool:
         """Return whether the buffers whose contents are expressions are small enough; *nbytes* are those of all."""
-        buffers = self.formulas.every_buffer.items()
-        return all(nbytes[name] <= MOST_ELEMENTS for name, (_, each) in buffers if each.values not in SHARED_VALUES)
+        computed = {name: each for name, (_, each) in self.formulas.every_buffer.items()}
+        return all(
+            nbytes[name] // each.dtype.itemsize <= MOST_ELEMENTS
+            for name, each in computed.items()
+            if each.values not in SHARED_VALUES
+        )
+
+    def _axis(self, points: Sequence[Parameters]) -> Axis:
+        """Return the axis of sizes: working sets, or the sizes themselves if they do not change the working set."""
+        constant = len(points) > 1 and len({self.nbytes(each) for each in points}) == 1
+        return Axis(quantity="case", label=self.fields.swept) if constant else grid.WORKING_SET
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
         value, swept = None, self.fields.swept_values
         if swept and swept.listed:
-            value = max(swept.listed)
+            value = self._listed[-1]
         elif swept:
             most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
-            value = min(self._value_of(most, self._shape()), swept.high)
+            first, last = self._ends
+            value = max(first, min(self._value_of(most, self._shape()), last))
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple == 0 else 0
         points = []
@@ -357,14 +394,17 @@ class KernelFileWorkload(Workload):
         return other
 
     def verification(self) -> Sequence[Parameters]:
-        """Small sizes, odd where the kernel allows it."""
+        """Small sizes, odd where the kernel allows it, and a large one."""
         shape, swept = self._shape(), self.fields.swept_values
-        values: list[int | None] = [None]
+        values: Sequence[int | None] = (None,)
         if swept and swept.listed:
-            values = [*sorted(swept.listed)[:2]]
+            large = [n for n in self._listed if self._fits(self._with(n, shape), *_LARGE)]
+            values = sorted({*self._listed[:2], *large[-1:]})
         elif swept:
+            first, last = self._ends
             odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
-            values = [*sorted(value for value in odd if swept.low <= value <= swept.high)] or [swept.low]
+            odd.add(self._value_of(_LARGE[0], shape, odd=True, work=_LARGE[1]))
+            values = sorted(value for value in odd if first <= value <= last) or [first]
         return tuple(self._with(value, shape) for value in values[: self._most_verified])
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
@@ -378,8 +418,8 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
         if argument.name in names[:position]:
             raise step.error(f"arguments.{position}.name", f"{argument.name!r} is the name of two arguments")
         dimensions = len(step.fields.global_size)
-        if argument.pattern and len(argument.pattern.stencil) != dimensions:
-            what = f"has {len(argument.pattern.stencil)} dimensions, and global_size has {dimensions}"
+        if argument.pattern and len(argument.pattern.radii) != dimensions:
+            what = f"has {len(argument.pattern.radii)} dimensions, and global_size has {dimensions}"
             raise step.error(f"arguments.{position}.pattern", what)
         argument_value(step, argument, parameters, {})
     step.global_size(parameters)

@@ -1,7 +1,8 @@
 """The kernels of a workload before any of them is timed: how they are built, the compiler's facts, their results."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 
 import numpy as np
@@ -12,6 +13,9 @@ from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.limits import features
 from gpureport.records.measurement import Compilation, Verification
 from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Transfer, Workload
+
+_GUARD_BYTES = 2**12
+"""Behind each buffer of a kernel of the user while its results are checked."""
 
 
 def program_options(workload: Workload, parameters: Parameters, present: Features) -> str:
@@ -110,9 +114,11 @@ def verify(
 
 def _check(backend: Backend, workload: Workload, parameters: Parameters, rng: np.random.Generator) -> str | None:
     job = workload.verification_job(parameters, rng)
+    # A simulator finds faulty accesses itself, unless memory follows the buffers.
+    guarded = _with_guards(job.buffers, rng) if workload.described and not backend.device.is_software else {}
     program = backend.build(workload.source, program_options(workload, parameters, features(backend.device)))
     try:
-        buffers = {name: backend.allocate(buffer) for name, buffer in job.buffers.items()}
+        buffers = {name: backend.allocate(buffer) for name, buffer in {**job.buffers, **guarded}.items()}
         launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]
         before = [backend.prepare(program, dispatch, buffers) for dispatch in job.before]
         backend.run([*before, *islice(cycle(launches), workload.verification_dispatches)])
@@ -121,9 +127,29 @@ def _check(backend: Backend, workload: Workload, parameters: Parameters, rng: np
             problem = difference(got, expected, workload.tolerance)
             if problem is not None:
                 return f"{name}: {problem}"
-        return None
+        checked = ((name, _overrun(backend.read(buffers[name], each.nbytes), each)) for name, each in guarded.items())
+        return next((f"{name}: {problem}" for name, problem in checked if problem), None)
     finally:
         backend.clear()
+
+
+def _with_guards(buffers: Mapping[str, Buffer], rng: np.random.Generator) -> dict[str, Buffer]:
+    """Return each buffer followed by random bytes, which no work-item may change."""
+    guarded = {}
+    for name, each in buffers.items():
+        own = each.filled().view(np.uint8) if each.contents is not None else np.zeros(each.nbytes, np.uint8)
+        contents = np.concatenate([own, rng.integers(0, 256, _GUARD_BYTES, dtype=np.uint8)])
+        guarded[name] = replace(each, nbytes=contents.nbytes, contents=contents)
+    return guarded
+
+
+def _overrun(got: NDArray[np.uint8], guarded: Buffer) -> str | None:
+    """Say where the guard zone of a buffer was changed; ``None`` if it was not."""
+    end = guarded.nbytes - _GUARD_BYTES
+    stored = np.flatnonzero(got[end:] != guarded.filled()[end:])
+    if not stored.size:
+        return None
+    return f"the kernel stores beyond the end of this buffer of {end} bytes, first at byte {end + stored[0]}"
 
 
 def difference(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> str | None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, cast
+from typing import Self, TypeVar, cast
 
 from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.protocol import State
@@ -18,6 +18,7 @@ from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.grid import WORKING_SET
 from gpureport.workloads.model import Limits, Sweep, Workload
 
+W = TypeVar("W", bound=Workload)
 SILENCE_LIMIT_S = 60.0
 """Longest time between two messages of the process, seconds: twelve times the longest permitted sample, to allow for
 compiling, initialising gigabytes and a busy machine."""
@@ -192,17 +193,28 @@ def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> 
     return f"{place}: {checked.skipped}" if checked.failed or wrong or missing else None
 
 
-def refuse_faulty(
-    measurer: Measurer, workloads: Iterable[Workload], device: Device, limits: Limits, progress: Progress
-) -> None:
+def checked(
+    measurer: Measurer, workloads: Sequence[W], device: Device, limits: Limits, progress: Progress
+) -> tuple[list[W], list[str]]:
     """Check whether workloads fit a device, and each of them as :func:`check_kernel` does.
 
+    Returns:
+        The workloads that fit, and all problems.
+
     Raises:
-        InputError: one does not fit within the *limits* of *device*, does not build, cannot be launched, or gives wrong
-            results.
+        InputError: none is right: they do not fit within the *limits* of *device*, do not build, cannot be launched, or
+            give wrong results.
         DeviceError: the device was lost.
     """
+    fitting, errors = list[W](), list[InputError]()
     for workload in workloads:
-        workload.sweeps(device, limits)
-        if problem := check_kernel(measurer, workload, progress):
-            raise InputError(problem)
+        try:
+            workload.sweeps(device, limits)
+            fitting.append(workload)
+            if problem := check_kernel(measurer, workload, progress):
+                raise InputError(problem)
+        except InputError as error:
+            errors.append(error)
+    if errors and len(errors) == len(workloads):
+        raise errors[0]
+    return fitting, [str(error) for error in errors]

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from gpureport.kernel_files import KernelFileWorkload, calibrating, described, load_kernels
 from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.measurer import refuse_faulty
+from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
 from gpureport.notebook.api import own_database
 from gpureport.notebook.frames import ReportFrames
 from gpureport.records.report import RunSettings
 from gpureport.results.opening import predicted_report
+from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run
 from gpureport.workloads import select
 
@@ -66,14 +67,18 @@ class Kernel:
         with choose_working(device).measurer as measurer:
             limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
             match = own_database().match(measurer.device)
-            refuse_faulty(measurer, self._workloads, match.device, limits, silent)
+            fitting, _ = checked(measurer, self._workloads, match.device, limits, silent)
+            requested = RunSettings(quick=quick, seed=seed)
             plan = Plan(
                 match=match,
-                workloads=(*select(calibrating(self._workloads)), *self._workloads),
+                workloads=(*select(calibrating(fitting)), *fitting),
                 settings=SweepSettings(limits, seed=seed),
-                requested=RunSettings(quick=quick, seed=seed),
+                requested=requested,
+                kept=kept_measurements(measurer.device, match.device, requested),
             )
-            return ReportFrames(run(plan, measurer, lambda _: None, silent))
+            report = run(plan, measurer, lambda _: None, silent)
+            keep_measurements(report, plan.workloads)
+            return ReportFrames(report)
 
 
 class _Silent:

@@ -17,7 +17,19 @@ from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import ClockName, Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
-from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
+from gpureport.records.quantities import (
+    Amount,
+    Count,
+    Id,
+    Many,
+    Moment,
+    MomentIfKnown,
+    Name,
+    Positive,
+    Table,
+    Whole,
+    once,
+)
 from gpureport.records.tables import ALL, EACH, Rows
 from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
@@ -212,6 +224,8 @@ class Report(Record):
     """Why the run ended before its last workload; empty if all workloads ran, or after an interruption."""
     resumed_at: Many[Moment] = ()
     """When an interrupted run was resumed: ISO 8601 times, UTC."""
+    calibrated_at: MomentIfKnown = ""
+    """Start of the earlier run whose measurements of microbenchmarks were used again; empty: of none."""
     device: Device
     """The device as predicted: its database entry, or a draft."""
     match: EntryMatch

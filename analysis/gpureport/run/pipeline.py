@@ -45,6 +45,7 @@ class Plan:
         settings: limits of sweeps.
         requested: the user's settings, as the report stores them.
         with_power: whether to read power while kernels run, at the end.
+        kept: a report whose microbenchmarks are not measured again.
     """
 
     match: DeviceMatch
@@ -52,6 +53,7 @@ class Plan:
     settings: SweepSettings
     requested: document.RunSettings
     with_power: bool = False
+    kept: Report | None = None
 
 
 def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
@@ -88,6 +90,7 @@ class _Run:
         device, limits = plan.match.device, plan.settings.limits
         self.plan, self.measurer = plan, measurer
         self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in plan.workloads)
+        self.calibrated_at = self._use_again(plan.kept) if plan.kept else ""
         self.created_at = datetime.now(UTC).isoformat(timespec="seconds")
         self.resumed_at: tuple[str, ...] = ()
         self.clocks: list[document.Clock] = []
@@ -112,6 +115,15 @@ class _Run:
     def measurements(self) -> tuple[Measurement, ...]:
         """All measurements so far, also of sweeps of unfinished workloads."""
         return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
+
+    def _use_again(self, kept: Report) -> str:
+        """Take the measurements of an earlier run if it has those of all microbenchmarks; return when it began."""
+        parts = [part for part in self.parts if part.workload.microbenchmark]
+        if not {part.name for part in parts} <= kept.workloads.keys():
+            return ""
+        for part in parts:
+            part.take_over(kept)
+        return kept.created_at
 
     def take_over(self, earlier: Report) -> None:
         """Continue an interrupted run."""
@@ -236,6 +248,7 @@ class _Run:
             status=status,
             stopped=self.stopped,
             resumed_at=self.resumed_at,
+            calibrated_at=self.calibrated_at,
             unfinished=tuple(part.name for part in parts if part.ended),
             device=match.device,
             match=document.EntryMatch(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
