@@ -436,8 +436,8 @@ function csv(stacks) {
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 function cell(value) {
-  const text = typeof value === "string" ? value.replace(/^[=+\-@]/, "'$&") : String(value); // never a formula
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = typeof value === "string" ? value.replace(/^[=+\-@\t\r\n]/, "'$&") : String(value); // never a formula
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 function download(stacks, name) {
   const link = element("a", "");

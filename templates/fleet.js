@@ -10,9 +10,8 @@ for (const input of document.querySelectorAll("input[data-filters]")) {
   });
 }
 // Comparison of two devices: a table of their key figures.
-const data = document.getElementById("figures");
-if (data) {
-  const devices = JSON.parse(data.textContent);
+const devices = JSON.parse(document.getElementById("choices")?.textContent ?? "[]");
+if (devices.length) {
   const [first, second] = document.querySelectorAll("select[data-device]");
   const body = document.getElementById("comparison").tBodies[0];
   const cell = (row, text, number) => {

@@ -1,10 +1,15 @@
 """A fleet: what a store contains and refuses, which devices differ from their peers, and the documents."""
 
+import csv
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -109,17 +114,30 @@ def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Pa
     assert len(Store(tmp_path).table("points")) == (table["kind"] == "points").sum()
 
 
-def test_a_damaged_file_is_named(run: StoredRun, tmp_path: Path, capsys: Captured) -> None:
+def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, capsys: Captured) -> None:
     Store(tmp_path).add(run)
     content = Store(tmp_path).path_of(run.run).read_bytes()
     flipped = bytes(byte ^ 0x5A if 500 < number < 9000 else byte for number, byte in enumerate(content))
-    for folder, damaged in (("runs", content[:900]), ("runs", flipped), ("packed", b"text")):
-        file = tmp_path / folder / "other.parquet"
-        file.parent.mkdir(exist_ok=True)
+    contents = {"runs/cut": content[:900], "runs/flipped": flipped, "packed/text": b"text", "runs/\udcff": b""}
+    files = [tmp_path / f"{name}.parquet" for name in (*contents, "runs/fifo", "runs/folder", "runs/loop")]
+    (tmp_path / "packed").mkdir()
+    for file, damaged in zip(files, contents.values(), strict=False):
         file.write_bytes(damaged)
-        assert main(["fleet", "report", "--store", str(tmp_path)]) == 2
-        assert str(file) in capsys.readouterr().err
-        file.unlink()
+    *_, fifo, folder, loop = files
+    os.mkfifo(fifo)
+    folder.mkdir()
+    loop.symlink_to(loop)
+
+    for command in (["list"], ["query", "SELECT * FROM points"], ["export", str(tmp_path / "x.csv")], ["report"]):
+        assert main(["fleet", *command, "--store", str(tmp_path)]) == 0
+        assert sorted(re.findall(r"^Left out: (\S+): is", capsys.readouterr().err, re.MULTILINE)) == sorted(
+            str(file).replace("\udcff", "\N{REPLACEMENT CHARACTER}") for file in files
+        )
+    Store(tmp_path).path_of(run.run).unlink()
+    assert main(["fleet", "list", "--store", str(tmp_path)]) == 2
+    assert "is damaged" in capsys.readouterr().err
+    with pytest.raises(InputError, match="regular"):
+        Store(tmp_path).add(StoredRun("fifo", {}))
 
 
 def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path: Path) -> None:
@@ -190,6 +208,40 @@ def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "printed"),
+    [
+        ("SELECT interval '99999999 years' AS a", "a\n99999999 years\n"),
+        ("SELECT '\\x80'::blob AS a", "a\n\\x80\n"),
+        ("SELECT now() > '2026-01-01' AS a", "a\ntrue\n"),
+        ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n48\n"),
+        ("SELECT i, i / 3 AS x FROM range(2) t(i) ORDER BY i DESC", "1  0.333333"),
+        ("SELECT repeat('x', 20000000)", "gpureport: the rows have more than 10000000 characters"),
+        ("SELECT repeat('x', 2000000000)", "gpureport: the query fails: Out of Memory"),
+        ("SELECT '\udcff'", "is not UTF-8"),
+        ("SELECT CAST('a' AS INT)", "gpureport: the query fails: Conversion Error"),
+    ],
+)
+def test_queries_print_what_python_cannot_represent(
+    fleet_store: Store, sql: str, printed: str, capsys: Captured
+) -> None:
+    code = main(["fleet", "query", "--store", str(fleet_store.folder), sql])
+    found = capsys.readouterr()
+    assert printed in (found.err if code else found.out)
+    assert code == (2 if found.err else 0)
+
+
+def test_an_interrupt_ends_a_query(fleet_store: Store) -> None:
+    sql = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 0"
+    command = [sys.executable, "-m", "gpureport", "fleet", "query", sql, "--store", str(fleet_store.folder)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10)[1] == "gpureport: interrupted\n"
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
     "command", [["list"], ["query", "SELECT 1"], ["report", "-o", "site"], ["export", "x.csv"]], ids=lambda c: c[0]
 )
 def test_a_mistyped_store_is_one_sentence(
@@ -226,6 +278,21 @@ def test_exports_have_all_rows(
     assert " -o" not in capsys.readouterr().err
     assert main(["fleet", "export", str(tmp_path / "figures.xls")]) == 2
     assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
+
+
+@pytest.mark.parametrize("begin", "=+-@\t\r\n")
+def test_spreadsheets_execute_no_text_of_an_export(begin: str, run: StoredRun, tmp_path: Path) -> None:
+    Store(tmp_path / "store").add(varied(run, "run", f"{begin}1+1", 1, 0.0))
+    for name in ("a.csv", "a.parquet"):
+        command = ["fleet", "export", str(tmp_path / name), "--table", "points", "--store", str(tmp_path / "store")]
+        assert main(command) == 0
+    with (tmp_path / "a.csv").open(newline="") as file:
+        cells = [row["node"] for row in csv.DictReader(file)]
+    numbers, expected = pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "a.parquet")
+
+    assert set(cells) == {f"'{begin}1+1"}
+    assert numbers["log_speed"].min() < 0
+    assert numbers["log_speed"].tolist() == pytest.approx(expected["log_speed"].tolist(), nan_ok=True)
 
 
 def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
@@ -571,6 +638,7 @@ def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) 
         assert "<script>alert" not in html
         assert "default-src 'none'" in html
         assert not re.search(r"(src|href)=\"?(https?:)?//", html)
+        assert max(Counter(re.findall(r' id="([^"]+)"', html)).values(), default=1) == 1
     assert "&lt;script&gt;alert" in pages[page.name]
     links = {link for html in pages.values() for link in re.findall(r'href="([^"#]+)"', html)}
     assert links <= set(pages)

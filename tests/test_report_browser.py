@@ -13,6 +13,8 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.compare import compare, excerpt
+from gpureport.fleet.analysis import analyse
+from gpureport.fleet.website import write_website
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import Observation, ObservedPoint, Points
 from gpureport.records.finding import Verdict
@@ -23,6 +25,7 @@ from gpureport.report.render import filled, render_html
 from gpureport.results.opening import predicted_report
 from gpureport.workloads import select
 from tests.kept import database, record
+from tests.make_fleet import a_run, eight_nodes
 from tests.make_report import make_report, many_variants
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -46,6 +49,8 @@ BROKEN_WORDS = """[...document.querySelectorAll("tbody tr > :first-child")].flat
         return new Set([...range.getClientRects()].map(({top}) => Math.round(top))).size > 1;
     })))"""
 """The words in first columns that are written in several lines."""
+REPEATED = "[...document.querySelectorAll('[id]')].map(({id}) => id).filter((id, at, ids) => ids.indexOf(id) < at)"
+"""Identifiers that several elements have."""
 FIGURE = "figure:has(.charts)"
 VALUES = ".uplot:has(.u-legend)"
 """Charts of values: rows of marks above them have no legend."""
@@ -82,6 +87,7 @@ def show(browser: "Browser", tmp_path: Path) -> "Iterator[Callable[..., Page]]":
         page.on("request", lambda request: found.append(request.url) if request.url != address else None)
         page.route("**/*", lambda route: route.continue_() if route.request.url == address else route.abort())
         page.goto(address)
+        found.extend(page.evaluate(REPEATED))
         return page
 
     yield shown
@@ -212,7 +218,7 @@ def test_names_hide_and_show_their_series(show: "Callable[..., Page]") -> None:
 
 def test_the_download_contains_the_values_of_the_report(show: "Callable[..., Page]", tmp_path: Path) -> None:
     observation = a_curve()[1]
-    page = show(html())
+    page = show(html().replace('"name":"observed"', '"name":"=observed"'))  # which a spreadsheet would execute
     with page.expect_download() as started:
         the_figure(page).get_by_role("button", name="Download CSV").click()
     assert started.value.suggested_filename.endswith(".csv")
@@ -220,7 +226,7 @@ def test_the_download_contains_the_values_of_the_report(show: "Callable[..., Pag
 
     with (tmp_path / "data.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    mine = [row for row in rows if row["series"] == "observed"]
+    mine = [row for row in rows if row["series"] == "'=observed"]
     points = sorted(observation.points, key=lambda point: point.point.x)
     assert [float(row["x"]) for row in mine] == pytest.approx([point.point.x for point in points], rel=1e-5)
     for column, values in (
@@ -230,6 +236,13 @@ def test_the_download_contains_the_values_of_the_report(show: "Callable[..., Pag
     ):
         assert [float(row[column]) for row in mine] == pytest.approx(values, rel=1e-5)
     assert {(row["unit of x"], row["unit of value"]) for row in mine} == {("B", observation.metric.value_unit)}
+
+
+@pytest.mark.slow
+def test_pages_of_a_fleet_report_no_error(show: "Callable[..., Page]", tmp_path: Path) -> None:
+    write_website(analyse(eight_nodes(a_run(tmp_path), tmp_path / "store")), tmp_path / "site", with_pdf=False)
+    for name in ("fleet", "model-0", "device-0-0", "compare"):
+        show((tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8"))
 
 
 def test_the_strip_below_a_curve_shows_ratios(show: "Callable[..., Page]") -> None:

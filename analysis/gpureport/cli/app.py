@@ -146,7 +146,7 @@ app.add_typer(fleet_app)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Options]], type[Options]]:
+def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Callable[[type[Options]], type[Options]]:
     """Make a class a command of *group*, or without a *name* what *group* does without a subcommand.
 
     The class becomes a dataclass. Its fields of an ``Annotated`` type are the arguments and options of the command, and
@@ -178,7 +178,9 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
         )
         examples = _examples(" ".join(filter(None, (group.info.name, name or "[ -]"))))
         if name:
-            group.command(name, cls=_Command, epilog=examples, context_settings={"allow_extra_args": True})(run)
+            group.command(name, cls=_Command, epilog=examples, context_settings={"allow_extra_args": True, **settings})(
+                run
+            )
         else:
             group.callback(invoke_without_command=True, epilog=examples)(run)
         return options
@@ -583,7 +585,7 @@ class FleetListOptions:
     store: _Store = None
 
 
-@command(fleet_app, "query", "fleet.query_runs")
+@command(fleet_app, "query", "fleet.query_runs", ignore_unknown_options=True)  # SQL may begin with a comment
 class FleetQueryOptions:
     """Print the rows of a query. It can read the store only, and change nothing."""
 

@@ -3,9 +3,8 @@
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -22,12 +21,13 @@ from gpureport.cli.app import (
     FleetReportOptions,
     FleetRunOptions,
 )
-from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
+from gpureport.cli.console import ProgressBar, note, print_line, print_lines, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there
+from gpureport.isolation import isolated
 from gpureport.text import counted
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 """Folders of one run of a machine, and of one device of a node."""
 _MOST_ROWS = 1000
+_MOST_S, _MOST_BYTES = 120, 2 << 30  # of a query
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
 _READING = ("gpureport.fleet.reading", "gpureport.fleet.store", "pyarrow.parquet")
@@ -72,9 +73,8 @@ def add_runs(options: FleetAddOptions) -> int:
     new = {each[0] for each in added if not isinstance(each, str) and each[1]}
     if len(problems) == len(found):
         raise InputError(problems[0])
-    for problem in problems:
-        note(f"Left out: {problem}")
     store.pack()
+    _note_left_out((*problems, *store.left_out.values()))
     known = len(found) - len(problems) - len(new)
     already = f"; {known} already there" if known else ""
     print_line(f"Added to {store.folder}: {counted(len(new), 'run')}{already}")
@@ -127,9 +127,15 @@ def _added(store: "Store", report: tuple[Path, str]) -> tuple[str, bool] | str:
 
 def list_nodes(options: FleetListOptions) -> int:
     """Print the nodes with their devices and runs."""
-    columns, rows = opened(options.store).rows(_NODES, sys.maxsize)
-    print_table(counted(len(rows), "device"), columns, _texts(rows), right=[_RUNS])
+    found = opened(options.store).rows(_NODES, sys.maxsize)
+    print_table(counted(len(found.texts), "device"), found.columns, found.texts, right=[_RUNS])
+    _note_left_out(found.left_out)
     return 0
+
+
+def _note_left_out(problems: Iterable[str]) -> None:
+    for problem in problems:
+        note(f"Left out: {problem}")
 
 
 _NODES = """
@@ -143,53 +149,36 @@ _RUNS = 2  # column
 
 def query_runs(options: FleetQueryOptions) -> int:
     """Print the rows of a SELECT statement."""
-    columns, rows = opened(options.store).rows(options.sql, _MOST_ROWS + 1)
-    shown, more = rows[:_MOST_ROWS], len(rows) > _MOST_ROWS
-    texts = _texts(shown)
-    if len(columns) > 1:
-        numbers = [i for i in range(len(columns)) if all(_is_number(row[i]) for row in shown)]
-        print_table(f"First {_MOST_ROWS} rows" if more else counted(len(rows), "row"), columns, texts, right=numbers)
-    for text in ((columns[0],), *texts) if len(columns) == 1 else ():
-        print_line(text[0])
-    if not rows:
+    from gpureport.fleet.store import Store
+
+    found = isolated(Store.rows, _MOST_S, _MOST_BYTES, opened(options.store), options.sql, _MOST_ROWS + 1)
+    shown, more = found.texts[:_MOST_ROWS], len(found.texts) > _MOST_ROWS
+    if len(found.columns) > 1:
+        title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")
+        print_table(title, found.columns, shown, right=found.numbers)
+    else:
+        print_lines((*found.columns, *(text for (text,) in shown)))
+    if not shown:
         note("The query has no rows.")
     if more:
         note("There are more rows; use `gpureport fleet export` or LIMIT.")
+    _note_left_out(found.left_out)
     return 0
-
-
-def _texts(rows: Iterable[Sequence[object]]) -> list[tuple[str, ...]]:
-    return [tuple(map(_text, row)) for row in rows]
-
-
-def _text(value: object) -> str:
-    if value is None or value != value:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))
 
 
 def export_runs(options: FleetExportOptions) -> int:
     """Write a table as CSV, Parquet or JSON, by the suffix of the file."""
+    from gpureport.fleet.store import FORMATS
+
     file = options.file
-    settings = _FORMATS.get(file.suffix.lower())
-    if settings is None:
-        raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
+    suffix, store = file.suffix.lower(), opened(options.store)
+    if suffix not in FORMATS:
+        raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(FORMATS)}")
     with writing([file], force=options.force, option=""):
-        write_file(file, opened(options.store).export(options.table, settings))
+        write_file(file, store.export(options.table, suffix))
+    _note_left_out(store.left_out.values())
     print_written([file])
     return 0
-
-
-_FORMATS = {
-    ".csv": "FORMAT csv",
-    ".parquet": "FORMAT parquet, COMPRESSION zstd",
-    ".json": "FORMAT json, ARRAY true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S'",
-}
-"""Options of DuckDB's COPY by suffix."""
 
 
 def report_fleet(options: FleetReportOptions) -> int:
@@ -202,11 +191,12 @@ def report_fleet(options: FleetReportOptions) -> int:
     exports = {options.junit: ("--junit", junit), options.prometheus: ("--prometheus", prometheus)}
     if options.junit and options.junit == options.prometheus:
         raise InputError(f"--junit and --prometheus: both are {options.junit}; choose two files")
+    store = opened(options.store)
     files = [*(documents(options.output, NAME) if options.output else ()), *filter(None, [options.junit])]
     names = {file: name for file, (name, _) in exports.items() if file}
     with writing(files, force=options.force, option=names, replaced=filter(None, [options.prometheus])):
         with ProgressBar("comparing the devices"):
-            fleet = analyse(opened(options.store), options.minimum_effect / 100)
+            fleet = analyse(store, options.minimum_effect / 100)
         outliers, *others = (
             [sentence(fact) for fact in facts[:_MOST_SENTENCES]]
             for facts in (fleet.outliers, fleet.changes, fleet.models)
@@ -221,6 +211,7 @@ def report_fleet(options: FleetReportOptions) -> int:
             if file:
                 write_file(file, write(fleet))
                 written.append(file)
+        _note_left_out(store.left_out.values())
         print_written(written)
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
 

@@ -109,7 +109,16 @@ def _stored(report: Report) -> tuple[MeasuredRates, ...]:
     from gpureport.fleet.store import configured
 
     store = configured()
-    return others_of(report, store) if store and store.filled else ()
+    if not (store and store.filled):
+        return ()
+    try:
+        return others_of(report, store)
+    except InputError as error:
+        note(f"Not compared with the store: {error}")
+        return ()
+    finally:
+        for problem in store.left_out.values():
+            note(f"Left out: {problem}")
 
 
 def written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path]:

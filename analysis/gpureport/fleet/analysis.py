@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,9 @@ from gpureport.grouping import grouped
 from gpureport.observe.significance import Flags, judged
 from gpureport.observe.statistics import Floats
 from gpureport.spec.uncertainty import NORMAL_95
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
@@ -297,13 +300,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     Raises:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
-    with store.connect() as connection:
-        runs = connection.execute(_RUNS).df()
-        connection.execute(_POINTS)
-        parts = connection.execute(_PARTS).df()
-        values = connection.execute(_VALUES).df()
-        figures = grouped((row[:3], Figure(*row[3:])) for row in connection.execute(_FIGURES).fetchall())
-    every = tuple(_groups(runs, parts, values, figures))
+    every = tuple(_groups(*store.read(_tables)))
     if not every:
         raise InputError(f"{store.folder}: contains no run with predictions; add reports that gpureport measured")
     compared, single = ([each for each in every if (each.basis == "peers") is few] for few in (True, False))
@@ -322,6 +319,17 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         models=tuple(difference for each in compared for difference in _of_model(each, minimum_effect)),
         minimum_effect=minimum_effect,
     )
+
+
+def _tables(
+    connection: "DuckDBPyConnection",
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[tuple[str, str, str], list[Figure]]]:
+    runs = connection.execute(_RUNS).df()
+    connection.execute(_POINTS)
+    parts = connection.execute(_PARTS).df()
+    values = connection.execute(_VALUES).df()
+    figures = grouped((row[:3], Figure(*row[3:])) for row in connection.execute(_FIGURES).fetchall())
+    return runs, parts, values, figures
 
 
 def _groups(

@@ -61,14 +61,13 @@ def others_of(report: Report, store: Store) -> tuple[MeasuredRates, ...]:
     """Return the rates of the last run of each other device of the same model, measured in the same way.
 
     Raises:
-        InputError: the store contains no run, or a file cannot be read.
+        InputError: the store contains no run.
     """
     if report.machine is None or report.match.entry is None:
         return ()
     present = report.machine.opencl
     own = [report.match.entry, present.name, present.compute_units, report.settings.quick, utc(report.created_at)]
-    with store.connect() as connection:
-        rows = connection.execute(_OTHERS, own).fetchall()
+    rows = store.read(lambda connection: connection.execute(_OTHERS, own).fetchall())
     found = grouped(
         (run, (Origin(SweepKey(family=family, variant=variant, sweep=sweep), position, level), measured))
         for run, family, variant, sweep, position, level, measured in rows

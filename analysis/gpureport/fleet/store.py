@@ -8,22 +8,26 @@ file system is enough.
 import hashlib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpureport.errors import InputError
 from gpureport.files import scratch_folder, write_file
-from gpureport.fleet.schema import TABLES, Column, StoredRun, arrow_schema, columns
+from gpureport.fleet.schema import TABLES, Column, StoredRun, Table, arrow_schema, columns
 from gpureport.inputs import is_there
+from gpureport.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+R = TypeVar("R")
 
 FEWEST_PACKED = 200
 """Runs in files of their own that are packed together."""
@@ -33,10 +37,36 @@ _RUN_COLUMNS = ("node", "device", "pci_address", "model", "compute_units", "quic
 _KNOWN = ("run", *(name for name in _RUN_COLUMNS if name != "pci_address"))  # of every run
 _SUFFIX = ".parquet"
 _MEMORY = "1GB"
+_MOST_THREADS = 16
+_MOST_CHARACTERS = 10_000_000
+_NUMBERS = (
+    *("tinyint", "smallint", "integer", "bigint", "hugeint", "float", "double", "decimal"),
+    *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
+)
+"""Types of DuckDB."""
+_DAMAGED = "is damaged, unreadable or no Parquet file; remove it, then add its report again"
+_IRREGULAR = "is no regular file with a printable name; remove it"
+_FORMULA, _QUOTED = r"^[=+@\t\r\n-]", r"'\0"  # beginnings of texts that spreadsheets execute
+
+FORMATS = {
+    ".csv": "FORMAT csv",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".json": "FORMAT json, ARRAY true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S'",
+}
+"""Options of DuckDB's COPY by suffix."""
 
 
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
+
+
+class Rows(NamedTuple):
+    """Rows as texts, their columns, which columns contain numbers, and why files of the store were left out."""
+
+    columns: Sequence[str]
+    numbers: Sequence[int]
+    texts: Sequence[tuple[str, ...]]
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -45,9 +75,11 @@ class Store:
 
     Attributes:
         folder: of the store; it need not exist yet.
+        left_out: files that were not read, with the reason.
     """
 
     folder: Path
+    left_out: dict[Path, str] = field(default_factory=dict)
 
     def path_of(self, run: str) -> Path:
         """Return the file of a run."""
@@ -62,13 +94,16 @@ class Store:
         """Write the file of *run*; return whether it is new.
 
         Raises:
+            InputError: something else has its name.
             GpuReportError: the file cannot be written.
         """
         import pyarrow as pa
 
         path = self.path_of(run.run)
-        if path.exists():
+        if path.is_file():
             return False
+        if is_there(path):
+            raise InputError(f"{path}: {_IRREGULAR}")
         rows = [{"kind": kind, **row} for kind, rows in run.rows.items() for row in rows]
         write_file(path, _written([pa.Table.from_pylist(rows, schema=arrow_schema())]))
         return True
@@ -78,100 +113,91 @@ class Store:
         loose = self._files[len(self._packed_runs) :]
         starts = range(0, len(loose), _MOST_PACKED) if len(loose) >= FEWEST_PACKED else ()
         for files in (loose[start : start + _MOST_PACKED] for start in starts):
-            runs = sorted(file.stem for file in files)
-            name = hashlib.sha256("".join(runs).encode()).hexdigest()[:32]
-            write_file(self.folder / "packed" / f"{name}{_SUFFIX}", _packed(files))
+            name, content = self._tried(_packed, files)
+            write_file(self.folder / "packed" / f"{name}{_SUFFIX}", content)
 
-    @contextmanager
-    def connect(self, output: Path | None = None) -> "Iterator[DuckDBPyConnection]":
-        """Open a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
+    def read(self, function: "Callable[[DuckDBPyConnection], R]", output: Path | None = None) -> R:
+        """Return *function* of a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
 
-        It can read the files of the store only, and change nothing, except in the folder *output*.
+        It can read the files of the store only, and change nothing, except in the folder *output*. If files are
+        damaged, they are left out, and the function is called again.
 
         Raises:
-            InputError: the store contains no run, or a file cannot be read.
+            InputError: the store contains no run, or the function executes a query that fails.
         """
-        import duckdb
 
-        if not self._files:
-            raise InputError(f"{self.folder}: {_why_empty(self.folder)}")
-        files = [str(file) for file in self._files]
-        opening = duckdb.connect(config={"threads": len(os.sched_getaffinity(0)), "memory_limit": _MEMORY})
-        with _readable(self._files), opening as connection:
-            connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
-            connection.execute("SET parquet_metadata_cache = true")
-            for statement in _views(files):
-                connection.execute(statement)
-            connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
-            connection.execute(f"SET allowed_paths = {_list(files)}")
-            connection.execute(f"SET allowed_directories = {_list([str(output)] if output else [])}")
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
-            yield connection
+        def connected(files: Sequence[Path]) -> R:
+            if not files:
+                raise InputError(next(iter(self.left_out.values()), f"{self.folder}: {_why_empty(self.folder)}"))
+            with _connected(files, output) as connection:
+                return function(connection)
+
+        return self._tried(connected, [file for file in self._files if file not in self.left_out])
+
+    def rows(self, sql: str, most: int) -> Rows:
+        """Return the first rows, at *most* this many, of one SELECT statement, without loading pandas.
+
+        Raises:
+            InputError: it is another statement or several, or has an error; the rows have too many characters.
+        """
+        rows = self.read(lambda connection: _texts(_selected(connection, sql).limit(most)))
+        if sum(len(text) for row in rows.texts for text in row) > _MOST_CHARACTERS:
+            raise InputError(f"the rows have more than {_MOST_CHARACTERS} characters; select fewer or shorter values")
+        return rows._replace(left_out=tuple(self.left_out.values()))
 
     def query(self, sql: str) -> "pd.DataFrame":
-        """Return the rows of one SELECT statement.
-
-        Raises:
-            InputError: it is another statement or several, or it has an error, or a file cannot be read.
-        """
-        with self._selected(sql) as found:
-            return found.df()
-
-    def rows(self, sql: str, most: int) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Return the columns and first rows, at *most* this many, of one SELECT statement, without loading pandas.
-
-        Raises:
-            InputError: as :meth:`query`.
-        """
-        with self._selected(sql) as found:
-            return [str(column[0]) for column in found.description], found.fetchmany(most)
-
-    @contextmanager
-    def _selected(self, sql: str) -> "Iterator[DuckDBPyConnection]":
-        import duckdb
-
-        with self.connect() as connection:
-            try:
-                statements = connection.extract_statements(sql)
-                if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
-                    raise InputError("the query must be one SELECT statement; the store is read-only")
-                yield connection.execute(statements[0])
-            except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-                raise InputError(f"the query fails: {_first_line(error)}") from None
-            except duckdb.Error as error:
-                raise _damage(self._files) or InputError(f"the query fails: {_first_line(error)}") from None
+        """Return all rows of one SELECT statement; raises as :meth:`rows`."""
+        found: pd.DataFrame = self.read(lambda connection: _selected(connection, sql).df())
+        return found
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return all rows of a table.
 
         Raises:
-            InputError: there is no such table or no run, or a file cannot be read.
+            InputError: there is no such table or no run.
         """
         return self.query(f"SELECT * FROM {_table(name)}")  # noqa: S608 - one of our names
 
-    def export(self, name: str, options: str) -> bytes:
+    def export(self, name: str, suffix: str) -> bytes:
         """Return all rows of a table as a file, without loading them: faster than :meth:`table`, and in less memory.
+
+        In CSV, texts that a spreadsheet would execute begin with an apostrophe.
 
         Args:
             name: of the table.
-            options: of DuckDB's COPY, such as ``FORMAT csv``.
+            suffix: of the file, one of :data:`FORMATS`.
 
         Raises:
             InputError: as :meth:`table`.
         """
-        with scratch_folder() as folder, self.connect(folder) as connection:
+        shown = _harmless(_table(name)) if suffix == ".csv" else "*"
+        with scratch_folder() as folder:
             file = folder / "table"
-            connection.execute(f"COPY (SELECT * FROM {_table(name)}) TO {_text(str(file))} ({options})")  # noqa: S608
+            copied = f"COPY (SELECT {shown} FROM {name}) TO {_text(str(file))} ({FORMATS[suffix]})"  # noqa: S608
+            self.read(lambda connection: connection.execute(copied), folder)
             return file.read_bytes()
+
+    def _tried(self, function: "Callable[[Sequence[Path]], R]", files: Sequence[Path]) -> R:
+        """Return *function* of *files*; if it fails, leave out those that are damaged."""
+        import duckdb
+
+        try:
+            return function(files)
+        except duckdb.Error as error:
+            of_query = isinstance(error, duckdb.DataError | duckdb.OutOfMemoryException)
+            damaged = [] if of_query else _damaged(files)
+            if not damaged:
+                raise InputError(f"the query fails: {_first_line(error)}") from None
+        except RuntimeError as error:
+            raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
+        self.left_out.update((file, f"{file}: {_DAMAGED}") for file in damaged)
+        return self._tried(function, [file for file in files if file not in damaged])
 
     @cached_property
     def _packed_runs(self) -> dict[Path, frozenset[str]]:
         """Runs by packed file; of files that overlap, because two processes wrote them, the larger."""
         folder = self.folder / "packed"
-        files = [folder / f"{name}{_SUFFIX}" for name in sorted(_stems(folder))]
-        with _readable(files):
-            by_file = _runs_of(files) if files else {}
+        by_file = self._tried(_runs_of, [folder / f"{name}{_SUFFIX}" for name in sorted(self._stems(folder))])
         found: dict[Path, frozenset[str]] = {}
         for file, runs in sorted(by_file.items(), key=lambda item: -len(item[1])):
             if not any(runs & others for others in found.values()):
@@ -181,7 +207,19 @@ class Store:
     @cached_property
     def _files(self) -> tuple[Path, ...]:
         packed = {run for runs in self._packed_runs.values() for run in runs}
-        return (*self._packed_runs, *(self.path_of(run) for run in sorted(_stems(self.folder / "runs") - packed)))
+        return (*self._packed_runs, *(self.path_of(run) for run in sorted(self._stems(self.folder / "runs") - packed)))
+
+    def _stems(self, folder: Path) -> set[str]:
+        """Return the names of runs in a folder; what is no regular file is left out."""
+        try:
+            entries = [each for each in os.scandir(folder) if each.name.endswith(_SUFFIX) and each.name[0] != "."]
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
+        odd = {each.name for each in entries if not (each.name.isprintable() and _is_file(each))}
+        self.left_out.update((folder / name, f"{folder / name}: {_IRREGULAR}") for name in sorted(odd))
+        return {each.name.removesuffix(_SUFFIX) for each in entries if each.name not in odd}
 
 
 def configured() -> Store | None:
@@ -200,46 +238,83 @@ def _why_empty(folder: Path) -> str:
     return "contains no runs; add some with `gpureport fleet add`"
 
 
-def _stems(folder: Path) -> set[str]:
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - faster
-    except (FileNotFoundError, NotADirectoryError):
-        return set()
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and not name.startswith(".")}
-
-
 @contextmanager
-def _readable(files: Sequence[Path]) -> Iterator[None]:
+def _connected(files: Sequence[Path], output: Path | None) -> "Iterator[DuckDBPyConnection]":
+    import duckdb
+
+    names = list(map(str, files))
+    with duckdb.connect(config=_limits()) as connection:
+        connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
+        connection.execute("SET parquet_metadata_cache = true")
+        for statement in _views(names):
+            connection.execute(statement)
+        connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+        connection.execute(f"SET allowed_paths = {_list(names)}")
+        connection.execute(f"SET allowed_directories = {_list([str(output)] if output else [])}")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        yield connection
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # of links; the former asks no file system
+
+
+def _limits() -> dict[str, str | bool | int | float | list[str]]:
+    return {"threads": min(len(os.sched_getaffinity(0)), _MOST_THREADS), "memory_limit": _MEMORY}
+
+
+def _selected(connection: "DuckDBPyConnection", sql: str) -> "DuckDBPyRelation":
+    import duckdb
+
+    _require_utf8(sql)
+    try:
+        statements = connection.extract_statements(sql)
+        if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
+            raise InputError("the query must be one SELECT statement; the store is read-only")
+        return connection.sql(statements[0])
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:  # not of a file
+        raise InputError(f"the query fails: {_first_line(error)}") from None
+
+
+def _texts(relation: "DuckDBPyRelation") -> Rows:
+    """Return values as texts, which DuckDB makes: Python cannot represent all of them."""
+    kinds = [kind.id for kind in relation.types]
+    texts = (f"#{n}" if kind in ("double", "float") else f"CAST(#{n} AS VARCHAR)" for n, kind in enumerate(kinds, 1))
+    rows = relation.project(", ".join(texts)).fetchall()
+    numbers = [column for column, kind in enumerate(kinds) if kind in _NUMBERS]
+    return Rows(relation.columns, numbers, [tuple(map(_shown, row)) for row in rows])
+
+
+def _shown(value: str | float | None) -> str:
+    if isinstance(value, float):
+        return "" if isnan(value) else f"{value:.6g}"
+    return value or ""
+
+
+def _damaged(files: Sequence[Path]) -> list[Path]:
+    """Return the files that cannot be read; halves that can be read are read once."""
     import duckdb
 
     try:
-        yield
-    except duckdb.Error as error:
-        raise _damage(files) or InputError(f"the store cannot be read: {_first_line(error)}") from None
-
-
-def _damage(files: Sequence[Path]) -> InputError | None:
-    import duckdb
-
-    with duckdb.connect() as connection:
-        for file in files:
-            try:
-                connection.execute(f"SELECT max(hash(t)) FROM read_parquet({_list([str(file)])}) t")  # noqa: S608
-            except duckdb.Error:
-                return InputError(f"{file}: is damaged, or no Parquet file; remove it, then add its report again")
-    return None
+        with duckdb.connect(config=_limits()) as connection:
+            connection.execute(f"SELECT max(hash(t)) FROM {_source(map(str, files))} t")  # noqa: S608
+    except duckdb.Error:
+        half = len(files) // 2
+        return [*_damaged(files[:half]), *_damaged(files[half:])] if half else list(files)
+    return []
 
 
 def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
     import duckdb
 
+    if not files:
+        return {}
     names = _list(map(str, files))
     sql = (
         f"SELECT filename, list(run) FROM read_parquet({names}, filename = true) WHERE kind = 'runs' GROUP BY filename"  # noqa: S608
     )
-    with duckdb.connect() as connection:
+    with duckdb.connect(config=_limits()) as connection:
         return {Path(name): frozenset(runs) for name, runs in connection.execute(sql).fetchall()}
 
 
@@ -269,14 +344,22 @@ def _cast(named: Mapping[str, Column]) -> str:
     return ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
 
 
-def _table(name: str) -> str:
+def _table(name: str) -> Table:
     if name not in TABLES:
         raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
     return name
 
 
 def _text(text: str) -> str:
+    _require_utf8(text)
     return "'" + text.replace("'", "''") + "'"
+
+
+def _require_utf8(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{quoted(text)} is not UTF-8; rename or write it in UTF-8") from None
 
 
 def _list(texts: Iterable[str]) -> str:
@@ -287,14 +370,24 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _packed(files: Sequence[Path]) -> bytes:
+def _packed(files: Sequence[Path]) -> tuple[str, bytes]:
+    """Return the name and the content of a file with the runs of *files*."""
     import duckdb
     import pyarrow.compute as pc
 
     sql = f"SELECT {_cast(columns())} FROM {_source(map(str, files))}"  # noqa: S608 - our own names
-    with _readable(files), duckdb.connect(config={"threads": len(os.sched_getaffinity(0))}) as connection:
+    with duckdb.connect(config={"threads": _limits()["threads"]}) as connection:
         whole = connection.sql(sql).to_arrow_table()
-    return _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
+    runs = sorted(file.stem for file in files)
+    name = hashlib.sha256("".join(runs).encode()).hexdigest()[:32]
+    return name, _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
+
+
+def _harmless(table: Table) -> str:
+    shared = {name: TABLES["runs"][name] for name in _RUN_COLUMNS}
+    texts = (name for name, column in {**shared, **TABLES[table]}.items() if column.kind == "text")
+    begun = (f'regexp_replace("{name}", {_text(_FORMULA)}, {_text(_QUOTED)}) AS "{name}"' for name in texts)
+    return f"* REPLACE ({', '.join(begun)})"
 
 
 def _written(tables: "Sequence[pa.Table]") -> bytes:

@@ -290,4 +290,4 @@ def _choices(fleet: Fleet) -> "Markup":
         if device.figures
     ][:_MOST_COMPARED]
     text = json.dumps(devices, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    return Markup('<script type="application/json" id="figures">' + text + "</script>")  # noqa: S704 - its texts are escaped
+    return Markup('<script type="application/json" id="choices">' + text + "</script>")  # noqa: S704 - its texts are escaped

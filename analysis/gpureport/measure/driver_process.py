@@ -6,8 +6,6 @@
 import contextlib
 import ctypes
 import os
-import resource
-import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
+from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend, BuildError
@@ -32,7 +31,6 @@ from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
 _GROUP = 8
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _QUIET_S = 0.1  # between two progress messages with the same label
 
 
@@ -154,10 +152,7 @@ def kernel_problem(backend: Backend) -> str | None:
 
 def main() -> None:
     """Serve the socket in the argument; the output of drivers goes to the parent's pipe."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # If the parent ends without ending this process, the kernel kills it.
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    end_with_parent()
     descriptor = int(sys.argv[1])
     os.set_inheritable(descriptor, False)
     DriverProcess(Connection(descriptor)).serve()

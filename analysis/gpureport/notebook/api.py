@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from gpureport.compare import MINIMUM_EFFECT, excerpt
 from gpureport.compare import Run as ReducedRun
@@ -115,7 +116,10 @@ def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> "pd
     store = Store(Path(folder)) if folder else configured()
     if store is None:
         raise InputError(f"folder: no store is given; give its folder, or set {VARIABLE}")
-    return store.table(table)
+    found = store.table(table)
+    for problem in store.left_out.values():
+        warn(f"left out: {problem}", stacklevel=2)
+    return found
 
 
 def _several(names: str | Collection[str]) -> tuple[str, ...]:

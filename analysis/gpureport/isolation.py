@@ -1,0 +1,90 @@
+"""Work in a process of its own, within limits of time and memory: if it hangs or crashes, only this process ends.
+
+``python -m gpureport.isolation`` reads a request from standard input, and writes its result to standard output.
+"""
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from gpureport.errors import GpuReportError, InputError, limit_remark
+
+R = TypeVar("R")
+P = ParamSpec("P")
+
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+_PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
+_LONGEST_REASON = 300
+
+
+def isolated(function: Callable[P, R], most_s: float, most_bytes: int, /, *arguments: P.args, **named: P.kwargs) -> R:
+    """Return *function* of *arguments*, which another process computes; what it prints is discarded.
+
+    Function, arguments and result are pickled; the function belongs to a module of this package.
+
+    Raises:
+        InputError: it takes longer than *most_s* seconds, or more than *most_bytes* of memory.
+        GpuReportError: it raised this error, or its process ended.
+    """
+    command = [sys.executable, "-P", "-m", __name__]
+    request = pickle.dumps((most_bytes, function, arguments, named))
+    try:
+        done = subprocess.run(  # noqa: S603 - this module
+            command, input=request, capture_output=True, timeout=most_s, start_new_session=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"it takes longer than {most_s:g} s") from None
+    if not done.stdout:
+        raise GpuReportError(f"its process {_ending(done)}{limit_remark()}")
+    result: R | GpuReportError = pickle.loads(done.stdout)  # noqa: S301 - of our own process
+    if isinstance(result, GpuReportError):
+        raise result
+    return result
+
+
+def _ending(done: subprocess.CompletedProcess[bytes]) -> str:
+    code = done.returncode
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    return f"{how}: {last[:_LONGEST_REASON]}" if last else how
+
+
+def end_with_parent() -> None:
+    """Let the system kill this process when its parent ends, and write no core file."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+
+
+def _limit_growth(most_bytes: int) -> None:
+    """Limit what this process may allocate from now on; threads that have not started need some megabytes each."""
+    used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (used + most_bytes, resource.RLIM_INFINITY))
+
+
+def _main() -> None:
+    end_with_parent()
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    most_bytes, function, arguments, named = pickle.load(sys.stdin.buffer)  # noqa: S301 - of our own process
+    _limit_growth(most_bytes)
+    try:
+        result = pickle.dumps(function(*arguments, **named))
+    except GpuReportError as error:
+        kind = InputError if isinstance(error, InputError) else GpuReportError
+        result = pickle.dumps(kind(str(error)))  # other classes may have more arguments
+    except MemoryError:
+        result = pickle.dumps(InputError(f"it takes more than {most_bytes >> 20} MiB of memory"))
+    results.write(result)
+
+
+if __name__ == "__main__":
+    _main()
