@@ -1,0 +1,88 @@
+"""OpenCL C to LLVM's code, by the clang of the ``ziglang`` package; its own header declares the language's types."""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+
+from gpureport.data import data_dir
+from gpureport.errors import GpuReportError, InputError
+from gpureport.trace.ir import Reader
+
+_FLAGS = shlex.split(
+    "-x cl -cl-std=CL2.0 --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
+    "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__= "
+    "-fno-vectorize -fno-slp-vectorize"
+)
+_OPTIMISED = shlex.split("-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600")
+"""All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
+_TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Module:
+    """A compiled file."""
+
+    path: Path
+    text: str
+    """LLVM's assembly language."""
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads the text."""
+        return Reader(self.text)
+
+
+def compile_file(path: Path, options: str | Sequence[str] = "", *, variables: bool = False) -> Module:
+    """Compile a file of OpenCL C.
+
+    Args:
+        path: the file; its folder and ``kernels_cl`` are searched for included files.
+        options: build options as for OpenCL; those of other compilers and language versions are left out.
+        variables: keep the program's variables in memory, without optimisation, to find out which are never set.
+
+    Raises:
+        InputError: the file does not compile, with file, line and the compiler's message.
+        GpuReportError: the compiler is not installed.
+    """
+    folders = (data_dir("kernels_cl") / "trace", path.parent, data_dir("kernels_cl"))
+    command = [*_FLAGS, *(f"-I{folder}" for folder in folders), *_taken(options)]
+    if not variables:
+        return Module(path, _clang([*command, *_OPTIMISED, "-o", "-", str(path)], path))
+    plain = _clang([*command, "-O1", "-Xclang", "-disable-llvm-passes", "-o", "-", str(path)], path)
+    inlined = re.sub(
+        r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*convergent)", r"\1alwaysinline ", plain, flags=re.M
+    )
+    return Module(path, _clang(shlex.split("-x ir -O0 -S -emit-llvm -w -o - -"), path, inlined))
+
+
+def _taken(options: str | Sequence[str]) -> list[str]:
+    words = shlex.split(options) if isinstance(options, str) else list(options)
+    joined = [a + b if a in ("-D", "-I", "-U") else a for a, b in zip_longest(words, words[1:], fillvalue="")]
+    return [word for word in joined if _TAKEN.match(word)]
+
+
+def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str:
+    try:
+        import ziglang
+    except ImportError as error:
+        message = "executing kernels needs a compiler, which pip install 'gpureport[trace]' installs"
+        raise GpuReportError(message) from error
+    program = Path(ziglang.__file__).parent / "zig"
+    done = subprocess.run(  # noqa: S603
+        [program, "clang", *arguments], input=text, capture_output=True, text=True, check=False, timeout=_SECONDS
+    )
+    if done.returncode:
+        raise InputError(_complaint(done.stderr, path))
+    return done.stdout
+
+
+def _complaint(output: str, path: Path) -> str:
+    """Return the first error of the compiler."""
+    found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$", output, re.M)
+    return f"{found[1]}:{found[2]}: {found[3]}" if found else f"{path}: it does not compile: {output.strip()[:500]}"
