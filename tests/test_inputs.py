@@ -195,6 +195,17 @@ def test_json_within_the_limits_is_read_and_no_more(tmp_path: Path) -> None:
         read_json(path)
 
 
+def test_names_are_printable_where_they_are_read(tmp_path: Path) -> None:
+    text = json.dumps(stored(make_report(families=1)))
+    for name in ("L2", "DRAM"):
+        text = text.replace(f'"{name}"', f'"{name}\\u0007\\u202e"')
+    (tmp_path / "report.json").write_text(text)
+    report = load_report(tmp_path)
+    ceilings = {point.bottleneck for each in report.predictions for point in each.points}
+    assert "L2  " in {cache.name for cache in report.device.caches}
+    assert "DRAM  " in ceilings, "also in columns"
+
+
 def test_yaml_is_plain_data(tmp_path: Path) -> None:
     """Words and decimal numbers without quotes are what they are in YAML 1.2, all else is text."""
     path = tmp_path / "x.yaml"

@@ -84,7 +84,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 def printable(text: str) -> str:
     """Return *text* with blanks for unprintable characters."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
 
 
 def shorten(text: str, most: int = 200) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
 
-from gpureport.text import quoted
+from gpureport.text import printable, quoted
 from gpureport.units import DIMENSIONS, Dimension
 
 _LEAST, _MOST = 1e-60, 1e60
@@ -57,8 +57,8 @@ Table = Annotated[dict[K, T], BeforeValidator(_few)]
 """A mapping with few entries."""
 
 MOST_NAME = 1000
-Name = Annotated[str, Field(max_length=MOST_NAME)]
-"""Name of a device, a driver, a sweep, a unit, …"""
+Name = Annotated[str, Field(max_length=MOST_NAME), AfterValidator(printable)]
+"""Name of a device, a driver, a sweep, a unit, …, with blanks for unprintable characters."""
 Id = Annotated[str, Field(max_length=4096)]
 """Id of a database entry: the path of its file, up to the maximum length of a path."""
 

@@ -53,7 +53,8 @@ def _unrounded(kind: Any) -> Any:  # noqa: ANN401 - types
     if get_origin(kind) is not Annotated:
         return kind
     inner, *rules = get_args(kind)
-    return Annotated[_unrounded(inner), *(rule for rule in rules if not isinstance(rule, AfterValidator))]
+    kept = (rule for rule in rules if inner is not float or not isinstance(rule, AfterValidator))
+    return Annotated[_unrounded(inner), *kept]
 
 
 @cache

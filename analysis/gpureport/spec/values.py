@@ -23,6 +23,7 @@ from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Name, once
 from gpureport.spec.uncertainty import Uncertainty
+from gpureport.text import printable
 from gpureport.units import DIMENSIONS, Dimension, dimension_of, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
@@ -148,8 +149,8 @@ Count = Annotated[int, Quantity("count")]
 Number = Annotated[float, Quantity("count")]
 LinkKind = Literal["pcie", "nvlink_c2c", "shared"]
 Scope = Literal["compute_unit", "device"]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Key = Annotated[str, StringConstraints(max_length=200)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(printable)]
+Key = Annotated[str, StringConstraints(max_length=200), AfterValidator(printable)]
 """The name of a cache level or a pipe."""
 Names = Annotated[tuple[Name, ...], once("name", str, str)]
 """Instruction classes without repetitions."""
