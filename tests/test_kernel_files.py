@@ -537,11 +537,34 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (same,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own:right")])
     assert set(same.expected(workload.verification()[0], job, 1)) == {"y"}
     file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
-    wrong = ("raise ValueError('no')", "return {'y_new': 1}", "return all['nope']", "return 3")
-    for code, word in zip(wrong, ("ValueError: no", "y_new", "KeyError", "dict"), strict=True):
-        (tmp_path / "own.py").write_text(f"def right(**all):\n    {code}\n")
-        with pytest.raises(InputError, match=rf":16: expect_from.*{word}"):
+    wrong = {
+        "raise ValueError('no')": "failed: ValueError: no$",
+        "return {'y_new': 1}": "y_new",
+        "return all['nope']": "KeyError",
+        "return 3": "dict",
+        "return {'y': [[1, 2], [3]]}": "failed: ValueError",
+        "return {'y': [right]}": "returned something for 'y' that is not an array of numbers",
+        "sys.exit(0)": "failed: SystemExit: 0$",
+        "os._exit(0)": r"ended its process \(0\)$",
+        "raise KeyboardInterrupt('\\x1b[31m' + 'x' * 9**6)": "failed: KeyboardInterrupt: .31mx+…$",
+    }
+    for code, message in wrong.items():
+        (tmp_path / "own.py").write_text(f"import os, sys\ndef right(**all):\n    {code}\n")
+        with pytest.raises(InputError, match=f":16: expect_from: .*{message}"):
             load_kernels([file])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("guarded: true", "guarded: true\nchain: {fp32: 1.3e301 * n / 2}", "14: chain.fp32: is .*; it must be at most"),
+        ("amount: n,", "amount: 1e-300,", "14: work.amount: is 1e-300; it must be positive"),
+        ("global_size: [n]", "global_size: [1e300]", r"12: global_size.0: '1e\+300' .* exceeds 64 bits"),
+    ],
+)
+def test_amounts_are_bounded(old: str, new: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"saxpy.yaml:{problem}"):
+        load_kernels([changed(tmp_path, old, new)])
 
 
 def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ _MOST_CHARACTERS = 1000
 MOST_ELEMENTS = 2**27
 """Largest number of elements of a result."""
 _MOST_ADDITIONS = 2**34
-_MOST_INTEGER = 2**63
+MOST_INTEGER = 2**63
+"""Largest whole number of an expression."""
 
 Value = int | float | NDArray[np.generic] | np.generic
 Function = Callable[..., Any]
@@ -73,6 +74,8 @@ def whole(text: str, names: Mapping[str, Value]) -> int:
         raise ExpressionError(f"{quoted(text)} is {value:g}; it must not be negative")
     if not value.is_integer():
         raise ExpressionError(f"{quoted(text)} is {value:g}, not a whole number; use // to divide without remainder")
+    if value > MOST_INTEGER:
+        raise ExpressionError(f"{quoted(text)} is {value:g}, which exceeds 64 bits")
     return int(value)
 
 
@@ -182,7 +185,7 @@ _PARTS: Mapping[type[ast.AST], Function] = {
 
 
 def _limited(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, int) and abs(value) > _MOST_INTEGER:
+    if isinstance(value, int) and abs(value) > MOST_INTEGER:
         raise ExpressionError("an integer exceeds 64 bits")
     if isinstance(value, np.ndarray) and value.dtype.kind not in "biufc":
         raise ExpressionError("a list contains something that is not a number")

@@ -1,12 +1,11 @@
 """Sizes, amounts and data of a described kernel: its expressions, evaluated at the parameters of a point."""
 
-import importlib.util
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from keyword import iskeyword
-from math import ceil
+from math import ceil, prod
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +14,10 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, steps_of
-from gpureport.kernel_files.expressions import ExpressionError, Value, evaluate, number, whole
+from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
+from gpureport.kernel_files.isolated import CallError, arrays_of
 from gpureport.spec.reading import Document
+from gpureport.text import quoted, shorten
 from gpureport.workloads.model import Argument, Job, Local, Parameters
 
 N = TypeVar("N", int, float)
@@ -24,6 +25,8 @@ SHARED_VALUES = frozenset({"random", "zeros", "iota"})
 """Initial contents that do not depend on the size of the buffer."""
 _PATTERN_BYTES = 2**22
 """Random data, which larger buffers repeat."""
+_MOST_AMOUNT = 1e24
+"""More than any device does in a year."""
 
 
 class FieldError(InputError):
@@ -132,10 +135,11 @@ class Formulas:
         return self._value(number, path, parameters)
 
     def amount(self, path: str, parameters: Parameters) -> float:
-        """Evaluate a field that is a number of at least zero."""
+        """Evaluate a field that is a number of at least zero, and far from overflows."""
         value = self.number(path, parameters)
-        if value < 0:
-            raise self.error(path, f"is {value:g}; it must not be negative")
+        if not 0 <= value <= _MOST_AMOUNT:
+            right = "must not be negative" if value < 0 else f"must be at most {_MOST_AMOUNT:g}"
+            raise self.error(path, f"is {value:g}; it {right}")
         return value
 
     def amount_of(self, argument: ArgumentFields, name: str, parameters: Parameters) -> float:
@@ -169,8 +173,8 @@ class Formulas:
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
         wanted, local = self.wanted(parameters), self.local_size(parameters)
-        if not all(wanted):
-            raise self.error("global_size", "a dimension has no work-items")
+        if not 0 < prod(wanted) <= MOST_INTEGER:
+            raise self.error("global_size", f"is {prod(wanted):.3g} work-items; it must be at least one, in 64 bits")
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
             shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))
             raise self.error(
@@ -186,8 +190,8 @@ class Formulas:
 
     def work(self, parameters: Parameters) -> float:
         """Return the units of work of one dispatch."""
-        amount = self.number("work.amount", parameters)
-        if amount <= 0:
+        amount = self.amount("work.amount", parameters)
+        if amount < 1 / _MOST_AMOUNT:
             raise self.error("work.amount", f"is {amount:g}; it must be positive")
         return amount
 
@@ -303,17 +307,9 @@ def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]
 def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     file, _, function = reference.partition(":")
     path = folder / (file if file.endswith(".py") else f"{file}.py")
-    spec = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() and function else None
-    if spec is None or spec.loader is None:
-        raise formulas.error("expect_from", f"{file!r} cannot be imported; write module:function")
-    module = importlib.util.module_from_spec(spec)
+    if not (path.is_file() and function):
+        raise formulas.error("expect_from", f"{quoted(file)} cannot be imported; write module:function")
     try:
-        spec.loader.exec_module(module)
-        found = getattr(module, function)(**known)
-    except Exception as error:  # noqa: BLE001 - the user's code
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise formulas.error("expect_from", f"{file}:{function} failed: {' '.join(what.split())}") from None
-    if not isinstance(found, Mapping):
-        what = f"{file}:{function} returned {type(found).__name__}; it must return a dict of arrays by buffer"
-        raise formulas.error("expect_from", what)
-    return dict(found)
+        return dict(arrays_of(path, function, known))
+    except CallError as error:
+        raise formulas.error("expect_from", f"{shorten(reference)} {shorten(str(error))}") from None
