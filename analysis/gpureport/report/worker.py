@@ -31,10 +31,9 @@ def serve(connection: Connection) -> None:
     while True:
         function, argument = connection.recv()
         try:
-            answer = None, function(argument)
+            connection.send((None, function(argument)))
         except Exception as error:  # noqa: BLE001 - the other process raises it
-            answer = error, None
-        connection.send(answer)
+            connection.send((error, None))
 
 
 if __name__ == "__main__":
