@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
@@ -113,6 +114,8 @@ class Program:
     private_bytes: int = 0
     work_group: tuple[int, ...] = ()
     """The work-group size that the kernel requires."""
+    digest: str = ""
+    """Of the code from which it was made."""
 
     @property
     def local_bytes(self) -> int:
@@ -137,7 +140,7 @@ def program(module: Module, name: str) -> Program:
 class _Builder:
     def __init__(self, module: Module, name: str) -> None:
         self.reader = module.reader
-        self.built = Program(name, str(module.path))
+        self.built = Program(name, str(module.path), digest=blake2b(module.text.encode()).hexdigest())
         self.slot_of: dict[str, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []

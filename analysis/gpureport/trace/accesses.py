@@ -1,0 +1,391 @@
+"""What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.trace.program import Access
+from gpureport.trace.reuse import ReuseClock
+
+Numbers = NDArray[np.int64]
+
+_SPAN = 1 << 44
+"""Bytes of the address space of each wave; offsets are counted from its middle."""
+PRIVATE_MEMORY = -2
+"""Number of the private memory, whose accesses are not recorded; it is assumed to be registers."""
+WORD_BYTES = 4
+"""Granularity of used bytes, and width of a bank."""
+_LONGEST_LINE = 4096
+_RECORDED, _PERIOD, _WARM_UP = 512, 4096, 64
+"""Executions of an instruction that are recorded: the first ones of each period. Of later periods the first ones only
+warm the cache, because what was not recorded before them has left no traces there."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where work-groups run, and how the accesses of their waves are split.
+
+    Attributes:
+        wave: lanes of a wave.
+        units: compute units.
+        resident: work-groups that share the nearest cache of a unit.
+        line_bytes: of this cache.
+        sector_bytes: that it fetches on a miss.
+        cache_bytes: its capacity, without local memory in use.
+        last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
+        allocates: whether stores bring lines into it.
+        banks: of local memory, one word wide.
+        latencies: cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache.
+    """
+
+    wave: int
+    units: int
+    resident: int
+    line_bytes: int
+    sector_bytes: int
+    cache_bytes: float
+    last_cache_bytes: float
+    allocates: bool
+    banks: int
+    latencies: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of the accesses of waves.
+
+    Attributes:
+        lanes: that access memory.
+        waves: with such lanes.
+        lines: that each wave touches, summed over the waves.
+        sectors: likewise.
+        conflict_cycles: that banks need for each wave, one for each word of the fullest bank.
+        distinct: addresses that differ within a wave.
+        repeated: lanes of each wave with its most frequent address, of atomic operations.
+        partly_written: lines with sectors that a store of a wave covers in part.
+        missed_sectors: that the nearest cache fetches.
+        missing_waves: that wait for at least one of them.
+    """
+
+    lanes: float = 0.0
+    waves: float = 0.0
+    lines: float = 0.0
+    sectors: float = 0.0
+    conflict_cycles: float = 0.0
+    distinct: float = 0.0
+    repeated: float = 0.0
+    partly_written: float = 0.0
+    missed_sectors: float = 0.0
+    missing_waves: float = 0.0
+
+
+_LANES, _WAVES, _LINES = range(3)
+_MISSED = -2
+"""Places of counts within vectors of all of them; missed sectors and missing waves are the last two."""
+
+
+def distinct(values: Numbers) -> Numbers:
+    """Return the different ones of *values*, ascending; cheap if they are in order."""
+    ordered = values if (values[1:] >= values[:-1]).all() else np.sort(values)
+    return ordered[_starts(ordered)] if ordered.size else ordered
+
+
+def _starts(ordered: Numbers) -> Numbers:
+    """Return the index of the first of each run of equal values."""
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+
+
+def _within(units: Numbers, nbytes: int) -> Numbers:
+    """Return units of *nbytes* without the wave in their high bits, relative to offset 0."""
+    return units % (_SPAN // nbytes) - _SPAN // nbytes // 2
+
+
+class Coalesced:
+    """What one execution of an instruction touches, in all waves; lines and sectors relative to the first lane's line.
+
+    Attributes:
+        counts: of this execution, without misses.
+        lines: different ones of all waves together.
+        sectors: likewise.
+        line_of_sector: index of each sector's line.
+    """
+
+    def __init__(self, access: Access, offsets: Numbers, waves: Numbers, placement: Placement) -> None:
+        """Split the accesses of lanes, in the order of *waves*, at byte *offsets* from the first lane's line."""
+        self.offsets, self.waves = offsets, waves
+        self._access, self._placement = access, placement
+        self._keys = np.sort(waves * _SPAN + offsets + _SPAN // 2)
+        self._addresses = _starts(self._keys)
+        sectors, per_line = self._units(placement.sector_bytes), placement.line_bytes // placement.sector_bytes
+        lines = sectors // per_line
+        self._first_sectors = _starts(sectors // (_SPAN // placement.sector_bytes))
+        self._sectors_of_waves = _within(sectors, placement.sector_bytes)
+        self.sectors = distinct(self._sectors_of_waves)
+        in_line = self.sectors // per_line
+        self.lines = distinct(in_line)
+        self.line_of_sector = np.searchsorted(self.lines, in_line)
+        counts = Counts(
+            lanes=offsets.size,
+            waves=self._first_sectors.size,
+            lines=_starts(lines).size,
+            sectors=sectors.size,
+            distinct=self._addresses.size,
+            conflict_cycles=self._bank_cycles(),
+            repeated=self._repeated() if access.atomic else 0.0,
+            partly_written=self._partly_written() if access.write and not access.atomic else 0.0,
+        )
+        self.counts = np.array(astuple(counts))
+
+    def same(self, offsets: Numbers, waves: Numbers) -> bool:
+        """Return whether lanes access memory at the same *offsets* from the first one's line."""
+        known = self.waves is waves or np.array_equal(self.waves, waves)
+        return known and np.array_equal(self.offsets, offsets)
+
+    def missing_waves(self, absent: NDArray[np.bool_]) -> float:
+        """Return how many waves touch at least one of the *absent* ones of :attr:`sectors`."""
+        if absent.all():
+            return float(self._first_sectors.size)
+        of_waves = absent[np.searchsorted(self.sectors, self._sectors_of_waves)]
+        return float(np.count_nonzero(np.logical_or.reduceat(of_waves, self._first_sectors)))
+
+    def _units(self, nbytes: int) -> Numbers:
+        """Return the units of *nbytes* that each wave covers, wave after wave, with the wave in the high bits."""
+        keys, last = self._keys[self._addresses], self._access.nbytes - 1
+        first, ends = keys // nbytes, (keys + last) // nbytes
+        most = int((ends - first).max())
+        each = first if not most else np.minimum(first[:, None] + np.arange(most + 1), ends[:, None]).ravel()
+        return distinct(each)
+
+    def _bank_cycles(self) -> float:
+        """Return the words of the fullest bank of each wave; lanes that want the same word share it."""
+        words, banks = self._units(WORD_BYTES), self._placement.banks
+        wave = np.cumsum(np.diff(words // (_SPAN // WORD_BYTES), prepend=-1) != 0) - 1
+        in_bank = np.bincount(wave * banks + words % banks, minlength=banks * (int(wave[-1]) + 1))
+        return float(in_bank.reshape(-1, banks).max(axis=1).sum())
+
+    def _repeated(self) -> float:
+        """Return the lanes of each wave with its most frequent address."""
+        lanes = np.diff(self._addresses, append=self._keys.size)
+        waves = self._keys[self._addresses] // _SPAN
+        return float(np.maximum.reduceat(lanes, _starts(waves)).sum())
+
+    def _partly_written(self) -> float:
+        """Return the lines with a sector of which the lanes of a wave do not write all bytes."""
+        unit, sector = min(self._access.nbytes, WORD_BYTES), self._placement.sector_bytes
+        written = self._units(unit) // (sector // unit)
+        starts = _starts(written)
+        partly = written[starts][np.diff(starts, append=written.size) * unit < sector]
+        return float(distinct(partly // (self._placement.line_bytes // sector)).size)
+
+
+class Instruction:
+    """The accesses of one instruction to one buffer.
+
+    Attributes:
+        executions: their number.
+        early: counts of the recorded executions of the first period.
+        later: of those of later periods.
+        known: patterns of earlier executions, by the first lane's place in its line.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.executions, self.lanes = 0, 0
+        self.early, self.later = np.array(astuple(Counts())), np.array(astuple(Counts()))
+        self.known: dict[int, Coalesced] = {}
+
+    @property
+    def usual(self) -> NDArray[np.float64]:
+        """Counts that represent executions that are not recorded."""
+        return self.later if self.later[_LANES] else self.early
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """Counts of all executions, in the order of :class:`Counts`; not recorded ones are as the recorded ones."""
+        others: float = (self.lanes - self.early[_LANES]) / self.usual[_LANES]
+        total: NDArray[np.float64] = self.early + others * self.usual
+        return total
+
+
+class Extent(NamedTuple):
+    """What some work-groups touch of a buffer: bytes in whole words, sectors, completely touched ones, and lines."""
+
+    used_bytes: int
+    sectors: int
+    full_sectors: int
+    lines: int
+
+
+class Touched:
+    """The words of a buffer that work-groups touch, and those that the first of them touches."""
+
+    def __init__(self, nbytes: int) -> None:
+        """Begin with none of a buffer of *nbytes*."""
+        self.nbytes = nbytes
+        words = -(-nbytes // _LONGEST_LINE) * _LONGEST_LINE // WORD_BYTES
+        self._by_all, self._by_first = np.zeros(words, np.bool_), np.zeros(words, np.bool_)
+
+    def mark(self, offsets: Numbers, nbytes: int, first: int) -> None:
+        """Mark what accesses of *nbytes* touch; the *first* ones are those of the first group."""
+        words = offsets // WORD_BYTES
+        for _ in range(max(1, nbytes // WORD_BYTES)):
+            np.put(self._by_all, words, True, mode="clip")
+            np.put(self._by_first, words[:first], True, mode="clip")
+            words = words + 1
+
+    def by_all(self, placement: Placement) -> Extent:
+        """Return what all groups touch."""
+        return _extent(self._by_all, placement)
+
+    def by_first(self, placement: Placement) -> Extent:
+        """Return what the first group touches."""
+        return _extent(self._by_first, placement)
+
+
+def _extent(words: NDArray[np.bool_], placement: Placement) -> Extent:
+    eights = words.view(np.int64)
+    at = np.flatnonzero(eights)
+    used = np.bitwise_count(eights[at])
+    sector = at // (placement.sector_bytes // (8 * WORD_BYTES))
+    starts = _starts(sector) if at.size else at
+    in_sector = np.add.reduceat(used, starts, dtype=np.int64) if at.size else used
+    full = int(np.count_nonzero(in_sector == placement.sector_bytes // WORD_BYTES))
+    lines = distinct(sector // (placement.line_bytes // placement.sector_bytes)).size
+    return Extent(WORD_BYTES * int(used.sum()), starts.size, full, lines)
+
+
+Touches = dict[tuple[int, bool], Touched]
+"""By buffer, and whether it is written."""
+
+
+class Hottest(NamedTuple):
+    """The most frequent address of atomic operations of some groups, and whether the first one shares it."""
+
+    operations: float
+    common: bool
+
+
+class AccessRecorder:
+    """Counts the accesses of work-groups that are resident together, and simulates their nearest cache.
+
+    Long loops are recorded in part, and extrapolated by the number of lanes. A wave waits for a line also if another
+    wave fetches it in the same execution, but the line is fetched once.
+    """
+
+    def __init__(self, placement: Placement, buffers: Mapping[int, int], touched: Touches, first_waves: int) -> None:
+        """Start with an empty cache.
+
+        Args:
+            placement: of the work-groups.
+            buffers: bytes of each buffer, by its number.
+            touched: receives what the groups touch.
+            first_waves: the number of waves of the first group.
+        """
+        self._placement, self._touched, self._first_waves = placement, touched, first_waves
+        self._clock = ReuseClock(placement.cache_bytes / placement.line_bytes)
+        self.beyond = ReuseClock(inf)
+        lines = {n: size // placement.line_bytes + 2 for n, size in buffers.items()}
+        self._last = {n: self._clock.lines(count) for n, count in lines.items()}
+        self._last_beyond = {n: self.beyond.lines(count) for n, count in lines.items()}
+        self._filled = {n: np.zeros(last.size, np.int64) for n, last in self._last.items()}
+        self._used = {n: np.zeros(size // placement.sector_bytes + 2, np.int64) for n, size in buffers.items()}
+        self._sizes = buffers
+        self._atomics: dict[int, Numbers] = {}
+        self.instructions: dict[tuple[Access, int], Instruction] = defaultdict(Instruction)
+
+    def accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
+        """Record one execution of an instruction.
+
+        Args:
+            access: the instruction.
+            buffer: number of the argument; negative: other memory, of which lines are not followed.
+            offsets: bytes from the start of the buffer, of each active lane.
+            waves: the wave of each of these lanes, in order.
+
+        Returns:
+            The fraction of these waves that wait for data which the nearest cache does not contain.
+        """
+        if buffer == PRIVATE_MEMORY or not offsets.size:
+            return 0.0
+        found = self.instructions[access, buffer]
+        at = found.executions % _PERIOD
+        found.executions, found.lanes = found.executions + 1, found.lanes + offsets.size
+        if buffer in self._sizes:
+            self._mark(access, buffer, offsets, waves)
+        if at >= _RECORDED:
+            usual = found.usual
+            self._clock.skip(usual[_LINES] / usual[_LANES] * offsets.size)
+            return float(usual[-1] / usual[_WAVES])
+        pattern, line = self._pattern(found, access, offsets, waves)
+        missed = self._looked_up(access, buffer, pattern, line)
+        counts = found.early if found.executions <= _PERIOD else found.later
+        if counts is found.early or at >= _WARM_UP:
+            counts += pattern.counts
+            counts[_MISSED:] += missed
+        return missed[1] / float(pattern.counts[_WAVES])
+
+    @property
+    def touched_sectors(self) -> dict[tuple[int, bool], int]:
+        """Number of sectors that all groups have touched."""
+        return {key: each.by_all(self._placement).sectors for key, each in self._touched.items()}
+
+    def hottest(self, buffer: int) -> Hottest:
+        """Return the most frequent address of atomic operations on a *buffer* in global memory; others have none."""
+        of_all, of_first = self._atomics.get(buffer, np.zeros((2, 1), np.int64))
+        word = int(np.argmax(of_all))
+        return Hottest(float(of_all[word]), 0 < of_first[word] < of_all[word])
+
+    def synchronised(self, line: int, waves: Numbers) -> None:
+        """Accept that work-items leave a barrier, which touches no memory."""
+
+    def _mark(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> None:
+        key = buffer, access.write
+        first = int(np.searchsorted(waves, self._first_waves))
+        if access.atomic:
+            atomics = self._atomics.setdefault(buffer, np.zeros((2, self._sizes[buffer] // WORD_BYTES + 1), np.int64))
+            words = np.clip(offsets // WORD_BYTES, 0, atomics.shape[1] - 1)
+            np.add.at(atomics[0], words, 1)
+            np.add.at(atomics[1], words[:first], 1)
+        if key not in self._touched:
+            self._touched[key] = Touched(self._sizes[buffer])
+        self._touched[key].mark(offsets, access.nbytes, first)
+
+    def _pattern(self, found: Instruction, access: Access, offsets: Numbers, waves: Numbers) -> tuple[Coalesced, int]:
+        """Return what the lanes touch, relative to a line, and this line."""
+        line, place = divmod(int(offsets[0]), self._placement.line_bytes)
+        relative = offsets - line * self._placement.line_bytes
+        known = found.known.get(place)
+        if known is None or not known.same(relative, waves):
+            known = found.known[place] = Coalesced(access, relative, waves, self._placement)
+        return known, line
+
+    def _looked_up(self, access: Access, buffer: int, pattern: Coalesced, line: int) -> tuple[float, float]:
+        """Return the sectors that the cache fetches, and the waves that wait for one."""
+        if buffer not in self._sizes:
+            return 0.0, 0.0
+        filled, used = self._filled[buffer], self._used[buffer]
+        lines = np.clip(pattern.lines + line, 0, filled.size - 1)
+        if access.atomic or (access.write and not self._placement.allocates):
+            self.beyond.touch(self._last_beyond[buffer], lines, lines.size)
+            return 0.0, 0.0
+        sectors = np.clip(pattern.sectors + line * self._sectors_per_line, 0, used.size - 1)
+        absent_lines = self._clock.touch(self._last[buffer], lines, int(pattern.counts[_LINES]))
+        filled[lines[absent_lines]] = self._clock.now
+        absent = used[sectors] < filled[lines][pattern.line_of_sector]
+        used[sectors] = self._clock.now
+        missed = int(np.count_nonzero(absent))
+        if not missed:
+            return 0.0, 0.0
+        fetched = lines[distinct(pattern.line_of_sector[absent])]
+        self.beyond.touch(self._last_beyond[buffer], fetched, fetched.size)
+        return missed, pattern.missing_waves(absent)
+
+    @cached_property
+    def _sectors_per_line(self) -> int:
+        return self._placement.line_bytes // self._placement.sector_bytes

@@ -1,0 +1,96 @@
+"""Which accesses a cache serves, from the times between accesses to the same line.
+
+The footprint fp(w) is the mean number of different lines in w successive accesses, over all such windows. A fully
+associative LRU cache with fp(w) lines contains what the last w accesses touched, so that accesses whose line was last
+touched longer ago miss (Xiang, Ding, Luo and Bao, HOTL: a higher order theory of locality, ASPLOS 2013).
+"""
+
+from bisect import bisect_right
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.int64]
+
+
+def eviction_window(gaps: Times, first: Times, last: Times, accesses: int, capacity: float) -> float:
+    """Return the number of accesses after which a line that is not touched again leaves a cache of *capacity* lines.
+
+    A window of w accesses misses a line t - w times for each interval of t > w accesses without it: between two of its
+    accesses, before the first, or after the last.
+
+    Args:
+        gaps: accesses from one access of a line to its next one, of all lines in any order.
+        first: time of the first access of each line, counted from 1.
+        last: time of the last access of each line.
+        accesses: their number.
+        capacity: lines of the cache; infinity is returned if all lines fit.
+    """
+    if first.size <= capacity:
+        return inf
+    without = np.sort(np.concatenate([gaps, first, accesses + 1 - last]))
+    longer = np.append(np.cumsum(without[::-1])[::-1], 0)
+
+    def footprint(window: int) -> float:
+        at = int(np.searchsorted(without, window, side="right"))
+        missed = longer[at] - window * (without.size - at)
+        return float(first.size - missed / (accesses - window + 1))
+
+    return bisect_right(range(1, accesses + 1), capacity, key=footprint)
+
+
+class ReuseClock:
+    """Times of accesses to lines, from which the window of a cache follows while accesses are recorded.
+
+    Time is the number of accesses to lines. The window is found again each time that the accesses have doubled.
+    """
+
+    def __init__(self, capacity: float) -> None:
+        """Start with an empty cache of *capacity* lines."""
+        self.capacity, self.window = capacity, inf
+        self.now, self._known, self._due = 0, 0, 0
+        self._gaps: list[Times] = []
+        self._first: list[Times] = []
+        self._last: list[Times] = []  # of each array of lines
+
+    def lines(self, count: int) -> Times:
+        """Return the times of the last accesses to *count* further lines, 0 for those without one."""
+        self._last.append(np.zeros(count, np.int64))
+        return self._last[-1]
+
+    def touch(self, last: Times, lines: NDArray[np.int64], accesses: int) -> NDArray[np.bool_]:
+        """Record *accesses* to different *lines* at once, and return which of these lines the cache does not contain.
+
+        *last* are times of :meth:`lines`.
+        """
+        self.now += accesses
+        before = last[lines]
+        gaps = self.now - before
+        new = before == 0
+        known = int(lines.size - np.count_nonzero(new))
+        self._gaps.append(gaps[~new] if known < lines.size else gaps)
+        if known < lines.size:
+            self._first.append(np.full(lines.size - known, self.now))
+            self._known += lines.size - known
+        last[lines] = self.now
+        if self._known > self.capacity and self.now >= self._due:
+            self.window, self._due = self._window_of(self.capacity), 2 * self.now
+        absent: NDArray[np.bool_] = new | (gaps > self.window)
+        return absent
+
+    def missed_again(self, capacity: float) -> float:
+        """Return the share of accesses to lines that left a cache of *capacity* lines after an earlier access."""
+        if self._known <= capacity:
+            return 0.0
+        window = self._window_of(capacity)
+        return sum(int(np.count_nonzero(gaps > window)) for gaps in self._gaps) / self.now
+
+    def skip(self, accesses: float) -> None:
+        """Let the time of *accesses* that are not recorded pass."""
+        self.now += int(accesses)
+
+    def _window_of(self, capacity: float) -> float:
+        self._gaps, self._first = [np.concatenate(self._gaps)], [np.concatenate(self._first)]
+        last = np.concatenate([each[each > 0] for each in self._last])
+        return eviction_window(self._gaps[0], self._first[0], last, self.now, capacity)

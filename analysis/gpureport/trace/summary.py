@@ -1,0 +1,300 @@
+"""The trace of a dispatch: what sampled work-groups do, extrapolated to all of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from math import ceil, prod, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.spec.models import Device, units_per_group
+from gpureport.trace.accesses import AccessRecorder, Counts, Placement, Touched, Touches
+from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
+from gpureport.trace.program import Access, Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessTrace(Counts):
+    """The accesses of one instruction to one buffer, in a whole dispatch.
+
+    Attributes:
+        access: the instruction.
+        buffer: number of the kernel's argument; -1: local memory, -3: constants of the program.
+        hottest: of atomic operations, those on the most frequent address.
+    """
+
+    access: Access
+    buffer: int
+    hottest: float = 0.0
+
+    @property
+    def space(self) -> Literal["global", "constant", "local"]:
+        """Where it accesses data."""
+        if self.buffer == -1:
+            return "local"
+        return "constant" if self.buffer == -3 or self.access.space == "constant" else "global"
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a dispatch reads, or writes, of one buffer.
+
+    Attributes:
+        buffer: number of the kernel's argument.
+        write: whether it writes.
+        used_bytes: in whole words.
+        sectors: with at least one of these words.
+        full_sectors: with all words.
+        lines: likewise.
+        sectors_by_unit: the same, if work-groups on different compute units had no sectors in common.
+    """
+
+    buffer: int
+    write: bool
+    used_bytes: float
+    sectors: float
+    full_sectors: float
+    lines: float
+    sectors_by_unit: float
+
+
+@dataclass(frozen=True)
+class KernelTrace:
+    """What one dispatch of a kernel does.
+
+    Attributes:
+        placement: of its work-groups.
+        accesses: by instruction and buffer, in the order of their first execution.
+        footprints: of the buffers in global memory.
+        operations: of all lanes, by instruction class.
+        issued: the same with idle lanes of waves.
+        chain: the longest chain of dependent operations of a work-item, by class; ``hit`` and ``miss``: loads.
+        local_bytes: of a work-group.
+        groups: number of work-groups.
+        traced: those that were executed.
+        lost: share of accesses beyond the nearest cache to lines that have left the last cache since their last access.
+        error: relative standard error of operations and sectors, from the difference between sampled strata.
+    """
+
+    placement: Placement
+    accesses: tuple[AccessTrace, ...]
+    footprints: tuple[Footprint, ...]
+    operations: Mapping[str, float]
+    issued: Mapping[str, float]
+    chain: Mapping[str, float]
+    local_bytes: int
+    groups: int
+    traced: tuple[int, ...]
+    lost: float
+    error: float
+
+
+def placed(device: Device, local_size: Sequence[int], resources: Resources, groups: int) -> Placement:
+    """Return where *groups* work-groups of a kernel run; *resources* limit those that are resident together.
+
+    Work-groups that two compute units share use both nearest caches alike. Lines stay in a cache up to the midpoint of
+    its transition range.
+    """
+    architecture = device.architecture
+    fitting = occupancy(architecture, local_size, resources)
+    near, last = (device.caches[0], device.caches[-1]) if device.caches else (None, None)
+    beyond = [*(cache.latency_cycles for cache in device.caches[1:]), device.memory.latency_cycles]
+    in_use = local_memory_in_use_bytes(architecture, fitting, groups / device.compute_units)
+    capacity = near.capacity_bytes - (in_use if near.unified_with_local_memory else 0.0) if near else 0.0
+    latencies = {**architecture.latency_cycles, "hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
+    return Placement(
+        wave=architecture.wave_size,
+        units=device.compute_units,
+        resident=max(1, fitting.groups_per_compute_unit // units_per_group(architecture.occupancy)),
+        line_bytes=device.line_bytes,
+        sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
+        cache_bytes=capacity * near.bandwidth_transition.midpoint if near else 0.0,
+        last_cache_bytes=last.capacity_bytes * last.bandwidth_transition.midpoint if last else 0.0,
+        allocates=architecture.write_allocate,
+        banks=architecture.local_memory_banks,
+        latencies=tuple(sorted(latencies.items())),
+    )
+
+
+@dataclass(frozen=True)
+class _Stratum:
+    """Work-groups that are executed together, and the number of groups that they represent."""
+
+    groups: tuple[int, ...]
+    represented: float
+
+
+def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
+    """Return samples of the work-groups: some from the middle that share a compute unit, and the first and last one.
+
+    Work-groups start on the compute units in turn. The first and last one represent those at the borders of the range,
+    whose guards and conditions differ.
+    """
+    total = prod(shape.groups)
+    together = min(placement.resident, ceil(total / placement.units))
+    start = total // (placement.units * together) // 2 * placement.units * together
+    first = start + min(placement.units, total - start) // 2
+    middle = tuple(range(first, total, placement.units))[:together]
+    border = tuple(group for group in dict.fromkeys((0, total - 1)) if group not in middle)
+    inner = prod(count - 2 if count > 2 else 1 for count in shape.groups)
+    at_border = min(total - len(middle), max(len(border), total - inner)) if border else 0
+    chosen = (_Stratum(middle, total - at_border), _Stratum(border, at_border))
+    return tuple(each for each in chosen if each.groups)
+
+
+class _Sample:
+    """One stratum that was executed; *before* are the sectors that earlier ones touched."""
+
+    def __init__(
+        self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder, before: Mapping[tuple[int, bool], int]
+    ) -> None:
+        self.execution, self.recorder = execution, recorder
+        self.groups, self.represented = stratum.groups, stratum.represented
+        self.weight = stratum.represented / len(stratum.groups)
+        self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
+        self.sectors = recorder.touched_sectors
+        self.added = {key: count - before.get(key, 0) for key, count in self.sectors.items()}
+
+    @property
+    def work(self) -> float:
+        """Operations, and sectors, of a work-group."""
+        operations = sum(self.execution.operations.values()) * self.weight
+        sectors = sum(Counts(*each).sectors for each in self.counts.values())
+        return (operations + sectors) / self.represented
+
+
+_kept: dict[bytes, KernelTrace] = {}
+_MOST_KEPT = 256
+
+
+def trace_dispatch(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> KernelTrace:
+    """Execute samples of the work-groups of a dispatch, and return what all of them do.
+
+    *arguments* are arrays, which receive the results of the samples, scalars, and bytes of local memory. Traces are
+    kept by the content that determines them; values of floating-point arrays are assumed not to.
+    """
+    key = _content(program, arguments, shape, placement)
+    if key not in _kept:
+        while len(_kept) >= _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[key] = _traced(program, arguments, shape, placement)
+    return _kept[key]
+
+
+def _content(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> bytes:
+    digest = blake2b(repr((program.digest, shape, placement)).encode())
+    for each in arguments:
+        if isinstance(each, np.ndarray):
+            digest.update(repr((each.dtype, each.nbytes)).encode())
+            if each.dtype.kind in "iub":
+                digest.update(np.ascontiguousarray(each).data)
+        else:
+            digest.update(repr(each).encode())
+    return digest.digest()
+
+
+def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> KernelTrace:
+    sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
+    touched: Touches = {}
+    chosen, samples = strata(shape, placement), list[_Sample]()
+    waves_per_group = ceil(prod(shape.local_size) / placement.wave)
+    for stratum in chosen:
+        recorder = AccessRecorder(placement, sizes, touched, 0 if samples else waves_per_group)
+        latencies = dict(placement.latencies)
+        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, latencies)
+        samples.append(_Sample(stratum, done, recorder, dict(samples[-1].sectors if samples else {})))
+    footprints = tuple(_footprint(key, each, samples, placement) for key, each in touched.items())
+    return KernelTrace(
+        placement=placement,
+        accesses=tuple(_accesses(samples)),
+        footprints=footprints,
+        operations=_summed(samples, "operations"),
+        issued=_summed(samples, "issued"),
+        chain=samples[0].execution.chain,
+        local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
+        groups=prod(shape.groups),
+        traced=tuple(group for stratum in chosen for group in stratum.groups),
+        lost=_lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
+        error=_error(samples),
+    )
+
+
+def _footprint(key: tuple[int, bool], touched: Touched, samples: Sequence[_Sample], placement: Placement) -> Footprint:
+    extent, middle = touched.by_all(placement), samples[0]
+    apart = sum(sample.added.get(key, 0) * sample.weight for sample in samples)
+    of_first, together = touched.by_first(placement).sectors, middle.added.get(key, 0)
+    groups = sum(sample.represented for sample in samples)
+    most = touched.nbytes / placement.sector_bytes
+    of_all = min(most, max(extent.sectors, shared(together, of_first, len(middle.groups), groups, most) or apart))
+    factor = of_all / extent.sectors
+    return Footprint(
+        buffer=key[0],
+        write=key[1],
+        used_bytes=factor * extent.used_bytes,
+        sectors=of_all,
+        full_sectors=factor * extent.full_sectors,
+        lines=factor * extent.lines,
+        sectors_by_unit=max(of_all, apart),
+    )
+
+
+_IN_COMMON = 0.1
+"""Least share of their sectors that work-groups have in common if they do not touch parts of their own. Borders and
+halos are less."""
+
+
+def shared(together: float, first: float, some: int, groups: float, most: float) -> float:
+    """Return how many sectors *groups* work-groups touch if *some* of them touch *together*, and one of them *first*.
+
+    Each group is assumed to touch *first* ones, at random, of a pool of at most *most* sectors; what some groups have
+    in common gives its size. Returns 0 if they have next to nothing in common.
+    """
+
+    def of(pool: float, count: float) -> float:
+        return pool - pool * float(max(0.0, 1 - first / pool) ** count)
+
+    if not together or together >= (1 - _IN_COMMON) * some * first:
+        return 0.0
+    smallest, largest = together, max(together, most)
+    while largest / smallest > 1.001:
+        middle = sqrt(smallest * largest)
+        smallest, largest = (middle, largest) if of(middle, some) < together else (smallest, middle)
+    return of(smallest, groups)
+
+
+def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: Placement, groups: int) -> float:
+    """Return the share of a unit's accesses to the last cache that miss lines which were there.
+
+    The units run alike. What several of them read is in the cache once.
+    """
+    apart, together = (sum(getattr(each, name) for each in footprints) for name in ("sectors_by_unit", "sectors"))
+    if not together:
+        return 0.0
+    lines = placement.last_cache_bytes / placement.line_bytes * apart / together
+    return recorder.beyond.missed_again(lines / min(placement.units, groups))
+
+
+def _accesses(samples: Sequence[_Sample]) -> Iterator[AccessTrace]:
+    for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
+        counts = sum(sample.counts.get((access, buffer), np.zeros(1)) for sample in samples)
+        named = dict(zip((each.name for each in fields(Counts)), np.asarray(counts).tolist(), strict=True))
+        found = samples[0].recorder.hottest(buffer) if access.atomic else None
+        hottest = found.operations * (samples[0].weight if found.common else 1.0) if found else 0.0
+        yield AccessTrace(**named, access=access, buffer=buffer, hottest=hottest)
+
+
+def _summed(samples: Sequence[_Sample], name: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for sample in samples:
+        for each, count in getattr(sample.execution, name).items():
+            found[each] = found.get(each, 0.0) + count * sample.weight
+    return found
+
+
+def _error(samples: Sequence[_Sample]) -> float:
+    total = sum(sample.represented for sample in samples)
+    mean = sum(sample.work * sample.represented for sample in samples) / total
+    variance = sum(sample.represented / total * (sample.work - mean) ** 2 for sample in samples)
+    return sqrt(variance / len(samples)) / mean if mean else 0.0

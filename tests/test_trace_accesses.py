@@ -1,0 +1,157 @@
+"""Accesses of waves: lines, sectors, banks and misses of patterns whose truth is known."""
+
+from collections import OrderedDict
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gpureport.trace.accesses import AccessRecorder, Counts, Placement
+from gpureport.trace.program import Access
+from gpureport.trace.reuse import ReuseClock, eviction_window
+
+PLACEMENT = Placement(
+    wave=32,
+    units=4,
+    resident=2,
+    line_bytes=128,
+    sector_bytes=32,
+    cache_bytes=64 * 128,
+    last_cache_bytes=0,
+    allocates=False,
+    banks=32,
+    latencies=(),
+)
+LANES = np.arange(64)
+WAVES = LANES // 32
+LOAD = Access(number=0, line=1, space="global", write=False, atomic=False, nbytes=4, region=0)
+STORE, ATOMIC, LOCAL = replace(LOAD, write=True), replace(LOAD, write=True, atomic=True), replace(LOAD, space="local")
+TILE = LANES % 8 * 4 + LANES // 8 * 4096
+"""Offsets of tiles of eight columns of words, four rows for each wave, in rows of 4096 bytes."""
+
+
+def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[Counts, AccessRecorder]:
+    """Return what executions of an access at these offsets touch, two waves each, summed over both."""
+    recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, {}, 1)
+    for offsets in executions:
+        recorder.accessed(access, 0, offsets, WAVES)
+    return Counts(*recorder.instructions[access, 0].total.tolist()), recorder
+
+
+@pytest.mark.parametrize(
+    ("access", "offsets", "lines", "sectors", "cycles", "distinct"),
+    [
+        (LOAD, 4 * LANES, 2, 8, 2, 64),
+        (LOAD, 4 * LANES + 4, 4, 10, 2, 64),  # each wave from the second word of a line
+        (LOAD, 4 * LANES[::-1].copy(), 2, 8, 2, 64),
+        (LOAD, 8 * LANES, 4, 16, 4, 64),
+        (LOAD, 128 * LANES, 64, 64, 64, 64),  # columns of a matrix: all in one bank
+        (LOAD, 132 * LANES, 64, 64, 2, 64),  # padded by a word: each in its own bank
+        (LOAD, 0 * LANES + 64, 2, 2, 2, 2),
+        (LOAD, 4 * (LANES // 2), 2, 4, 2, 32),
+        (LOAD, TILE, 8, 8, 8, 64),
+        (replace(LOAD, nbytes=16), 16 * LANES, 8, 32, 8, 64),
+        (replace(LOAD, nbytes=16), 16 * LANES + 120, 10, 34, 8, 64),  # not aligned: some cover two lines
+        (replace(LOAD, nbytes=1), LANES, 2, 2, 2, 64),
+        (LOCAL, 8 * LANES, 4, 16, 4, 64),
+    ],
+)
+def test_lines_sectors_and_banks_of_a_wave(
+    access: Access, offsets: NDArray[np.int64], lines: int, sectors: int, cycles: int, distinct: int
+) -> None:
+    counts, _ = recorded(access, offsets)
+
+    assert (counts.lanes, counts.waves) == (64, 2)
+    assert (counts.lines, counts.sectors, counts.conflict_cycles, counts.distinct) == (lines, sectors, cycles, distinct)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "partly"),
+    [(4 * LANES, 0), (8 * LANES, 4), (4 * LANES + 4, 4), (TILE, 0), (TILE + 16, 8), (0 * LANES, 2)],
+)
+def test_stores_that_do_not_cover_their_sectors(offsets: NDArray[np.int64], partly: int) -> None:
+    counts, _ = recorded(STORE, offsets)
+
+    assert counts.partly_written == partly
+
+
+def test_atomic_operations_on_one_address() -> None:
+    """Half of the lanes of each wave add to word 0, which both groups share, the others to their own words."""
+    counts, recorder = recorded(ATOMIC, np.where(LANES % 2, 4 * LANES, 0))
+
+    assert counts.repeated == 32
+    assert recorder.hottest(0) == (32, True)
+    assert recorded(ATOMIC, 4 * LANES)[1].hottest(0) == (1, False)
+
+
+def test_a_loop_along_rows_misses_each_sector_once() -> None:
+    """Each lane walks along its own row: 64 lines stay in the cache while all their sectors are fetched."""
+    steps = [4096 * LANES + 4 * step for step in range(32)]
+    counts, recorder = recorded(LOAD, *steps)
+
+    assert counts.missed_sectors == 64 * 4
+    assert counts.missing_waves == 2 * 4
+    assert recorder.touched_sectors == {(0, False): 64 * 4}
+
+
+def test_a_line_waits_for_every_wave_that_wants_it_and_is_fetched_once() -> None:
+    counts, _ = recorded(LOAD, 4 * (LANES % 32), 4 * (LANES % 32))
+
+    assert (counts.missed_sectors, counts.missing_waves, counts.sectors) == (4, 2, 16)
+
+
+def test_rows_longer_than_the_cache_are_fetched_again() -> None:
+    """Sweeps of 128 lines through a cache of 64: the last accesses to a line are too long ago."""
+    sweep = [256 * block + 4 * LANES for block in range(64)]
+    counts, _ = recorded(LOAD, *sweep, *sweep, *sweep, *sweep)
+
+    assert counts.missed_sectors == counts.sectors
+
+
+def test_long_loops_are_extrapolated_by_lanes() -> None:
+    """Of 10,000 executions some 1,500 are recorded; the sums are those of all."""
+    steps = (4 * LANES + 256 * (step % 4096) for step in range(10_000))
+    counts, _ = recorded(LOAD, *steps)
+
+    assert (counts.lanes, counts.waves, counts.lines) == (640_000, 20_000, 20_000)
+    assert counts.missed_sectors == counts.sectors == 80_000
+
+
+def lru_misses(lines: list[int], capacity: int) -> int:
+    cache: OrderedDict[int, None] = OrderedDict()
+    misses = 0
+    for line in lines:
+        misses += line not in cache
+        cache[line] = None
+        cache.move_to_end(line)
+        if len(cache) > capacity:
+            cache.popitem(last=False)
+    return misses
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.sampled_from(["random", "skewed", "cyclic", "blocked"]), st.integers(8, 200))
+def test_the_window_misses_as_a_cache_that_replaces_the_oldest_line(seed: int, kind: str, capacity: int) -> None:
+    rng, steps = np.random.default_rng(seed), np.arange(3000)
+    lines = {
+        "random": rng.integers(0, 256, steps.size),
+        "skewed": (256 * rng.random(steps.size) ** 3).astype(np.int64),
+        "cyclic": steps % 256,
+        "blocked": steps % 32 + steps // 256 * 32,
+    }[kind]
+    clock, last, misses = ReuseClock(capacity), np.zeros(0, np.int64), 0
+    last = clock.lines(2048)
+    for line in lines:
+        misses += int(clock.touch(last, np.array([line]), 1)[0])
+
+    assert misses / steps.size == pytest.approx(lru_misses(lines.tolist(), capacity) / steps.size, abs=0.03)
+
+
+def test_everything_fits_a_cache_of_all_lines() -> None:
+    none = np.zeros(0, np.int64)
+
+    assert eviction_window(none, np.array([1, 2]), np.array([1, 2]), 2, 2) == inf
