@@ -12,6 +12,7 @@ from functools import cached_property
 from math import ceil, inf, prod
 from typing import ClassVar, TypeVar
 
+from gpureport.predict.accesses import constant_cycles, global_passes, local_passes
 from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, units_per_group
@@ -123,17 +124,19 @@ class Execution(ABC):
     def class_times(self) -> dict[str, float]:
         """Return the seconds of each instruction class on the most loaded compute unit, with all its pipes busy."""
         device, operations, rates = self.device, self.demand.operations, self.architecture.rates_per_cycle
-        factors = self.class_factors({"local": self.demand.local_conflicts, "memory": self._access_passes()})
+        factors = self.class_factors({"local": self._local_passes(), "memory": self._access_passes()})
         times = {
             name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * self.busy_fraction)
             for name, count in operations.items()
             if name in rates
         }
         barriers = operations.get("barrier", 0.0) / prod(self.demand.work_group)
-        barriers_s = device.cycles(
-            barriers * self.architecture.barrier_cycles / (device.compute_units * self.busy_fraction)
-        )
-        return {**times, "local": times.get("local", 0.0) + barriers_s} if barriers_s else times
+        units = device.compute_units * self.busy_fraction
+        further = {
+            "local": device.cycles(barriers * self.architecture.barrier_cycles / units),
+            "constant": device.cycles(constant_cycles(self.demand, self.architecture) / units),
+        }
+        return {**times, **{name: times.get(name, 0.0) + time_s for name, time_s in further.items() if time_s}}
 
     def class_factors(self, vectors: Mapping[str, float]) -> Mapping[str, float]:
         """Return the factor of the time of each instruction class; *vectors* has those of the accesses of a wave."""
@@ -146,11 +149,18 @@ class Execution(ABC):
         lines that map to the same banks one by one, a cycle each.
         """
         architecture, demand, caches = self.architecture, self.demand, self.device.caches
+        if demand.accesses:
+            return global_passes(demand, self.device)
         passes = max(1.0, demand.lines_per_access / architecture.lines_per_access)
         if demand.line_conflicts > 1 and caches and caches[0].unified_with_local_memory:
             cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
             return max(passes, demand.line_conflicts / cycles)
         return passes
+
+    def _local_passes(self) -> float:
+        """Return the time of a wave's access to local memory relative to an access without conflicts."""
+        demand = self.demand
+        return local_passes(demand, self.architecture) if demand.accesses else demand.local_conflicts
 
     def pipe_times(self, by_class: Mapping[str, float]) -> dict[str, float]:
         """Replace the times of classes that share one pipe by their sum, under the pipe's name."""
@@ -177,7 +187,12 @@ class Execution(ABC):
         rounds = (
             demand.memory_chain * cycles + demand.cached_chain * near_cycles + demand.nearest_chain * nearest_cycles
         )
-        return IsolatedGroup(device.cycles(rounds), chain_s, max(chain_s, self.issue_time_s(class_times)))
+        loads_s, issue_s = device.cycles(rounds), self.issue_time_s(class_times)
+        if demand.accesses:
+            # While a wave waits, others issue; only at the first load all wait together.
+            count = max(1.0, demand.memory_chain + demand.cached_chain + demand.nearest_chain)
+            issue_s = max(0.0, issue_s - loads_s * (1 - 1 / count))
+        return IsolatedGroup(loads_s, chain_s, max(chain_s, issue_s))
 
     @abstractmethod
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:

@@ -116,8 +116,16 @@ class GpuExecution(Execution):
         """Return the latencies; traffic of the dispatch itself, and several streams, lengthen that of loads."""
         demand, shared = self.demand, self.device.shared_cache
         loaded = self.architecture.loaded_latency_factor if demand.loaded else 1.0
-        several = SEVERAL_LOADS if sum(not stream.write for stream in demand.streams) > 1 else 1.0
+        several = SEVERAL_LOADS if self._loads_at_once() > 1 else 1.0
         return load_cycles * loaded * several, shared.latency_cycles if shared else 0.0
+
+    def _loads_at_once(self) -> int:
+        """Return the number of loads for which a wave waits together, of one stream each."""
+        demand = self.demand
+        if demand.accesses and demand.memory_chain:
+            missing = sum(each.missing_waves for each in demand.accesses)
+            return round(missing / (demand.groups * self.waves_per_group * demand.memory_chain))
+        return sum(not stream.write for stream in demand.streams)
 
     def computing_s(self, by_pipe: Mapping[str, float]) -> float:
         """Return the smooth maximum of the pipes. The work-group dispatcher runs in parallel with everything else."""

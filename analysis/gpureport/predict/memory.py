@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import ceil, inf
 
 from gpureport.predict import traffic
+from gpureport.predict.accesses import atomic_sectors, requested_lines, sectors_and_lines_written, waits_beyond
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, smooth_maximum
 from gpureport.predict.occupancy import local_memory_in_use_bytes
 from gpureport.predict.residency import (
@@ -60,6 +61,9 @@ def load_latency(run: Execution, footprint: float, usable: Sequence[float]) -> t
     """Return the cycles of a dependent load, and the level that serves most of the working set."""
     device, demand = run.device, run.demand
     cycles, level = run.loads_served(footprint, latency_levels(device, usable, demand.stride_bytes))
+    if demand.accesses and device.shared_cache:
+        near_cycles = min(cycles, device.shared_cache.latency_cycles)
+        cycles = near_cycles + (cycles - near_cycles) * waits_beyond(demand, device.shared_cache)
     if demand.span_bytes and device.tlb:
         cycles, translated = run.loads_served(demand.span_bytes, translation_levels(device, cycles))
         level = level if demand.stride_bytes else translated
@@ -75,7 +79,7 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         usable: bytes of each cache (:func:`usable_capacities`).
     """
     device, demand = run.device, run.demand
-    in_flight, writes_s = bytes_in_flight(run), max(write_time_s(run), device.cycles(demand.waiting_cycles))
+    in_flight, writes_s = bytes_in_flight(run), max(write_time_s(run), device.cycles(waiting_cycles(run)))
     units = {"compute_unit": run.busy_fraction, "device": min(1.0, ceil(demand.groups) / run.places)}
     levels: list[ServingLevel[str]] = []
     slowest, limiting = 0.0, "DRAM"
@@ -86,6 +90,8 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         elif run.fills_every_level:
             moved += sum(traffic.fill_bytes(s, device, cache.sector_bytes) * s.outer_passes for s in demand.streams)
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
+        if cache.scope == "device":
+            time_s = max(time_s, request_time_s(run, cache))
         if time_s > slowest:
             slowest, limiting = time_s, cache.name
         if cache.scope == "device" and writes_s:
@@ -156,15 +162,38 @@ def write_time_s(run: Execution) -> float:
     device, demand, shared = run.device, run.demand, run.device.shared_cache
     sector = shared.sector_bytes if shared else device.memory.access_bytes
     written = [stream for stream in demand.streams if stream.write]
+    rate, line_rate = run.architecture.sector_writes_per_cycle, run.architecture.line_writes_per_cycle
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
     if shared and demand.ping_pong and run.rounds > 1:
         sectors += _crossing_reads(run, shared)
-    rate, line_rate = run.architecture.sector_writes_per_cycle, run.architecture.line_writes_per_cycle
-    lines = demand.line_writes or 0.0
-    if rate:
-        lines *= _partly_written(written, sectors * sector)
+    lines = (demand.line_writes or 0.0) * (_partly_written(written, sectors * sector) if rate else 1.0)
+    if demand.accesses:
+        sectors, lines = sectors_and_lines_written(demand)
     cycles = sum(count / per_cycle for count, per_cycle in ((sectors, rate), (lines, line_rate)) if per_cycle)
     return device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
+
+
+def request_time_s(run: Execution, cache: Cache) -> float:
+    """Return the seconds for which the slices of *cache* look up the lines that loads request, if these are known.
+
+    A slice accepts one request in the time in which it writes a sector: random reads of words of an H200 fetch 4 to 5
+    TB/s of sectors, half of the bandwidth of whole lines.
+    """
+    rate = run.architecture.sector_writes_per_cycle
+    lines = requested_lines(run.demand, run.architecture)
+    return run.device.cycles(lines / (rate * cache.slices)) if rate and cache.slices else 0.0
+
+
+def waiting_cycles(run: Execution) -> float:
+    """Return the cycles for which atomic operations wait for each other in the busiest slice of the shared cache.
+
+    A slice writes one sector per cycle if its rate is unknown.
+    """
+    if not run.demand.accesses or run.architecture.groups_as_loops:
+        return run.demand.waiting_cycles
+    shared = run.device.shared_cache
+    rate = run.architecture.sector_writes_per_cycle if shared and shared.slices else None
+    return atomic_sectors(run.demand, run.device) / (rate or 1.0)
 
 
 def _partly_written(written: Sequence[Stream], sector_bytes: float) -> float:

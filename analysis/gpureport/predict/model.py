@@ -5,7 +5,8 @@ step                  module
 ====================  ==================================================================================================
 groups that run       ``occupancy``: work-groups resident on a compute unit, by the vendors' rules
 traffic by level      ``traffic``: bytes; ``residency``: which level serves a working set; ``memory``: time and latency
-resources in use      ``execution``, with what differs in ``gpu`` and ``cpu``: instruction classes, pipes, one group
+resources in use      ``execution``, with what differs in ``gpu`` and ``cpu``: instruction classes, pipes, one group;
+                      ``accesses``: single load, store and atomic instructions
 ceilings, time        this one
 interval              ``uncertainty``: the model runs on numbers that record how they depend on the device's figures
 ====================  ==================================================================================================

@@ -42,13 +42,17 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
     """Return the bytes to and from memory in one dispatch that starts with empty caches.
 
     *every_pass* over the data comes from memory if a kernel makes several passes over more data than the caches can
-    store. Otherwise only the first one does (a stencil, whose other passes caches serve). A pass may cover a part of
-    the data.
+    store. Otherwise only the first one does (a stencil, whose other passes caches serve), unless a stream knows its
+    passes. A pass may cover a part of the data.
     """
     granularity = device.memory.access_bytes
+
+    def passes(stream: Stream) -> float:
+        usual = stream.outer_passes if every_pass else min(1.0, stream.outer_passes)
+        return usual if stream.memory_passes is None else stream.memory_passes
+
     return sum(
-        (touched_bytes(stream, granularity) + fill_bytes(stream, device, granularity))
-        * (stream.outer_passes if every_pass else min(1.0, stream.outer_passes))
+        (touched_bytes(stream, granularity) + fill_bytes(stream, device, granularity)) * passes(stream)
         for stream in streams
     )
 

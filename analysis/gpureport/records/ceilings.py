@@ -153,6 +153,13 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         roofline=True,
         latency="all",
     ),
+    "constant": InstructionClass(
+        text="reads of constant memory",
+        label="constant memory",
+        definition="reads of different addresses of constant memory by the lanes of a wave, one after another.",
+        listed="none",
+        latency="some",
+    ),
     "memory": InstructionClass(
         text="load and store instructions",
         label="loads, stores",

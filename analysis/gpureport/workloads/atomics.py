@@ -45,7 +45,7 @@ _HANDED_OVER = constant(
 )
 """Time of an atomic add to a line that the cores of a CPU share / latency of the last cache, through which they hand it
 over. It is the same for 1 to 16 addresses, which are in one line."""
-_SLICE_BYTES = 512
+SLICE_BYTES = 512
 """Adjacent bytes in one slice of the second-level cache: on an H200, adds to 1 KiB take half as long as adds to 256
 bytes, in which eight sectors take turns (atomics/spread; reports/nvidia-h200). AMD documents 256 bytes."""
 
@@ -146,7 +146,7 @@ def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -
     shared = device.shared_cache
     sector = shared.sector_bytes if shared else device.memory.access_bytes
     together = min(counters, max(1, sector // (4 * apart)))
-    parts, slices = ceil(4 * apart * counters / _SLICE_BYTES), shared.slices if shared else None
+    parts, slices = ceil(4 * apart * counters / SLICE_BYTES), shared.slices if shared else None
     rate = device.architecture.sector_writes_per_cycle if slices else None
     return sent / together * busiest_share(parts, slices) / (rate or 1.0)
 

@@ -166,6 +166,48 @@ class Stream:
     row three times has 3; accesses that coalesce count once."""
     outer_passes: float = 1.0
     """How often one dispatch transfers the array through the levels beyond the first."""
+    memory_passes: float | None = None
+    """How often a dispatch that starts with empty caches transfers it to or from memory; ``None``: as ``reused``
+    says."""
+
+
+@dataclass(frozen=True)
+class AccessDemand:
+    """What one load, store or atomic instruction accesses: sums over all waves, of the device's size, that execute it.
+
+    Attributes:
+        buffer: name of the streams of its buffer.
+        space: of the addresses.
+        kind: of the instruction.
+        nbytes: of one lane.
+        waves: number of executions by a wave.
+        lanes: number of executions by a work-item.
+        lines: lines of a cache that each wave touches.
+        sectors: the same of sectors.
+        conflict_cycles: largest number of different words of a wave in one bank.
+        distinct: different addresses of a wave.
+        repeated: lanes on the most frequent address of a wave.
+        missed_sectors: sectors of loads that are not in the nearest cache.
+        missing_waves: number of executions by a wave in which a sector is not there.
+        partly_written: lines of stores in which sectors are written only in part.
+        hottest: of atomic operations: those on the most frequent address of the dispatch.
+    """
+
+    buffer: str
+    space: Literal["global", "constant", "local"]
+    kind: Literal["load", "store", "atomic"]
+    nbytes: int
+    waves: float
+    lanes: float
+    lines: float = 0.0
+    sectors: float = 0.0
+    conflict_cycles: float = 0.0
+    distinct: float = 0.0
+    repeated: float = 0.0
+    missed_sectors: float = 0.0
+    missing_waves: float = 0.0
+    partly_written: float = 0.0
+    hottest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -186,6 +228,9 @@ class Demand:
     """Further rounds whose data the work-group itself has just brought into the nearest cache."""
     registers: int = 32  # estimated 32-bit registers per work-item, used until the compiler reports them
     local_memory_bytes: int = 0  # of one work-group
+    accesses: tuple[AccessDemand, ...] = ()
+    """By instruction, if they are known one by one; they replace the means below: lines, conflicts and writes of an
+    access, and waits of atomic operations."""
     lines_per_access: float = 1.0
     """Cache lines that one access of a wave touches; the load/store unit handles one at a time."""
     line_conflicts: float = 1.0  # maximum number of these lines that map to the same bank

@@ -1,0 +1,123 @@
+"""What each load, store and atomic instruction of a demand costs, in the unit that executes it and in the shared cache.
+
+A unit executes the accesses of all instructions one after another. Each takes the time of whatever is slowest: its
+lanes, the lines that the unit looks up, the words in one bank, or lanes that add to one address.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from math import ceil
+
+from gpureport.predict.traffic import touched_bytes
+from gpureport.spec.models import Architecture, Cache, Device
+from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
+from gpureport.workloads.model import AccessDemand, Demand
+
+
+def global_accesses(demand: Demand, architecture: Architecture) -> tuple[AccessDemand, ...]:
+    """Return the accesses of global memory, and of constant memory unless it has a cache with a port of its own."""
+    own_port = architecture.constant_cycles > 0
+    return tuple(a for a in demand.accesses if a.space == "global" or (a.space == "constant" and not own_port))
+
+
+def global_passes(demand: Demand, device: Device) -> float:
+    """Return the mean time of a wave's global access relative to an access to neighbouring words.
+
+    The cache looks up an access's lines one by one. A first cache that uses the banks of local memory also reads
+    words in the same bank one by one, a cycle each.
+    """
+    architecture = device.architecture
+    unified = bool(device.caches) and device.caches[0].unified_with_local_memory
+    banks = _share_of_access(architecture, "memory") if unified else 0.0
+    return _mean(
+        (each, max(each.lines / architecture.lines_per_access, each.conflict_cycles * banks))
+        for each in global_accesses(demand, architecture)
+    )
+
+
+def local_passes(demand: Demand, architecture: Architecture) -> float:
+    """Return the mean time of a wave's access to local memory relative to one without conflicts.
+
+    Words in the same bank follow each other, and so do atomic operations on the same address.
+    """
+    cycle = _share_of_access(architecture, "local")
+
+    def cycles(each: AccessDemand) -> float:
+        atomic = each.repeated * architecture.local_atomic_cycles if each.kind == "atomic" else 0.0
+        return max(each.conflict_cycles, atomic) * cycle
+
+    return _mean((each, cycles(each)) for each in demand.accesses if each.space == "local")
+
+
+def _share_of_access(architecture: Architecture, name: str) -> float:
+    """Return a cycle relative to the time of a wave's access to neighbouring words."""
+    return architecture.rates_per_cycle[name] / architecture.wave_size
+
+
+def _mean(times: Iterable[tuple[AccessDemand, float]]) -> float:
+    """Return the mean of times that are sums over waves, each at least 1 per wave; 1 without accesses."""
+    counted = [(each.waves, max(each.waves, time)) for each, time in times]
+    waves = sum(count for count, _ in counted)
+    return sum(time for _, time in counted) / waves if waves else 1.0
+
+
+def constant_cycles(demand: Demand, architecture: Architecture) -> float:
+    """Return the cycles of constant caches of all compute units, which read one address of a wave after another."""
+    return architecture.constant_cycles * sum(a.distinct for a in demand.accesses if a.space == "constant")
+
+
+def sectors_and_lines_written(demand: Demand) -> tuple[float, float]:
+    """Return the sectors that stores and atomic operations write to the shared cache, and lines written in part.
+
+    Caches of compute units write through: each wave's store reaches the shared cache.
+    """
+    written = [each for each in demand.accesses if each.space == "global" and each.kind != "load"]
+    return sum(each.sectors for each in written), sum(each.partly_written for each in written)
+
+
+def requested_lines(demand: Demand, architecture: Architecture) -> float:
+    """Return the lines from which loads request sectors of the shared cache: a slice accepts one request at a time."""
+    return sum(_missed_lines(each) for each in global_accesses(demand, architecture))
+
+
+def _missed_lines(each: AccessDemand) -> float:
+    return each.missed_sectors * each.lines / each.sectors if each.sectors else 0.0
+
+
+def waits_beyond(demand: Demand, shared: Cache) -> float:
+    """Return the share of waits for loads that concern data which no compute unit has brought into the *shared* cache.
+
+    A wave waits for the slowest of the lines that it loads; lines are in the cache independently of each other.
+    """
+    missed: dict[str, float] = defaultdict(float)
+    for each in demand.accesses:
+        missed[each.buffer] += each.missed_sectors
+    new = {
+        stream.buffer: touched_bytes(stream, shared.sector_bytes) / shared.sector_bytes / missed[stream.buffer]
+        for stream in demand.streams
+        if not stream.write and missed[stream.buffer]
+    }
+
+    def beyond(each: AccessDemand) -> float:
+        lines = max(1.0, _missed_lines(each) / each.missing_waves)
+        all_there: float = (1 - min(1.0, new[each.buffer])) ** lines
+        return each.missing_waves * (1 - all_there)
+
+    waiting = [each for each in demand.accesses if each.missing_waves and each.buffer in new]
+    return sum(map(beyond, waiting)) / sum(each.missing_waves for each in waiting) if waiting else 1.0
+
+
+def atomic_sectors(demand: Demand, device: Device) -> float:
+    """Return the sectors that the busiest slice of the shared cache updates for atomic operations, one by one.
+
+    Operations of a wave on one address follow each other, those on the other words of a sector do not
+    (:mod:`gpureport.workloads.atomics`).
+    """
+    atomic = [each for each in demand.accesses if each.space == "global" and each.kind == "atomic"]
+    if not atomic:
+        return 0.0
+    shared = device.shared_cache
+    written = sum(touched_bytes(stream, device.line_bytes) for stream in demand.streams if stream.write)
+    share = busiest_share(max(1, ceil(written / SLICE_BYTES)), shared.slices if shared else None)
+    updates = sum(each.sectors + each.repeated - each.waves for each in atomic)
+    return max(updates * share, sum(each.hottest for each in atomic))

@@ -1,0 +1,108 @@
+"""What single instructions cost that access memory, against arithmetic done by hand on a device of round numbers."""
+
+from typing import Any
+
+import pytest
+
+from gpureport.predict.accesses import waits_beyond
+from gpureport.predict.memory import (
+    load_latency,
+    request_time_s,
+    usable_capacities,
+    waiting_cycles,
+    write_time_s,
+)
+from gpureport.predict.model import execution
+from gpureport.predict.occupancy import Resources
+from gpureport.predict.traffic import memory_bytes
+from gpureport.spec.models import Device
+from gpureport.workloads.model import AccessDemand, Demand, Stream
+from tests.builders import altered
+from tests.toy import L1, L2, TOY, of_groups, toy
+
+WAVES = 1e5
+"""Of 12,500 groups of 256 work-items: 1,000 on each of 100 units."""
+SLICES = altered(L2, slice_bytes=2.0**20)
+"""64 of them."""
+SLICED = altered(toy(sector_writes_per_cycle=0.5, line_writes_per_cycle=0.25), caches=(L1, SLICES))
+
+
+def _access(kind: Any = "load", space: Any = "global", buffer: str = "a", **of_wave: float) -> AccessDemand:
+    sums = {name: value * WAVES for name, value in {"waves": 1.0, "lanes": 32.0, **of_wave}.items()}
+    return AccessDemand(buffer, space, kind, 4, **sums)
+
+
+def _demand(*accesses: AccessDemand, **changes: Any) -> Demand:
+    return of_groups(12_500, accesses=accesses, **changes)
+
+
+def _class_times(demand: Demand, device: Device = TOY) -> Any:
+    return execution(device, demand, Resources(32)).class_times()
+
+
+@pytest.mark.parametrize(
+    ("accesses", "cycles"),
+    [
+        ([{"lines": 1.0, "conflict_cycles": 1.0}], 1.0),
+        ([{"lines": 16.0}], 10.0),
+        ([{"lines": 16.0, "conflict_cycles": 12.0}], 12.0),
+        # A sum over instructions, not the time of a mean access: 20 + 1 cycles
+        ([{"lines": 32.0}, {"lines": 1.0}], 21.0),
+    ],
+)
+def test_the_load_store_unit_takes_the_sum_of_its_accesses(accesses: list[dict[str, float]], cycles: float) -> None:
+    """Each takes the time of its lines, at 1.6 per cycle, or of its bank conflicts: 1000 waves on a unit at 1 GHz."""
+    demand = _demand(*(_access(**each) for each in accesses), operations={"memory": 32 * WAVES * len(accesses)})
+
+    assert _class_times(demand, toy(lines_per_access=1.6))["memory"] == pytest.approx(cycles * 1e-6)
+
+
+def test_atomic_operations_of_local_memory_on_one_address_follow_each_other() -> None:
+    """Conflicts take 4 cycles, 32 lanes on one address 64; both are of one unit."""
+    atomic = _access("atomic", "local", conflict_cycles=1.0, repeated=32.0)
+    demand = _demand(_access(space="local", conflict_cycles=4.0), atomic, operations={"local": 64 * WAVES})
+
+    assert _class_times(demand, toy(local_atomic_cycles=2.0))["local"] == pytest.approx(68e-6)
+
+
+@pytest.mark.parametrize(("cycles", "expected"), [(10.0, {"constant": 80e-6}), (0.0, {"memory": 8e-6})])
+def test_different_constants_are_read_one_after_another(cycles: float, expected: dict[str, float]) -> None:
+    """Without a cache of their own, constants are read like global memory: 8 lines."""
+    operations = {} if cycles else {"memory": 32 * WAVES}
+    demand = _demand(_access(space="constant", distinct=8.0, lines=8.0), operations=operations)
+
+    assert _class_times(demand, toy(constant_cycles=cycles)) == pytest.approx(expected)
+
+
+def test_slices_of_the_cache_take_time_for_each_request_sector_and_partly_written_line() -> None:
+    """64 slices at 1 GHz: a request or sector takes 2 cycles, a line with partly written sectors 4 more."""
+    load = _access(lines=4.0, sectors=16.0, missed_sectors=8.0)
+    run = execution(SLICED, _demand(load, _access("store", sectors=5.0, partly_written=1.5)), Resources(32))
+
+    assert request_time_s(run, SLICES) == pytest.approx(2 * 2 * WAVES / 64 * 1e-9)
+    assert write_time_s(run) == pytest.approx((5 * 2 + 1.5 * 4) * WAVES / 64 * 1e-9)
+
+
+@pytest.mark.parametrize(("hottest", "cycles"), [(1e7, 2e7), (0.0, 2 * 39 * WAVES)])
+def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: float) -> None:
+    """Eight sectors, one of them with 32 operations on one word; one slice has all, and takes 2 cycles for each."""
+    atomic = _access("atomic", sectors=8.0, repeated=32.0, hottest=hottest / WAVES)
+    run = execution(SLICED, _demand(atomic, streams=(Stream("a", 4, 32, 32, write=True),)), Resources(32))
+
+    assert waiting_cycles(run) == pytest.approx(cycles)
+
+
+@pytest.mark.parametrize(("new", "share"), [(1.0, 1.0), (0.5, 1 - 0.5**4)])
+def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: float) -> None:
+    """Four lines are missing, of which a part is new to the shared cache; a load that hits it does not wait longer."""
+    load = _access(lines=4.0, sectors=4.0, missed_sectors=4.0, missing_waves=1.0)
+    demand = _demand(load, streams=(Stream("a", 4 * WAVES * new, 32, 32, outer_passes=1 / new),))
+    run = execution(TOY, demand, Resources(32))
+
+    assert waits_beyond(demand, L2) == pytest.approx(share)
+    assert load_latency(run, 2.0**40, usable_capacities(run))[0] == pytest.approx(256 + share * (800 - 256))
+
+
+def test_a_stream_may_know_its_passes_through_memory() -> None:
+    """Gathers beyond the shared cache fetch sectors again."""
+    assert memory_bytes([Stream("a", 100, 32, 32, outer_passes=9.0, memory_passes=3.0)], TOY, every_pass=False) == 9600
