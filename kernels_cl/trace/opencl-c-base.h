@@ -12,24 +12,24 @@ typedef __PTRDIFF_TYPE__ ptrdiff_t;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 
-#define VECTORS(type) \
+#define __vectors_of(type) \
     typedef type type##2 __attribute__((ext_vector_type(2))); \
     typedef type type##3 __attribute__((ext_vector_type(3))); \
     typedef type type##4 __attribute__((ext_vector_type(4))); \
     typedef type type##8 __attribute__((ext_vector_type(8))); \
     typedef type type##16 __attribute__((ext_vector_type(16)));
-VECTORS(char)
-VECTORS(uchar)
-VECTORS(short)
-VECTORS(ushort)
-VECTORS(int)
-VECTORS(uint)
-VECTORS(long)
-VECTORS(ulong)
-VECTORS(half)
-VECTORS(float)
-VECTORS(double)
-#undef VECTORS
+__vectors_of(char)
+__vectors_of(uchar)
+__vectors_of(short)
+__vectors_of(ushort)
+__vectors_of(int)
+__vectors_of(uint)
+__vectors_of(long)
+__vectors_of(ulong)
+__vectors_of(half)
+__vectors_of(float)
+__vectors_of(double)
+#undef __vectors_of
 
 typedef uint cl_mem_fence_flags;
 #define CLK_LOCAL_MEM_FENCE 1

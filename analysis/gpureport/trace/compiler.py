@@ -85,4 +85,6 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
 def _complaint(output: str, path: Path) -> str:
     """Return the first error of the compiler."""
     found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$", output, re.M)
+    if found and re.search(r"\basm\b", found[3]):
+        return f"{found[1]}:{found[2]}: inline assembly is not supported"
     return f"{found[1]}:{found[2]}: {found[3]}" if found else f"{path}: it does not compile: {output.strip()[:500]}"

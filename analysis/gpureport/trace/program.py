@@ -306,6 +306,9 @@ class _Builder:
             ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg", "printf")
         ):
             return
+        if name in ("barrier", "work_group_barrier"):
+            yield Operation(lambda: None, (), -1, ""), {"barrier": 1}
+            return
         for pattern, method in _CALLS.items():
             if re.match(pattern, name):
                 yield from getattr(self, method)(line, name, codes)
