@@ -646,19 +646,6 @@ def test_advice_on_a_layout_is_the_prediction_of_the_other_kernel() -> None:
     assert both.gain > max(each.gain for change, each in found.items() if "used 8 of 32 bytes" in change)
 
 
-def test_accesses_in_order_move_whole_sectors() -> None:
-    """One element in four of a table is read: in order, all of its sectors."""
-    fields = yaml.safe_load(SAXPY.read_text())
-    fields["arguments"][1].update(elements="4 * n", gather="n")
-    del fields["expect"]
-    (workload,) = described(fields, SAXPY.parent)
-    parameters = workload.sweeps(TOY, limits_of(TOY))[0].points[-1]
-    (found,) = (demand for what, demand in workload.changes(parameters, TOY) if "in order" in what)
-    (table,) = (stream for stream in found.streams if stream.buffer == "x")
-    assert table.elements * table.outer_passes == pytest.approx(4 * parameters["n"])
-    assert table.elements * table.passes == pytest.approx(parameters["n"])
-
-
 def test_stores_far_apart_write_sectors_in_parts() -> None:
     (workload,) = described(
         yaml.safe_load(SAXPY.read_text().replace("access: read_write", "access: write, run: n")), SAXPY.parent

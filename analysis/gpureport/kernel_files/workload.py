@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
@@ -337,14 +336,6 @@ class KernelFileWorkload(Workload):
         first, *others = self.formulas.steps
         later = tuple(demand_of(each, parameters, device, None, self.signature) for each in others)
         return replace(demand_of(first, parameters, device, self._code, self.signature), later_dispatches=later)
-
-    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
-        """Return changes of layout, order and width of accesses, each with the demand that results."""
-        demand = self.demand(parameters, device)
-        for what, changed in changed_demands(self.formulas, demand, device, loops=self.signature.loops):
-            if isinstance(changed, Formulas):
-                changed = demand_of(changed, parameters, device, self._code, self.signature)
-            yield what, replace(changed, later_dispatches=demand.later_dispatches)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
         """Return the kernel with what its compiled code shows and its description does not declare."""

@@ -1,14 +1,14 @@
-"""Advice on kernels: what their accesses cost, and changes of their demand, with the gains of the model. Pure."""
+"""Advice on kernels: changes of their demand, with the gains that the model predicts. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from gpureport.predict import model_inputs
-from gpureport.predict.model import PointModel, point_time
+from gpureport.predict.changes import changes
+from gpureport.predict.model import PointModel
 from gpureport.predict.occupancy import Resources, occupancy
-from gpureport.records.ceilings import Kind, kind_of
-from gpureport.records.finding import Advice, SourceAccess
+from gpureport.records.finding import Advice
 from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
@@ -35,12 +35,12 @@ def advice(
         sweeps: of the workload; the first one contains the largest size.
         compiled: resources of the points of each sweep, by its name.
     """
-    if not (largest := _largest(workload, device, sweeps, compiled or {})):
+    if not (largest := largest_point(workload, device, sweeps, compiled or {})):
         return ()
     label, parameters, base = largest
     changed = (
         (what, base._replace(demand=replace(demand, isolated=base.demand.isolated)))
-        for what, demand in workload.changes(parameters, device)
+        for what, demand in (*workload.changes(parameters, device), *changes(base.demand, device))
     )
     gains = [(what, base.time_s / other.time_s) for what, other in (*changed, *_more_resident(base))]
     if not device.architecture.groups_as_loops:
@@ -54,32 +54,7 @@ def advice(
     return tuple(sorted(known, key=lambda each: -each.gain))
 
 
-def source_accesses(
-    workload: Workload,
-    device: Device,
-    sweeps: Sequence[Sweep],
-    compiled: Mapping[str, Sequence[Resources | None]] | None = None,
-) -> tuple[SourceAccess, ...]:
-    """Return what the accesses of each source line cost at the largest size; arguments as of :func:`advice`."""
-    if not (largest := _largest(workload, device, sweeps, compiled or {})):
-        return ()
-    label, parameters, base = largest
-    ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
-    memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
-    return tuple(
-        SourceAccess.model_validate(
-            {
-                **each.model_dump(),
-                "point": label,
-                "unit_s": each.unit_share * ceilings.get("memory" if each.sector_bytes else "local", 0.0),
-                "memory_s": each.traffic_share * memory_s,
-            }
-        )
-        for each in workload.source_accesses(parameters, device)
-    )
-
-
-def _largest(
+def largest_point(
     workload: Workload, device: Device, sweeps: Sequence[Sweep], compiled: Mapping[str, Sequence[Resources | None]]
 ) -> tuple[str, Parameters, PointModel] | None:
     """Return the label, the parameters and the model's input of a described workload's point with most work."""
@@ -98,7 +73,7 @@ def specified(
     device: Device,
     limits: Limits,
 ) -> tuple[T, ...]:
-    """Return what :func:`advice` or :func:`source_accesses` says of *workloads* in predictions from a specification."""
+    """Return what :func:`advice` or ``source_accesses`` finds for *workloads* in predictions from a specification."""
     described = (workload for workload in workloads if workload.described)
     return tuple(each for workload in described for each in found(workload, device, workload.sweeps(device, limits)))
 

@@ -186,7 +186,7 @@ class Advice(Record):
 
 
 class SourceAccess(Record):
-    """Loads, stores or atomic operations of a line of a kernel's source on one array, at the largest size."""
+    """Accesses of a line of a kernel's source to one array, at the largest size, with their predicted cost."""
 
     workload: Name
     """``family/variant``."""
@@ -196,24 +196,26 @@ class SourceAccess(Record):
     """Line of the source, counted from 1."""
     text: Name
     """Its text, which may be cut."""
-    kind: Literal["load", "store", "atomic operation"]
-    """Kind of the access."""
+    kind: Literal["load", "store", "atomic"]
+    """Kind of the instructions."""
+    space: Literal["global", "constant", "local"]
+    """Memory."""
     array: Name
-    """The argument, or ``local memory``."""
+    """Name of the argument or variable; empty: not known."""
     lines: Compact
-    """Cache lines that an access of a wave touches, the mean; in local memory cycles: one without bank conflicts."""
-    used_bytes: Compact = 0.0
-    """Different bytes that a wave uses of each sector that it touches, the mean; 0 for local memory."""
-    sector_bytes: Compact = 0.0
-    """Size of a sector; 0 for local memory."""
-    traffic_share: CompactShare = 0.0
+    """Cache lines that an access of a wave touches, the mean."""
+    cycles: Compact
+    """Cycles that the banks of local memory need for it, one without conflicts; 0: not in banks."""
+    used_bytes: Compact
+    """Different bytes that a wave uses of each sector that it touches, the mean."""
+    sector_bytes: Compact
+    """Size of a sector."""
+    traffic_share: CompactShare
     """Share of the kernel's traffic beyond the first cache."""
-    unit_share: CompactShare
-    """Share of the cycles of the load/store unit, or of local memory."""
-    unit_s: Ceiling = 0.0
-    """Predicted time in that unit."""
-    memory_s: Ceiling = 0.0
-    """Predicted time of its traffic."""
+    unit_s: Ceiling
+    """Predicted time in the load/store unit, or in local memory."""
+    memory_s: Ceiling
+    """Predicted time of the traffic."""
 
 
 class CodeEvidence(Record):

@@ -186,7 +186,8 @@ def prediction_report(
         quick: whether the sweeps are the shorter ones.
     """
     from gpureport.predict import limits_of
-    from gpureport.predict.advice import advice, source_accesses, specified
+    from gpureport.predict.advice import advice, specified
+    from gpureport.predict.source_accesses import source_accesses
 
     limits = limits_of(device, quick=quick)
     return Report(

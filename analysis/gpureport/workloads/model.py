@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric, PointKey
-from gpureport.records.finding import SourceAccess
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
@@ -176,7 +175,7 @@ class AccessDemand:
     """What one load, store or atomic instruction accesses: sums over all waves, of the device's size, that execute it.
 
     Attributes:
-        buffer: name of the streams of its buffer.
+        buffer: name of the array, which is that of its streams.
         space: of the addresses.
         kind: of the instruction.
         nbytes: of one lane.
@@ -191,6 +190,7 @@ class AccessDemand:
         missing_waves: number of executions by a wave in which a sector is not there.
         partly_written: lines of stores in which sectors are written only in part.
         hottest: of atomic operations: those on the most frequent address of the dispatch.
+        line: of the source; 0: not known.
     """
 
     buffer: str
@@ -208,6 +208,7 @@ class AccessDemand:
     missing_waves: float = 0.0
     partly_written: float = 0.0
     hottest: float = 0.0
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -531,9 +532,9 @@ class Workload(ABC):
         """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
         return ()
 
-    def source_accesses(self, parameters: Parameters, device: Device) -> tuple[SourceAccess, ...]:
-        """Return the accesses of each source line, without their times; none if they are not known."""
-        return ()
+    def source_line(self, line: int) -> str:
+        """Return the text of a line of the source, counted from 1; empty if there is none."""
+        return ""
 
 
 def product(parameters: Parameters, factors: Factors) -> int:

@@ -56,11 +56,11 @@ def accesses_table(report: Report) -> Table:
             _kernel_of(report, each),
             str(each.line),
             each.text,
-            f"{each.kind}, {each.array}",
+            text("access", access=each),
             text("wave_access", access=each),
-            format_percent(each.traffic_share) if each.sector_bytes else "",
+            format_percent(each.traffic_share),
             format_time(each.unit_s),
-            format_time(each.memory_s) if each.sector_bytes else "",
+            format_time(each.memory_s),
         )
         for each in sorted(costly, key=lambda each: (each.workload, each.line))
     )

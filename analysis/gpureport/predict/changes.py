@@ -1,0 +1,111 @@
+"""Changes of a kernel whose effect on its demand is known. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpureport.spec.models import Device
+from gpureport.text import listed
+from gpureport.workloads import grid
+from gpureport.workloads.model import AccessDemand, Demand
+
+_VECTOR_BYTES = 16
+_TOGETHER = 4
+"""Iterations of a loop whose loads a programmer combines."""
+_SCATTERED = 1.5
+"""Lines that accesses touch / fewest lines that contain as many bytes, from which on another layout is tried."""
+
+
+def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
+    """Yield changes of a kernel, as instructions without a full stop, each with the demand that results."""
+    yield from _layouts(demand, device)
+    if device.architecture.groups_as_loops:
+        return
+    if demand.waiting_cycles or any(each.repeated > each.waves for each in demand.accesses):
+        accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
+        what = "spread the atomic operations over several copies of the array"
+        yield what, replace(demand, waiting_cycles=0.0, accesses=accesses)
+    if demand.memory_chain + demand.cached_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
+        fewer = {name: getattr(demand, name) / _TOGETHER for name in ("memory_chain", "cached_chain")}
+        yield f"issue the loads of {_TOGETHER} iterations before the first result is used", replace(demand, **fewer)
+    yield from _vectors(demand, device)
+
+
+def _layouts(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
+    partly = {s.buffer: s for s in demand.streams if s.used_bytes < s.record_bytes}
+    for array, stream in partly.items():
+        used = f"the used {stream.used_bytes} of {stream.record_bytes} bytes of {array}"
+        yield f"store {used} together (structure of arrays)", _in_order(demand, {array}, device)
+    if len(partly) > 1:
+        what = f"store the used bytes of {listed([*partly])} together (structure of arrays)"
+        yield what, _in_order(demand, {*partly}, device)
+    if demand.lines_per_access > _SCATTERED:
+        other = replace(demand, lines_per_access=1.0, line_conflicts=1.0, stores_per_sector=1.0)
+        yield "let neighbouring work-items access neighbouring elements", other
+    scattered = (each.buffer for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
+    for array in dict.fromkeys(scattered):
+        if array not in partly:
+            what = f"let neighbouring work-items access neighbouring elements of {array or 'its arrays'}"
+            yield what, _in_order(demand, {array}, device)
+
+
+def _in_order(demand: Demand, arrays: set[str], device: Device) -> Demand:
+    """Return the demand if neighbouring work-items accessed neighbouring elements of *arrays*, without gaps."""
+    streams = (replace(s, record_bytes=s.used_bytes) if s.buffer in arrays else s for s in demand.streams)
+    accesses = (_ordered(each, device) if each.buffer in arrays else each for each in demand.accesses)
+    return replace(demand, streams=tuple(streams), accesses=tuple(accesses))
+
+
+def _ordered(access: AccessDemand, device: Device) -> AccessDemand:
+    sectors = _units(access, grid.last_sector_bytes(device))
+    return replace(
+        access,
+        lines=min(access.lines, _units(access, device.line_bytes)),
+        sectors=min(access.sectors, sectors),
+        conflict_cycles=min(access.conflict_cycles, _units(access, 4 * device.architecture.local_memory_banks)),
+        missed_sectors=min(access.missed_sectors, sectors),
+        partly_written=0.0,
+    )
+
+
+def _units(access: AccessDemand, nbytes: float) -> float:
+    """Return the fewest units of *nbytes* that contain what each wave accesses."""
+    return max(access.waves, access.distinct * access.nbytes / nbytes)
+
+
+def _vectors(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
+    """Yield the demand of work-items that process several neighbouring elements, of streams in one dimension."""
+    widths = [each.nbytes for each in demand.accesses] or [stream.used_bytes for stream in demand.streams]
+    widest = max(widths, default=_VECTOR_BYTES)
+    lanes = _VECTOR_BYTES // widest
+    if lanes <= 1 or len(demand.work_group) > 1 or demand.memory_chain > 1 or not _is_plain(demand, device):
+        return
+    shared = ("memory", "instruction")
+    wide = replace(
+        demand,
+        work_items=max(1, demand.work_items // lanes),
+        idle_items=demand.idle_items // lanes,
+        operations={name: n / lanes if name in shared else n for name, n in demand.operations.items()},
+        streams=tuple(
+            replace(
+                s, elements=s.elements / lanes, record_bytes=s.record_bytes * lanes, used_bytes=s.used_bytes * lanes
+            )
+            for s in demand.streams
+        ),
+        accesses=tuple(
+            replace(a, nbytes=a.nbytes * lanes, waves=a.waves / lanes, distinct=a.distinct / lanes)
+            for a in demand.accesses
+        ),
+        registers=demand.registers + lanes * widest // 4 * len(demand.streams),
+    )
+    yield f"let each work-item load and store vectors of {lanes} elements", wide
+
+
+def _is_plain(demand: Demand, device: Device) -> bool:
+    """Return whether all accesses are to neighbouring elements of arrays, each of which is accessed once."""
+    waits = demand.local_memory_bytes or demand.chain.get("barrier") or demand.waiting_cycles
+    once = all(stream.passes == 1 and stream.used_bytes == stream.record_bytes for stream in demand.streams)
+    neighbours = (
+        each.space == "global" and each.kind != "atomic" and each.lines < _SCATTERED * _units(each, device.line_bytes)
+        for each in demand.accesses
+    )
+    return once and not waits and demand.lines_per_access == 1 and all(neighbours)
