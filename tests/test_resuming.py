@@ -18,9 +18,9 @@ from gpureport.run import workload_run
 from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
-from tests.fake_backend import FakeBackend, Steps
+from tests.fake_backend import PRESENT, FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Two, Wide, install, plan
-from tests.present import LocalMeasurer
+from tests.present import LocalMeasurer, stand_in
 
 Captured = pytest.CaptureFixture[str]
 WORKLOADS = (Copy(), Wide(), Again(), Missing())
@@ -102,12 +102,14 @@ def test_a_workload_that_failed_is_measured_again() -> None:
     assert len(continued.measurements) == 4
 
 
-def test_the_command_continues_with_the_settings_of_the_run() -> None:
+def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyPatch) -> None:
+    """The system has less memory than before."""
     assert main(["measure", "--quick", "--seed", "5", "-o", f"out/{FILE_NAME}"]) == 0
     report = load_report(Path("out"))
     save_report(
         report.model_copy(update={"status": "partial", "measurements": report.measurements[:1]}), Path("out", FILE_NAME)
     )
+    stand_in(fake, PRESENT.model_copy(update={"global_memory_bytes": PRESENT.global_memory_bytes // 2}))
     assert main(["measure", "--resume", "out"]) == 0
     continued = load_report(Path("out"))
     assert (continued.settings.quick, continued.settings.seed) == (True, 5)
@@ -181,7 +183,7 @@ Change = Callable[[Report], Report]
             "extensions: cl_x then, cl_khr_fp64 now, board: X then, unknown",
         ),
         (lambda r: _present(r, max_work_item_sizes=(1, 2, 3)), "(max work item sizes: 1, 2, 3 then, "),
-        (lambda r: _present(r, index=7), ""),
+        (lambda r: _present(r, index=7, global_memory_bytes=1, max_allocation_bytes=1, clock_hz=1.0), ""),
     ],
 )
 def test_each_change_is_named(change: Change, text: str) -> None:

@@ -59,7 +59,7 @@ from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import best_sample, feature_name
 from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run, wrong_results
-from gpureport.run.resuming import changes
+from gpureport.run.resuming import as_before, changes
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import N90, sentence
 from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, short_unit
@@ -192,10 +192,10 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         workloads = _planned_earlier(options, earlier, workloads)
     database = open_database(options.entries)
     with working_device(options.device, again) as measurer:
-        present = measurer.device
+        present = as_before(measurer.device, again)
         if options.only or not names:
             workloads = tuple(each for each in workloads if present.peers or not each.needs_peer)
-        limits = run_limits(present, free_memory_bytes(present), quick=options.quick)
+        limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
         note_override(database, match.entry_id)
         note_doubts(database, [match.device])

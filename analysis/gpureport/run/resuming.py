@@ -52,6 +52,15 @@ def _later(record: _R, by_s: float, *fields: str) -> _R:
     return record.model_copy(update={name: at_s + by_s for name, at_s in known.items()})
 
 
+_VARYING = ("index", "global_memory_bytes", "max_allocation_bytes", "clock_hz", "timer_resolution_s")
+"""What systems report differently at each start: they reserve memory, number devices, and change clocks."""
+
+
+def as_before(present: PresentDevice, before: PresentDevice | None) -> PresentDevice:
+    """Return a device with the figures of an earlier run that may differ between runs on the same device."""
+    return present.model_copy(update={name: getattr(before, name) for name in _VARYING}) if before else present
+
+
 def changes(
     report: Report, version: str, present: PresentDevice, device: Device, settings: RunSettings
 ) -> Iterator[str]:
@@ -66,8 +75,7 @@ def changes(
     elif before.driver != present.driver or before.platform_version != present.platform_version:
         was, now = (f"{each.driver} ({each.platform_version})" for each in (before, present))
         yield f"its driver was {was}, and now it is {now}"
-    elif before.model_copy(update={"index": present.index}) != present:
-        differences = _differences(before, present, "index")
+    elif differences := _differences(before, present, *_VARYING):
         yield f"it was measured on another {present.name}, or on one with another setup ({differences})"
     if report.device != device:
         yield f"the database entry of {report.device.name} has changed since"
@@ -75,15 +83,15 @@ def changes(
         yield f"its settings were different ({differences})"
 
 
-def _differences(before: Record, now: Record, ignored: str) -> str:
-    """Return the fields in which two records of one kind differ, except *ignored*, with both values.
+def _differences(before: Record, now: Record, *ignored: str) -> str:
+    """Return the fields in which two records of one kind differ, except *ignored* ones, with both values.
 
     Of lists of names, the names that only one of them has.
     """
     texts = []
     for name in type(now).model_fields:
         was, value = getattr(before, name), getattr(now, name)
-        if name == ignored or was == value:
+        if name in ignored or was == value:
             continue
         lists = isinstance(was, tuple) and isinstance(value, tuple)
         if lists and {type(each) for each in (*was, *value)} == {str} and {*was} != {*value}:
