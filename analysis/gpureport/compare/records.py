@@ -7,7 +7,7 @@ from pydantic import Field
 
 from gpureport.grouping import grouped
 from gpureport.records.curves import Axis, Level, Metric, Record, SweepKey
-from gpureport.records.quantities import Compact, Name, Rough, Table
+from gpureport.records.quantities import Compact, Count, Name, Rough, Table
 
 SCHEMA_VERSION = 1
 BEYOND, WITHIN = "beyond the caches", "within the caches"
@@ -22,7 +22,7 @@ class Machine(Record):
     """Short and unique name in figures and tables."""
     source: str = ""
     """The files, or the database's id."""
-    runs: int = 1
+    runs: Count = 1
     """Number of its reports. Results and landmarks are from the first, differences from all."""
     device: str
     entry: str | None
@@ -137,7 +137,7 @@ class Difference(Record):
     machine: str
     sweep: str
     """``family/variant/sweep``."""
-    points: int
+    points: Count
     """Number of points that both have."""
     speed: RatioEstimate
     """Machine / baseline: the median over common points of the mean over runs."""

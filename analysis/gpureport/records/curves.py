@@ -16,7 +16,17 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from gpureport.records.quantities import Compact, CompactPositive, Items, Many, Name, Table, Whole, refuse_repeated
+from gpureport.records.quantities import (
+    Compact,
+    CompactPositive,
+    Count,
+    Items,
+    Many,
+    Name,
+    Table,
+    Whole,
+    refuse_repeated,
+)
 from gpureport.records.tables import Rows
 from gpureport.units import as_written, format_bytes
 
@@ -294,7 +304,7 @@ class ObservedPoint(Point):
     """Lower end of the 95 % interval of the median, in the sweep's metric."""
     ci_high: CompactPositive
     """Upper end of the 95 % interval of the median, in the sweep's metric."""
-    samples: Whole
+    samples: Count
     """Number of samples."""
 
     @property

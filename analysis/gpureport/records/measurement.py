@@ -139,9 +139,9 @@ class Compilation(Record):
     """Private memory of a work-item, including spilled registers; ``None`` if not reported."""
     spill_bytes: Whole | None = None
     """Bytes of spilled registers that a work-item stores (counted by ptxas) or keeps in memory (otherwise)."""
-    wave_size: Whole | None = None
+    wave_size: Count | None = None
     """Sub-group size of the compiled code if reported, else the preferred work-group size multiple."""
-    max_work_group: Whole | None = None
+    max_work_group: Count | None = None
     """Largest work-group size of this kernel; ``None`` if not reported."""
     reported_by: Name = ""
     """Source of registers and memory: ``ptxas``, ``code object`` or ``runtime``."""
@@ -212,9 +212,9 @@ class Reading(Record):
     """Number of other processes with a compute context on the device."""
     throttle_reasons: tuple[Name, ...] | None = None
     """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
-    link_generation: Whole | None = None
+    link_generation: Count | None = None
     """Generation of PCI Express at which the link to the host runs; idle devices may lower it."""
-    link_lanes: Whole | None = None
+    link_lanes: Count | None = None
     """Lanes that the link uses."""
     cpu_busy_total_s: Compact | None = None
     """Time in which cores ran anything, this process included."""

@@ -19,6 +19,7 @@ from gpureport.records.measurement import ClockName, Conditions, Energy, Measure
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import (
     Amount,
+    Bytes,
     Count,
     Id,
     Many,
@@ -78,7 +79,7 @@ class Machine(Record):
     """CPU model."""
     cores: Count
     """Number of logical processor cores that the process may use."""
-    memory_bytes: Amount
+    memory_bytes: Bytes
     """Size of the main memory."""
     python: Name
     """Version of Python."""

@@ -259,7 +259,7 @@ class Link(Record):
     peer_bandwidth_bytes_per_s: Annotated[BytesPerSecond | None, Listed(1, 10_000, "GB/s")] = None
     """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric);
     default: there is none, or it is not known."""
-    peer_speedup: Annotated[Amount, Listed(0.1, 100, uncertain=PEER_SPEEDUP, example="1.5")] = 1.0
+    peer_speedup: Annotated[Positive, Listed(0.1, 100, uncertain=PEER_SPEEDUP, example="1.5")] = 1.0
     """Rate of copies to another device / rate if staged through host memory. Runtimes may take the direct link."""
 
     @classmethod
@@ -286,7 +286,7 @@ class NvidiaOccupancy(Record):
     """Registers are allocated to a warp in multiples of this."""
     max_registers_per_work_item: Annotated[Count, Listed(8, 4096)]
     sub_partitions: Annotated[Count, Listed(1, 64)]
-    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
+    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
     """Maximum local memory of a compute unit (largest carve-out)."""
     local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")]
     local_memory_reserved_bytes: Annotated[Whole, Listed(1, 1 << 16, "B", zero=True)] = 0
@@ -306,7 +306,7 @@ class AmdOccupancy(Record):
     vector_register_granularity: Annotated[Table[Count, Count], Listed(1, 1024)]
     max_vector_registers: Annotated[Count, Listed(16, 1 << 16)]
     max_groups: Annotated[Count, Listed(1, 1024)]
-    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
+    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
     local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")]
     units_per_group: Annotated[Count, Listed(1, 16)] = 1
     """Compute units that share a work-group's waves and their local memory (work-group processor mode: 2)."""
@@ -320,7 +320,7 @@ class IntelOccupancy(Record):
     """Hardware threads of a subslice."""
     units_per_subslice: Annotated[Count, Listed(1, 256)]
     """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
-    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
+    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
     local_memory_sizes_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)]
     """Sizes that an allocation is rounded up to, ascending."""
 
@@ -337,7 +337,7 @@ class PooledOccupancy(Record):
     register_granularity: Annotated[Count, Listed(1, 4096)]
     """Registers are allocated to a work-item in multiples of this."""
     max_registers_per_work_item: Annotated[Count, Listed(8, 4096)]
-    local_memory_bytes: Annotated[Amount | None, Listed(1, 1 << 15, "KiB")] = None
+    local_memory_bytes: Annotated[Bytes | None, Listed(1, 1 << 15, "KiB")] = None
     """Omitted if local memory is ordinary memory."""
 
 
@@ -345,7 +345,7 @@ class CpuOccupancy(Record):
     """A CPU core runs one work-group at a time."""
 
     rule: Literal["cpu"] = "cpu"
-    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
+    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
 
 
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
@@ -748,13 +748,13 @@ class PresentDevice(Record):
     """``vendor:device`` in hexadecimal, if an extension reports it."""
     pci_address: Name | None = None
     """``domain:bus:device.function`` in hexadecimal, if an extension reports it."""
-    wave_size: Whole | None = None
+    wave_size: Count | None = None
     """Warp or wavefront size, if an extension reports it."""
     compute_capability: Name | None = None
     """Of CUDA, e.g. ``9.0``, if an extension reports it."""
-    link_generation: Whole | None = None
+    link_generation: Count | None = None
     """Highest PCI Express generation that device and machine support together, as the system reports it."""
-    link_lanes: Whole | None = None
+    link_lanes: Count | None = None
     """Lanes that device and machine have together."""
     board: Name | None = None
     """The board's name, if an extension reports it: the device's may be that of the instruction set."""

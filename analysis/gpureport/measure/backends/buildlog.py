@@ -71,9 +71,12 @@ def compilation(
         private_bytes=facts.get("PRIVATE_MEM_SIZE") if reported.private_bytes is None else reported.private_bytes,
         spill_bytes=reported.spill_bytes,
         wave_size=(
-            reported.wave_size or facts.get("MAX_SUB_GROUP_SIZE") or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE")
+            reported.wave_size
+            or facts.get("MAX_SUB_GROUP_SIZE")
+            or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE")
+            or None
         ),
-        max_work_group=facts.get("WORK_GROUP_SIZE"),
+        max_work_group=facts.get("WORK_GROUP_SIZE") or None,
         reported_by=reported.reported_by,
         code=machine_code.code(binary, dispatch.kernel),
     )
