@@ -20,7 +20,7 @@ _INTEGERS: Mapping[int, DTypeLike] = {8: np.int8, 16: np.int16, 32: np.int32, 64
 _TOKEN = re.compile(
     r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?|[\w.$-]+|[^\s\w]'
 )
-_TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|bfloat|fp128")
+_TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|target")
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DILocation|DISubprogram|DILexicalBlock\w*|DIFile)\((.*)\)$", re.M)
 _KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel\b[^@\n]*@([\w.$]+)\(([^\n]*) \{\n(.*?)^\}", re.M | re.S)
 
@@ -154,11 +154,15 @@ class Variable:
 
 
 class Reader:
-    """Reads a module. *addresses* of its variables must be known before functions and values are read."""
+    """Reads a module. *addresses* of its variables must be known before functions and values are read.
+
+    ``line`` is the source line of what was last read.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.addresses: dict[str, int] = {}
+        self.line = 0
         self._definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
         self._nodes = {name: (kind, body) for name, kind, body in _NODE.findall(text)}
         self._tokens: list[str] = []
@@ -209,6 +213,8 @@ class Reader:
         word = self._take()
         if word == "ptr":
             return Type("ptr", int(self._space()))
+        if word == "target":
+            raise Unsupported("images, samplers and events are not supported")
         if word in self._definitions:
             return Reader._nested(self, self._definitions[word])
         if word == "{" or self._next == "{":
@@ -226,8 +232,6 @@ class Reader:
 
     def _nested(self, text: str) -> Type:
         outer = self._tokens
-        if text == "opaque":
-            raise Unsupported("images, samplers and other opaque types are not supported")
         kind = self._start(text)._type()
         self._tokens = outer
         return kind
@@ -290,12 +294,16 @@ class Reader:
         kind = self._start(variable.text)._type()
         return data(kind, zero(kind) if self._next in ("", ",") else self._value(kind))
 
-    def kernels(self) -> dict[str, Function]:
-        """Return the kernels by name, in the order of the file."""
-        return {
-            name: Function(name, tuple(self._start(rest)._parameters()), body, dict(re.findall(r"!(\w+) (!\d+)", rest)))
-            for name, rest, body in _KERNEL.findall(self.text)
-        }
+    def kernels(self) -> tuple[str, ...]:
+        """Return the names of the kernels, in the order of the file."""
+        return tuple(name for name, *_ in _KERNEL.findall(self.text))
+
+    def function(self, name: str) -> Function:
+        """Return a kernel."""
+        head, body = next((head, body) for found, head, body in _KERNEL.findall(self.text) if found == name)
+        notes = dict(re.findall(r"!(\w+) (!\d+)", head))
+        self.line = int(self._fields(notes["dbg"])["line"])
+        return Function(name, tuple(self._start(head)._parameters()), body, notes)
 
     def _parameters(self) -> Iterator[Parameter]:
         while not self._accept(")"):
@@ -350,7 +358,8 @@ class Reader:
         self._start(text)
         result = self._take() if self._tokens[-2:-1] == ["="] else ""
         self._accept("=")
-        each = Instruction(self._take(), self.place(debug[1])[1] if debug else 0, result)
+        self.line = (self.place(debug[1])[1] if debug else 0) or self.line
+        each = Instruction(self._take(), self.line, result)
         while each.opcode in ("tail", "musttail", "notail"):
             each.opcode = self._take()
         while self._next and self._next[0] not in "!#":
@@ -418,6 +427,7 @@ _CONSTANTS = (
     "ptrtoint",
     "addrspacecast",
     "bitcast",
+    "asm",
 )
 
 

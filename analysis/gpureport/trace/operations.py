@@ -213,12 +213,9 @@ def _saturated(function: Function) -> Function:
 
     def limited(*values: Value) -> Value:
         kind = values[0].dtype
-        if kind.itemsize < 8:
-            wide = function(*(value.astype(np.int64) for value in values))
-            return np.clip(wide, np.iinfo(kind).min, np.iinfo(kind).max).astype(kind)
-        plain, near = function(*values), function(*(value.astype(np.float64) for value in values))
-        least, most = np.iinfo(kind).min, np.iinfo(kind).max
-        return np.where(near >= float(most), kind.type(most), np.where(near < float(least), kind.type(least), plain))
+        wide = np.int64 if kind.itemsize * (len(values) - 1) < 8 else np.object_
+        exact = function(*(np.asarray(value).astype(wide) for value in values))
+        return np.clip(exact, np.iinfo(kind).min, np.iinfo(kind).max).astype(kind)[()]
 
     return limited
 

@@ -125,7 +125,7 @@ class Program:
 
 def programs(module: Module) -> tuple[str, ...]:
     """Return the names of a module's kernels, in the order of the file."""
-    return tuple(module.reader.kernels())
+    return module.reader.kernels()
 
 
 def program(module: Module, name: str) -> Program:
@@ -144,14 +144,15 @@ class _Builder:
         self.slot_of: dict[str, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
-        self.line = 0
-        self.function = self.reader.kernels()[name]
         try:
+            self.function = self.reader.function(name)
             self._place_variables()
             self._parameters()
             self._blocks()
         except Unsupported as error:
-            raise Unsupported(f"{module.path}:{self.line}: {error}") from error
+            raise Unsupported(f"{module.path}:{self.reader.line}: {error}") from error
+        except (LookupError, ValueError) as error:
+            raise Unsupported(f"{module.path}:{self.reader.line}: this is not supported ({error!r})") from error
         self.built.accesses, self.built.slots = tuple(self.accesses), len(self.slot_of)
         _connect(self.built)
 
@@ -219,7 +220,7 @@ class _Builder:
         self, block: Block, lines: Sequence[Instruction], numbers: Mapping[str, int], ends: Mapping[str, int]
     ) -> None:
         for line in lines:
-            self.line = line.line or self.line
+            self.reader.line = line.line
             if line.opcode == "phi":
                 sources = {
                     ends[label]: self.slot(value, line.bare[0])

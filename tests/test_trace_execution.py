@@ -1,0 +1,266 @@
+"""Kernels executed from source: results of all workloads and examples, meaning of the language, and what is counted."""
+
+from collections.abc import Sequence
+from itertools import cycle, islice
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gpureport.data import data_dir
+from gpureport.errors import InputError
+from gpureport.kernel_files import load_kernels
+from gpureport.trace.compiler import compile_file
+from gpureport.trace.execution import Execution, NDRange, execute
+from gpureport.trace.program import Access, program, programs
+from gpureport.workloads import all_workloads
+from gpureport.workloads.model import Features, Local, Parameters, Workload
+
+pytest.importorskip("ziglang")
+SHOWN = Features(
+    frozenset({"cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}), "gpu", "gpu", 1 << 16
+)
+KERNELS = [*all_workloads(), *load_kernels(sorted((data_dir("kernels_cl") / "examples").glob("*.yaml")))]
+EXECUTED = [each for each in KERNELS if each.family not in ("transfer", "matrix") and list(each.verification())]
+FAST = (
+    "atomics/reduced",
+    "bit_transpose/ballot",
+    "game_of_life/bytes_tile",
+    "particles/structs32_whole",
+    "reduction/reduce",
+)
+
+
+def smallest(workload: Workload) -> Parameters:
+    sizes = ("count", "n", "width", "height", "repeats", "groups", "steps", "bytes", "words", "lines")
+    return min(workload.verification(), key=lambda point: prod(point.get(name, 1) for name in sizes))
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [pytest.param(w, id=w.name, marks=() if w.name in FAST else pytest.mark.slow) for w in EXECUTED],
+)
+def test_results_are_right(workload: Workload) -> None:
+    point, count = smallest(workload), workload.verification_dispatches
+    job = workload.verification_job(point, np.random.default_rng(0))
+    options = f"{workload.build_options(point)} {workload.options(SHOWN)}"
+    module = compile_file(data_dir("kernels_cl") / workload.source, options)
+    arrays = {
+        name: np.zeros(buffer.nbytes, np.uint8) if buffer.contents is None else buffer.filled().view(np.uint8)
+        for name, buffer in job.buffers.items()
+    }
+    for dispatch in (*job.before, *islice(cycle(job.dispatches), max(count, len(job.dispatches)))):
+        given = [
+            arrays[a] if isinstance(a, str) else a.nbytes if isinstance(a, Local) else a for a in dispatch.arguments
+        ]
+        shape = NDRange(dispatch.global_size, dispatch.local_size)
+        execute(program(module, dispatch.kernel), given, shape, range(prod(shape.groups)))
+    for name, expected in workload.expected(point, job, count).items():
+        found = arrays[name][: expected.nbytes].view(expected.dtype).reshape(expected.shape)
+        np.testing.assert_allclose(found, expected, rtol=max(workload.tolerance, 2e-5), atol=workload.tolerance)
+
+
+class Seen:
+    """A recorder that keeps what it sees."""
+
+    def __init__(self, missed: float = 0.0) -> None:
+        self.missed = missed
+        self.offsets: list[tuple[bool, int, list[int]]] = []
+        self.left: list[tuple[int, int]] = []
+
+    def accessed(self, access: Access, buffer: int, offsets: NDArray[np.int64], waves: NDArray[np.int64]) -> float:
+        assert offsets.shape == waves.shape
+        self.offsets.append((access.write, buffer, offsets.tolist()))
+        return self.missed
+
+    def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
+        self.left.append((line, waves.size))
+
+
+CYCLES = {
+    "hit": 30.0,
+    "miss": 500.0,
+    "fp32": 4.0,
+    "add": 4.0,
+    "address": 4.0,
+    "int32": 4.0,
+    "barrier": 20.0,
+    "local": 25.0,
+}
+
+
+def run(
+    folder: Path, source: str, arguments: Sequence[Any], items: int = 64, local: int = 64, **more: Any
+) -> Execution:
+    """Execute all groups of the first kernel of *source*."""
+    file = folder / "kernel.cl"
+    file.write_text(source)
+    module = compile_file(file)
+    shape = NDRange((items,), (local,), more.pop("offset", ()))
+    return execute(program(module, programs(module)[0]), arguments, shape, range(prod(shape.groups)), **more)
+
+
+INTEGERS = {
+    "a + b": lambda a, b: a + b,
+    "a / (b | 1)": lambda a, b: int(a / (b | 1)) if abs(a) < 2**50 else -(-a // (b | 1)) if a < 0 else a // (b | 1),
+    "mul_hi(a, b)": lambda a, b: (a * b) >> 32,
+    "(int)((uint)a % 10)": lambda a, _: (a % 2**32) % 10,
+    "mul_hi((long)a << 20, (long)b << 20)": lambda a, b: (a * b << 40) >> 64,
+    "rotate(a, b)": lambda a, b: (a << b % 32) | (a % 2**32) >> (32 - b % 32),
+    "clz(a)": lambda a, _: 32 - (a % 2**32).bit_length(),
+    "popcount(a)": lambda a, _: (a % 2**32).bit_count(),
+    "add_sat(a, b)": lambda a, b: min(max(a + b, -(2**31)), 2**31 - 1),
+    "a << (b & 31)": lambda a, b: a << b % 32,
+    "a >> (b & 31)": lambda a, b: a >> b % 32,
+    "(int)((uint)a >> (b & 31))": lambda a, b: (a % 2**32) >> b % 32,
+    "convert_uchar_sat(a)": lambda a, _: min(max(a, 0), 255),
+    "(a > b) - ((uint)a > (uint)b)": lambda a, b: (a > b) - (a % 2**32 > b % 2**32),
+    "((int4)(a, b, 1, 2)).wzyx.z + hadd(a, b)": lambda a, b: b + ((a + b) >> 1),
+    "abs_diff(a, b)": lambda a, b: abs(a - b),
+}
+
+
+def test_integers_are_exact(tmp_path: Path) -> None:
+    extreme = [0, 1, -1, 2**31 - 1, -(2**31), 31, -33, 65536]
+    numbers = np.array([*extreme, *np.random.default_rng(1).integers(-(2**31), 2**31, 24)], np.int32)
+    a, b = (axis.ravel() for axis in np.meshgrid(numbers, numbers))
+    lines = "".join(f"out[{row * a.size} + i] = {text};" for row, text in enumerate(INTEGERS))
+    out = np.zeros((len(INTEGERS), a.size), np.int32)
+    head = (
+        "kernel void k(global int *p, global int *q, global int *out) { int i = get_global_id(0), a = p[i], b = q[i];"
+    )
+    run(tmp_path, f"{head} {lines} }}", [a, b, out], a.size)
+
+    for row, (text, function) in zip(out, INTEGERS.items(), strict=True):
+        expected = [(function(x, y) + 2**31) % 2**32 - 2**31 for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        assert row.tolist() == expected, text
+
+
+@pytest.mark.parametrize("wave", [16, 32, 64])
+def test_waves_exchange(wave: int, tmp_path: Path) -> None:
+    out, i = np.zeros((4, 96), np.int32), np.arange(96)
+    source = """kernel void k(global int *out) {
+        int i = get_global_id(0), lane = get_sub_group_local_id();
+        out[i] = sub_group_reduce_add(i);
+        out[96 + i] = sub_group_scan_exclusive_max(i & 7);
+        out[192 + i] = sub_group_shuffle_xor(i, 3);
+        out[288 + i] = sub_group_ballot(lane == 1).x + sub_group_broadcast(i, 2); }"""
+    run(tmp_path, source, [out], 96, 96, wave=wave)
+    start = i // wave * wave
+    sums = [i[start == first].sum() for first in start]
+
+    assert out[0].tolist() == sums
+    assert out[1].tolist() == [max([-(2**31), *(i[first:n] & 7)]) for first, n in zip(start, i, strict=True)]
+    assert out[2].tolist() == (i ^ 3).tolist()
+    assert out[3].tolist() == (2 + start + 2).tolist()
+
+
+def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
+    """One lane of each second wave of 16 adds; the others of these waves wait."""
+    x = np.zeros(64, np.float32)
+    source = "kernel void k(global float *x) { int i = get_global_id(0); if (i % 32 == 5) x[i] = x[i] * x[i] + 1.5f; }"
+    done = run(tmp_path, source, [x], wave=16)
+
+    assert (x != 0).tolist() == [i % 32 == 5 for i in range(64)]
+    assert (done.operations["fp32"], done.issued["fp32"], done.issued["branch"]) == (2, 32, 32)
+
+
+def test_atomics_take_turns(tmp_path: Path) -> None:
+    place, total, log = np.zeros(1, np.int32), np.zeros(1, np.float32), np.zeros(64, np.int32)
+    source = """kernel void k(global int *place, volatile global int *total, global int *log) {
+        log[atomic_inc(place)] = get_global_id(0);
+        int old, new;
+        do { old = *total; new = as_int(as_float(old) + 0.5f); } while (atomic_cmpxchg(total, old, new) != old); }"""
+    run(tmp_path, source, [place, total, log], 64, 32)
+
+    assert sorted(log.tolist()) == list(range(64))
+    assert (place[0], total[0]) == (64, 32.0)
+
+
+def test_memory_of_all_kinds(tmp_path: Path) -> None:
+    """Local memory, an array with variable indices, a table, a struct by value, a choice of buffers, an offset."""
+    a, b, out = np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32) + 100, np.zeros(12, np.int32)
+    source = """constant int table[3] = {7, 8, 9};
+    typedef struct { char c; int n; } Pair;
+    kernel void k(global int *a, global int *b, global int *out, local int *l, Pair pair) {
+        local int last; int i = get_global_id(0), j = get_local_id(0), order[4];
+        if (j == 3) last = i;
+        for (int n = 0; n < pair.n; n++) order[(n + j) & 3] = n;
+        l[3 - j] = i; barrier(CLK_LOCAL_MEM_FENCE);
+        global int *from = i & 1 ? a : b;
+        out[i] = l[j] * 10000 + last * 1000 + from[j] * 10 + order[2] + table[j % 3] * 100000; }"""
+    pair = np.array([(1, 4)], np.dtype([("c", np.int8), ("n", np.int32)], align=True))
+    run(tmp_path, source, [a, b, out, 16, pair], 8, 4, offset=(4,))
+    expected = [
+        (4 + 4 * g + 3 - j) * 10000
+        + (7 + 4 * g) * 1000
+        + (j if j & 1 else j + 100) * 10
+        + (2 - j) % 4
+        + (7 + j % 3) * 100000
+        for g in range(2)
+        for j in range(4)
+    ]
+
+    assert out.tolist() == [0, 0, 0, 0, *expected]
+
+
+def test_accesses_beyond_a_buffer_are_seen_and_change_nothing(tmp_path: Path) -> None:
+    x, seen = np.arange(4, dtype=np.int32), Seen()
+    run(
+        tmp_path,
+        "kernel void k(global int *x) { int i = get_global_id(0); x[i + 3] = x[i - 1]; }",
+        [x],
+        2,
+        2,
+        recorder=seen,
+    )
+
+    assert (x.tolist(), seen.offsets) == ([0, 1, 2, 0], [(False, 0, [-4, 0]), (True, 0, [12, 16])])
+
+
+def test_barriers_that_some_lanes_miss(tmp_path: Path) -> None:
+    source = "kernel void k(global int *x) {\n if (get_local_id(0) < 3)\n  barrier(CLK_LOCAL_MEM_FENCE);\n x[0] = 1; }"
+    seen = Seen()
+    run(tmp_path, source, [np.zeros(1, np.int32)], 8, 4, recorder=seen)
+
+    assert seen.left == [(3, 6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "missed", "chain"),
+    [
+        ("float s = 0; for (int k = 0; k < n; k++) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 64, "miss": 0}),
+        ("int k = i; for (int j = 0; j < n; j++) k = ((global int *)x)[k]; y[i] = k;", 1.0, {"hit": 0, "miss": 256}),
+        ("for (int k = 0; k < n; k++) y[i] += x[k * 64 + i];", 0.5, {"hit": 128, "miss": 128}),
+    ],
+)
+def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Path) -> None:
+    """Of 256 iterations: independent loads are interleaved by four; others, and loads after stores, wait."""
+    source = f"kernel void k(global float *x, global float *y, int n) {{ int i = get_global_id(0); {text} }}"
+    arguments = [np.zeros(256 * 64, np.float32), np.zeros(64, np.float32), np.int32(256)]
+    done = run(tmp_path, source, arguments, recorder=Seen(missed), latencies=CYCLES)
+
+    assert {name: round(done.chain[name] / 8) * 8 for name in chain} == chain
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("read_only image2d_t a) { }", "kernel.cl:1: images"),
+        ('global int *x) {\n __asm__ volatile("nop"); }', "kernel.cl:2: inline assembly"),
+        ("global int *x) {\n x[0] = remquo(1.0f, 2.0f, x); }", "kernel.cl:2: remquo is not supported"),
+        ("global int *x) {\n x[0] = y; }", "kernel.cl:2: use of undeclared identifier 'y'"),
+    ],
+)
+def test_what_cannot_be_executed_is_named(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        run(tmp_path, f"kernel void k({text}", [np.zeros(1, np.int32)])
+
+
+def test_endless_loops_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpureport.trace.execution._MOST_BLOCKS", 100)
+    with pytest.raises(InputError, match=r"kernel\.cl:1: k did not end after 100 steps"):
+        run(tmp_path, "kernel void k(global volatile int *x) { while (!x[0]); }", [np.zeros(1, np.int32)])
