@@ -149,6 +149,10 @@ def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path:
     pd.DataFrame({"node": [1], "text": ["a"]}).to_parquet(first.with_name("other.parquet"))
     pd.DataFrame({"run": [1], "kind": ["runs"], "node": [2]}).to_parquet(first.with_name("types.parquet"))
     rows.assign(run="unknown", created_at=None).to_parquet(first.with_name("unknown.parquet"))
+    rows.assign(run="late", created_at=np.datetime64("9999-12-31", "us")).to_parquet(first.with_name("late.parquet"))
+    rows.assign(node=[{"a": 1}] * len(rows)).to_parquet(first.with_name("structs.parquet"))
+    rows.assign(x=[b"a"] * len(rows)).to_parquet(first.with_name("bytes.parquet"))
+    rows[points].assign(layer=None, point="new").to_parquet(first.with_name("layers.parquet"))
     strange = rows[points][:5].assign(measured=[np.inf, np.nan, -1.0, 0.0, 1e300], point="strange")
     strange.to_parquet(first.with_name("strange.parquet"))
 

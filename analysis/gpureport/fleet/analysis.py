@@ -55,7 +55,7 @@ SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, 
     CASE WHEN measured_low > 0 AND measured_high >= measured_low THEN ln(measured_high / measured_low) / 3.92 END
         AS noise
 FROM points WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
-    AND predicted_high BETWEEN predicted AND 1e60
+    AND predicted_high BETWEEN predicted AND 1e60 AND family || variant || points.sweep || point || layer || unit != ''
 """  # noqa: S608 - no input
 _POINTS = f"""
 CREATE TEMP TABLE common AS
@@ -89,7 +89,7 @@ _FIGURES = f"""
 SELECT *, median(measured) OVER (PARTITION BY key, name) AS usual FROM (
     SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
         arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
-    FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 GROUP BY ALL
+    FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 AND name || unit != '' GROUP BY ALL
 ) ORDER BY name, key, node, pci_address
 """  # noqa: S608 - no input
 """Key figures of the last run of each device, with the medians of its model."""

@@ -17,14 +17,14 @@ VERSION = 1
 """Version of the schema. A reader takes files that lack columns, so columns may be added to a version."""
 
 
-_TYPES: Mapping[Kind, tuple[str, str]] = {
-    "text": ("VARCHAR", "string"),
-    "number": ("DOUBLE", "double"),
-    "whole": ("BIGINT", "int64"),
-    "truth": ("BOOLEAN", "bool"),
-    "moment": ("TIMESTAMP", "timestamp[us]"),
+_TYPES: Mapping[Kind, tuple[str, str, str]] = {
+    "text": ("VARCHAR", "string", "'°'"),
+    "number": ("DOUBLE", "double", "0.5"),
+    "whole": ("BIGINT", "int64", "1"),
+    "truth": ("BOOLEAN", "bool", "true"),
+    "moment": ("TIMESTAMP", "timestamp[us]", "'2000-01-01'"),
 }
-"""Types of SQL and of Arrow."""
+"""Types of SQL and of Arrow, and a value in SQL."""
 
 
 class Column(NamedTuple):
@@ -37,6 +37,11 @@ class Column(NamedTuple):
     def sql(self) -> str:
         """Its type in SQL."""
         return _TYPES[self.kind][0]
+
+    @property
+    def example(self) -> str:
+        """A value in SQL."""
+        return _TYPES[self.kind][2]
 
 
 _RUN = Column("text", "id of the run, derived from its results")

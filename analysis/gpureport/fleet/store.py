@@ -184,8 +184,7 @@ class Store:
         try:
             return function(files)
         except duckdb.Error as error:
-            of_query = isinstance(error, duckdb.DataError | duckdb.OutOfMemoryException)
-            damaged = [] if of_query else _damaged(files)
+            damaged = [] if isinstance(error, duckdb.OutOfMemoryException) else _damaged(files)
             if not damaged:
                 raise InputError(f"the query fails: {_first_line(error)}") from None
         except RuntimeError as error:
@@ -298,7 +297,7 @@ def _damaged(files: Sequence[Path]) -> list[Path]:
 
     try:
         with duckdb.connect(config=_limits()) as connection:
-            connection.execute(f"SELECT max(hash(t)) FROM {_source(map(str, files))} t")  # noqa: S608
+            connection.execute(f"SELECT max(hash(t)) FROM {_source(map(str, files), value=True)} t")  # noqa: S608
     except duckdb.Error:
         half = len(files) // 2
         return [*_damaged(files[:half]), *_damaged(files[half:])] if half else list(files)
@@ -327,17 +326,22 @@ def _views(files: Sequence[str]) -> Iterator[str]:
     for table, named in TABLES.items():
         rows = f"SELECT {_cast(named)} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
         if table == "runs":
-            known = " AND ".join(f"{name} IS NOT NULL" for name in _KNOWN)
+            known = " AND ".join(
+                (*(f"{name} IS NOT NULL" for name in _KNOWN), "year(created_at) BETWEEN 1970 AND 2200")
+            )
             yield f"CREATE TABLE runs AS SELECT * FROM ({rows}) WHERE {known} ORDER BY created_at, run"  # noqa: S608
         else:
             shared = ", ".join(f"runs.{name}" for name in _RUN_COLUMNS)
             yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
 
 
-def _source(files: Iterable[str]) -> str:
-    empty = ", ".join(f'CAST(NULL AS {column.sql}) AS "{name}"' for name, column in columns().items())
+def _source(files: Iterable[str], *, value: bool = False) -> str:
+    """Return the rows of *files*, with all columns of ours; with a *value*, also a row that only their types allow."""
+    row = ", ".join(
+        f'CAST({column.example if value else "NULL"} AS {column.sql}) AS "{name}"' for name, column in columns().items()
+    )
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
-    return f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
+    return f"({stored} UNION ALL BY NAME SELECT {row} WHERE {str(value).lower()})"
 
 
 def _cast(named: Mapping[str, Column]) -> str:
