@@ -36,7 +36,7 @@ TILE = LANES % 8 * 4 + LANES // 8 * 4096
 
 def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[Counts, AccessRecorder]:
     """Return what executions of an access at these offsets touch, two waves each, summed over both."""
-    recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, {}, 1)
+    recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, 1)
     for offsets in executions:
         recorder.accessed(access, 0, offsets, WAVES)
     return Counts(*recorder.instructions[access, 0].total.tolist()), recorder
@@ -95,7 +95,7 @@ def test_a_loop_along_rows_misses_each_sector_once() -> None:
 
     assert counts.missed_sectors == 64 * 4
     assert counts.missing_waves == 2 * 4
-    assert recorder.touched_sectors == {(0, False): 64 * 4}
+    assert recorder.touched[0, False].extent(PLACEMENT) == (64 * 128, 64 * 4, 64 * 4, 64)
 
 
 def test_a_line_waits_for_every_wave_that_wants_it_and_is_fetched_once() -> None:

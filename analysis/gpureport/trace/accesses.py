@@ -21,7 +21,8 @@ PRIVATE_MEMORY = -2
 """Number of the private memory, whose accesses are not recorded; it is assumed to be registers."""
 WORD_BYTES = 4
 """Granularity of used bytes, and width of a bank."""
-_LONGEST_LINE = 4096
+_PAGE_BYTES = 4096
+"""Granularity at which touched parts of a buffer are found; a multiple of all lines."""
 _RECORDED, _PERIOD, _WARM_UP = 512, 4096, 64
 """Executions of an instruction that are recorded: the first ones of each period. Of later periods the first ones only
 warm the cache, because what was not recorded before them has left no traces there."""
@@ -216,52 +217,57 @@ class Instruction:
 class Extent(NamedTuple):
     """What some work-groups touch of a buffer: bytes in whole words, sectors, completely touched ones, and lines."""
 
-    used_bytes: int
-    sectors: int
-    full_sectors: int
-    lines: int
+    used_bytes: float = 0.0
+    sectors: float = 0.0
+    full_sectors: float = 0.0
+    lines: float = 0.0
 
 
 class Touched:
-    """The words of a buffer that work-groups touch, and those that the first of them touches."""
+    """The words of a buffer that work-groups touch."""
 
     def __init__(self, nbytes: int) -> None:
         """Begin with none of a buffer of *nbytes*."""
-        self.nbytes = nbytes
-        words = -(-nbytes // _LONGEST_LINE) * _LONGEST_LINE // WORD_BYTES
-        self._by_all, self._by_first = np.zeros(words, np.bool_), np.zeros(words, np.bool_)
+        self._nbytes, pages = nbytes, -(-nbytes // _PAGE_BYTES)
+        self._words = np.zeros((pages, _PAGE_BYTES // WORD_BYTES), np.bool_)
+        self._pages = np.zeros(pages, np.bool_)
 
-    def mark(self, offsets: Numbers, nbytes: int, first: int) -> None:
-        """Mark what accesses of *nbytes* touch; the *first* ones are those of the first group."""
+    def mark(self, offsets: Numbers, nbytes: int) -> None:
+        """Mark what accesses of *nbytes* touch."""
         words = offsets // WORD_BYTES
         for _ in range(max(1, nbytes // WORD_BYTES)):
-            np.put(self._by_all, words, True, mode="clip")
-            np.put(self._by_first, words[:first], True, mode="clip")
+            np.put(self._words, words, True, mode="clip")
             words = words + 1
+        for ends in (offsets, offsets[-1:] + nbytes - 1):
+            np.put(self._pages, ends // _PAGE_BYTES, True, mode="clip")
 
-    def by_all(self, placement: Placement) -> Extent:
-        """Return what all groups touch."""
-        return _extent(self._by_all, placement)
+    def add(self, other: "Touched") -> None:
+        """Mark what is marked in *other*, of the same buffer."""
+        pages = np.flatnonzero(other._pages)
+        self._words[pages] |= other._words[pages]
+        self._pages[pages] = True
 
-    def by_first(self, placement: Placement) -> Extent:
-        """Return what the first group touches."""
-        return _extent(self._by_first, placement)
+    def most(self, placement: Placement) -> Extent:
+        """Return what further groups may touch: words at the same places of lines as those touched, in all lines."""
+        words = np.flatnonzero(self._words[np.flatnonzero(self._pages)]) % (placement.line_bytes // WORD_BYTES)
+        used = np.unique(words) * WORD_BYTES
+        lines = self._nbytes / placement.line_bytes
+        sectors = lines * np.unique(used // placement.sector_bytes).size
+        return Extent(lines * used.size * WORD_BYTES, sectors, sectors, lines)
 
-
-def _extent(words: NDArray[np.bool_], placement: Placement) -> Extent:
-    eights = words.view(np.int64)
-    at = np.flatnonzero(eights)
-    used = np.bitwise_count(eights[at])
-    sector = at // (placement.sector_bytes // (8 * WORD_BYTES))
-    starts = _starts(sector) if at.size else at
-    in_sector = np.add.reduceat(used, starts, dtype=np.int64) if at.size else used
-    full = int(np.count_nonzero(in_sector == placement.sector_bytes // WORD_BYTES))
-    lines = distinct(sector // (placement.line_bytes // placement.sector_bytes)).size
-    return Extent(WORD_BYTES * int(used.sum()), starts.size, full, lines)
-
-
-Touches = dict[tuple[int, bool], Touched]
-"""By buffer, and whether it is written."""
+    def extent(self, placement: Placement) -> Extent:
+        """Return how much is touched."""
+        pages = np.flatnonzero(self._pages)
+        eights = self._words[pages].view(np.int64).ravel()
+        at = np.flatnonzero(eights)
+        if not at.size:
+            return Extent()
+        used, per_page = np.bitwise_count(eights[at]), _PAGE_BYTES // (8 * WORD_BYTES)
+        sector = (pages[at // per_page] * per_page + at % per_page) // (placement.sector_bytes // (8 * WORD_BYTES))
+        starts = _starts(sector)
+        full = np.add.reduceat(used, starts, dtype=np.int64) == placement.sector_bytes // WORD_BYTES
+        lines = distinct(sector // (placement.line_bytes // placement.sector_bytes)).size
+        return Extent(WORD_BYTES * int(used.sum()), starts.size, int(np.count_nonzero(full)), lines)
 
 
 class Hottest(NamedTuple):
@@ -278,16 +284,16 @@ class AccessRecorder:
     wave fetches it in the same execution, but the line is fetched once.
     """
 
-    def __init__(self, placement: Placement, buffers: Mapping[int, int], touched: Touches, first_waves: int) -> None:
+    def __init__(self, placement: Placement, buffers: Mapping[int, int], first_waves: int) -> None:
         """Start with an empty cache.
 
         Args:
             placement: of the work-groups.
             buffers: bytes of each buffer, by its number.
-            touched: receives what the groups touch.
             first_waves: the number of waves of the first group.
         """
-        self._placement, self._touched, self._first_waves = placement, touched, first_waves
+        self._placement, self._first_waves = placement, first_waves
+        self.touched: dict[tuple[int, bool], Touched] = {}
         self._clock = ReuseClock(placement.cache_bytes / placement.line_bytes)
         self.beyond = ReuseClock(inf)
         lines = {n: size // placement.line_bytes + 2 for n, size in buffers.items()}
@@ -330,11 +336,6 @@ class AccessRecorder:
             counts[_MISSED:] += missed
         return missed[1] / float(pattern.counts[_WAVES])
 
-    @property
-    def touched_sectors(self) -> dict[tuple[int, bool], int]:
-        """Number of sectors that all groups have touched."""
-        return {key: each.by_all(self._placement).sectors for key, each in self._touched.items()}
-
     def hottest(self, buffer: int) -> Hottest:
         """Return the most frequent address of atomic operations on a *buffer* in global memory; others have none."""
         of_all, of_first = self._atomics.get(buffer, np.zeros((2, 1), np.int64))
@@ -346,15 +347,15 @@ class AccessRecorder:
 
     def _mark(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> None:
         key = buffer, access.write
-        first = int(np.searchsorted(waves, self._first_waves))
+        if key not in self.touched:
+            self.touched[key] = Touched(self._sizes[buffer])
+        self.touched[key].mark(offsets, access.nbytes)
         if access.atomic:
+            first = int(np.searchsorted(waves, self._first_waves))
             atomics = self._atomics.setdefault(buffer, np.zeros((2, self._sizes[buffer] // WORD_BYTES + 1), np.int64))
             words = np.clip(offsets // WORD_BYTES, 0, atomics.shape[1] - 1)
             np.add.at(atomics[0], words, 1)
             np.add.at(atomics[1], words[:first], 1)
-        if key not in self._touched:
-            self._touched[key] = Touched(self._sizes[buffer])
-        self._touched[key].mark(offsets, access.nbytes, first)
 
     def _pattern(self, found: Instruction, access: Access, offsets: Numbers, waves: Numbers) -> tuple[Coalesced, int]:
         """Return what the lanes touch, relative to a line, and this line."""

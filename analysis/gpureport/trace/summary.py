@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Device, units_per_group
-from gpureport.trace.accesses import AccessRecorder, Counts, Placement, Touched, Touches
+from gpureport.trace.accesses import AccessRecorder, Counts, Extent, Placement
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
 from gpureport.trace.program import Access, Program
 
@@ -22,11 +22,13 @@ class AccessTrace(Counts):
     Attributes:
         access: the instruction.
         buffer: number of the kernel's argument; -1: local memory, -3: constants of the program.
+        name: of this argument; empty: of local memory and constants.
         hottest: of atomic operations, those on the most frequent address.
     """
 
     access: Access
     buffer: int
+    name: str
     hottest: float = 0.0
 
     @property
@@ -43,6 +45,7 @@ class Footprint:
 
     Attributes:
         buffer: number of the kernel's argument.
+        name: of this argument.
         write: whether it writes.
         used_bytes: in whole words.
         sectors: with at least one of these words.
@@ -52,6 +55,7 @@ class Footprint:
     """
 
     buffer: int
+    name: str
     write: bool
     used_bytes: float
     sectors: float
@@ -145,17 +149,13 @@ def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
 
 
 class _Sample:
-    """One stratum that was executed; *before* are the sectors that earlier ones touched."""
+    """One stratum that was executed."""
 
-    def __init__(
-        self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder, before: Mapping[tuple[int, bool], int]
-    ) -> None:
+    def __init__(self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder) -> None:
         self.execution, self.recorder = execution, recorder
         self.groups, self.represented = stratum.groups, stratum.represented
         self.weight = stratum.represented / len(stratum.groups)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
-        self.sectors = recorder.touched_sectors
-        self.added = {key: count - before.get(key, 0) for key, count in self.sectors.items()}
 
     @property
     def work(self) -> float:
@@ -197,18 +197,18 @@ def _content(program: Program, arguments: Sequence[Any], shape: NDRange, placeme
 
 def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> KernelTrace:
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
-    touched: Touches = {}
+    names = [parameter.name for parameter in program.parameters]
+    first_waves = ceil(prod(shape.local_size) / placement.wave)
     chosen, samples = strata(shape, placement), list[_Sample]()
-    waves_per_group = ceil(prod(shape.local_size) / placement.wave)
     for stratum in chosen:
-        recorder = AccessRecorder(placement, sizes, touched, 0 if samples else waves_per_group)
-        latencies = dict(placement.latencies)
+        recorder, latencies = AccessRecorder(placement, sizes, first_waves), dict(placement.latencies)
         done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, latencies)
-        samples.append(_Sample(stratum, done, recorder, dict(samples[-1].sectors if samples else {})))
-    footprints = tuple(_footprint(key, each, samples, placement) for key, each in touched.items())
+        samples.append(_Sample(stratum, done, recorder))
+    keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
+    footprints = tuple(_footprint(key, names[key[0]], samples, placement) for key in keys)
     return KernelTrace(
         placement=placement,
-        accesses=tuple(_accesses(samples)),
+        accesses=tuple(_accesses(samples, names)),
         footprints=footprints,
         operations=_summed(samples, "operations"),
         issued=_summed(samples, "issued"),
@@ -221,47 +221,50 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
     )
 
 
-def _footprint(key: tuple[int, bool], touched: Touched, samples: Sequence[_Sample], placement: Placement) -> Footprint:
-    extent, middle = touched.by_all(placement), samples[0]
-    apart = sum(sample.added.get(key, 0) * sample.weight for sample in samples)
-    of_first, together = touched.by_first(placement).sectors, middle.added.get(key, 0)
-    groups = sum(sample.represented for sample in samples)
-    most = touched.nbytes / placement.sector_bytes
-    of_all = min(most, max(extent.sectors, shared(together, of_first, len(middle.groups), groups, most) or apart))
-    factor = of_all / extent.sectors
+def _footprint(key: tuple[int, bool], name: str, samples: Sequence[_Sample], placement: Placement) -> Footprint:
+    """Return what all groups touch: what the samples represent, at most the buffer.
+
+    If groups at the border touch little else than those in the middle, all groups share what they touch.
+    """
+    together, *others = (sample.recorder.touched[key] for sample in samples if key in sample.recorder.touched)
+    weights = [sample.weight for sample in samples if key in sample.recorder.touched]
+    middle, alike = np.array(together.extent(placement)), False
+    apart, seen = weights[0] * middle, middle
+    for touched, weight in zip(others, weights[1:], strict=True):
+        together.add(touched)
+        seen = np.array(together.extent(placement))
+        apart = apart + weight * (seen - middle)
+        alike = (seen - middle)[1] < _NEW * touched.extent(placement).sectors
+    every = np.maximum(seen, np.minimum(together.most(placement), apart))
+    found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
     return Footprint(
         buffer=key[0],
+        name=name,
         write=key[1],
-        used_bytes=factor * extent.used_bytes,
-        sectors=of_all,
-        full_sectors=factor * extent.full_sectors,
-        lines=factor * extent.lines,
-        sectors_by_unit=max(of_all, apart),
+        used_bytes=found.used_bytes,
+        sectors=found.sectors,
+        full_sectors=_full_sectors(found, sampled, placement.sector_bytes),
+        lines=found.lines,
+        sectors_by_unit=max(found.sectors, float(apart[1])),
     )
 
 
-_IN_COMMON = 0.1
-"""Least share of their sectors that work-groups have in common if they do not touch parts of their own. Borders and
-halos are less."""
+_NEW = 0.5
+"""Share of new sectors among those that groups at the border touch, below which all groups touch the same ones."""
 
 
-def shared(together: float, first: float, some: int, groups: float, most: float) -> float:
-    """Return how many sectors *groups* work-groups touch if *some* of them touch *together*, and one of them *first*.
+def _full_sectors(found: Extent, seen: Extent, sector_bytes: int) -> float:
+    """Return the number of sectors that are touched completely, by one group or by several together.
 
-    Each group is assumed to touch *first* ones, at random, of a pool of at most *most* sectors; what some groups have
-    in common gives its size. Returns 0 if they have next to nothing in common.
+    Those that are not complete in the samples become so to the extent to which the density of used bytes grows.
     """
-
-    def of(pool: float, count: float) -> float:
-        return pool - pool * float(max(0.0, 1 - first / pool) ** count)
-
-    if not together or together >= (1 - _IN_COMMON) * some * first:
-        return 0.0
-    smallest, largest = together, max(together, most)
-    while largest / smallest > 1.001:
-        middle = sqrt(smallest * largest)
-        smallest, largest = (middle, largest) if of(middle, some) < together else (smallest, middle)
-    return of(smallest, groups)
+    alone = found.sectors * seen.full_sectors / seen.sectors
+    others = seen.used_bytes - seen.full_sectors * sector_bytes, seen.sectors - seen.full_sectors
+    if not others[1]:
+        return alone
+    before = others[0] / others[1] / sector_bytes
+    after = (found.used_bytes - alone * sector_bytes) / (found.sectors - alone) / sector_bytes
+    return alone + (found.sectors - alone) * min(1.0, max(0.0, (after - before) / (1 - before)))
 
 
 def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: Placement, groups: int) -> float:
@@ -276,13 +279,14 @@ def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: 
     return recorder.beyond.missed_again(lines / min(placement.units, groups))
 
 
-def _accesses(samples: Sequence[_Sample]) -> Iterator[AccessTrace]:
+def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessTrace]:
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
         counts = sum(sample.counts.get((access, buffer), np.zeros(1)) for sample in samples)
         named = dict(zip((each.name for each in fields(Counts)), np.asarray(counts).tolist(), strict=True))
         found = samples[0].recorder.hottest(buffer) if access.atomic else None
         hottest = found.operations * (samples[0].weight if found.common else 1.0) if found else 0.0
-        yield AccessTrace(**named, access=access, buffer=buffer, hottest=hottest)
+        name = names[buffer] if buffer >= 0 else ""
+        yield AccessTrace(**named, access=access, buffer=buffer, name=name, hottest=hottest)
 
 
 def _summed(samples: Sequence[_Sample], name: str) -> dict[str, float]:
