@@ -251,9 +251,14 @@ class Touched:
         """Return what further groups may touch: words at the same places of lines as those touched, in all lines."""
         words = np.flatnonzero(self._words[np.flatnonzero(self._pages)]) % (placement.line_bytes // WORD_BYTES)
         used = np.unique(words) * WORD_BYTES
-        lines = self._nbytes / placement.line_bytes
-        sectors = lines * np.unique(used // placement.sector_bytes).size
-        return Extent(lines * used.size * WORD_BYTES, sectors, sectors, lines)
+        whole = self.whole(placement)
+        sectors = whole.lines * np.unique(used // placement.sector_bytes).size
+        return Extent(whole.lines * used.size * WORD_BYTES, sectors, sectors, whole.lines)
+
+    def whole(self, placement: Placement) -> Extent:
+        """Return the extent of the buffer."""
+        sectors = self._nbytes / placement.sector_bytes
+        return Extent(self._nbytes, sectors, sectors, self._nbytes / placement.line_bytes)
 
     def extent(self, placement: Placement) -> Extent:
         """Return how much is touched."""

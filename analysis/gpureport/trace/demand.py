@@ -6,12 +6,13 @@ from math import prod
 from typing import Literal
 
 from gpureport.spec.models import Device
+from gpureport.trace.accesses import Counts
 from gpureport.trace.execution import NDRange
 from gpureport.trace.summary import AccessTrace, Footprint, KernelTrace
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import AccessDemand, Demand, Stream
 
-_COUNTS = tuple(each.name for each in fields(AccessDemand) if each.name not in ("buffer", "space", "kind", "nbytes"))
+_COUNTS = (*(each.name for each in fields(Counts)), "hottest")
 _FREE = frozenset({"other", "predicate"})
 """Classes of instructions of the intermediate language that a device does not execute."""
 _ADDRESS = "int32"
@@ -44,7 +45,10 @@ def _access(each: AccessTrace) -> AccessDemand:
     kind: Literal["load", "store", "atomic"]
     kind = "atomic" if each.access.atomic else "store" if each.access.write else "load"
     counts = {name: getattr(each, name) for name in _COUNTS}
-    return AccessDemand(buffer=each.name, space=each.space, kind=kind, nbytes=each.access.nbytes, **counts)
+    instruction = each.access
+    return AccessDemand(
+        buffer=each.name, space=each.space, kind=kind, line=instruction.line, nbytes=instruction.nbytes, **counts
+    )
 
 
 def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:

@@ -224,18 +224,20 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
 def _footprint(key: tuple[int, bool], name: str, samples: Sequence[_Sample], placement: Placement) -> Footprint:
     """Return what all groups touch: what the samples represent, at most the buffer.
 
-    If groups at the border touch little else than those in the middle, all groups share what they touch.
+    If groups at the border touch little else than those in the middle, all groups share what they touch. If they touch
+    lines at the same places, so do all.
     """
     together, *others = (sample.recorder.touched[key] for sample in samples if key in sample.recorder.touched)
     weights = [sample.weight for sample in samples if key in sample.recorder.touched]
     middle, alike = np.array(together.extent(placement)), False
-    apart, seen = weights[0] * middle, middle
+    apart, seen, most = weights[0] * middle, middle, together.most(placement)
     for touched, weight in zip(others, weights[1:], strict=True):
         together.add(touched)
         seen = np.array(together.extent(placement))
         apart = apart + weight * (seen - middle)
         alike = (seen - middle)[1] < _NEW * touched.extent(placement).sectors
-    every = np.maximum(seen, np.minimum(together.most(placement), apart))
+    most = most if together.most(placement) == most else together.whole(placement)
+    every = np.maximum(seen, np.minimum(most, apart))
     found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
     return Footprint(
         buffer=key[0],
