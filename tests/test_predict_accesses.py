@@ -8,6 +8,7 @@ from gpureport.predict.accesses import waits_beyond
 from gpureport.predict.memory import (
     load_latency,
     request_time_s,
+    slowest_line,
     usable_capacities,
     waiting_cycles,
     write_time_s,
@@ -20,6 +21,7 @@ from gpureport.workloads.model import AccessDemand, Demand, Stream
 from tests.builders import altered
 from tests.toy import L1, L2, TOY, of_groups, toy
 
+READ, WRITE = Stream("a", 100, 32, 32), Stream("b", 100, 32, 32, write=True)
 WAVES = 1e5
 """Of 12,500 groups of 256 work-items: 1,000 on each of 100 units."""
 SLICES = altered(L2, slice_bytes=2.0**20)
@@ -44,25 +46,27 @@ def _class_times(demand: Demand, device: Device = TOY) -> Any:
     ("accesses", "cycles"),
     [
         ([{"lines": 1.0, "conflict_cycles": 1.0}], 1.0),
-        ([{"lines": 16.0}], 10.0),
+        ([{"lines": 16.0}], 4.0),
+        ([{"lines": 16.0, "sectors": 16.0, "missed_sectors": 8.0}], 5.0 + 2.0),
         ([{"lines": 16.0, "conflict_cycles": 12.0}], 12.0),
-        # A sum over instructions, not the time of a mean access: 20 + 1 cycles
-        ([{"lines": 32.0}, {"lines": 1.0}], 21.0),
+        # A sum over instructions, not the time of a mean access: 8 + 1 cycles
+        ([{"lines": 32.0}, {"lines": 1.0}], 9.0),
     ],
 )
 def test_the_load_store_unit_takes_the_sum_of_its_accesses(accesses: list[dict[str, float]], cycles: float) -> None:
-    """Each takes the time of its lines, at 1.6 per cycle, or of its bank conflicts: 1000 waves on a unit at 1 GHz."""
+    """It takes the time of its lines, 4 hits or 1.6 misses a cycle, or of its banks: 1000 waves on a unit at 1 GHz."""
+    device = toy(lines_per_access=1.6, hit_lines_per_access=4.0)
     demand = _demand(*(_access(**each) for each in accesses), operations={"memory": 32 * WAVES * len(accesses)})
 
-    assert _class_times(demand, toy(lines_per_access=1.6))["memory"] == pytest.approx(cycles * 1e-6)
+    assert _class_times(demand, device)["memory"] == pytest.approx(cycles * 1e-6)
 
 
 def test_atomic_operations_of_local_memory_on_one_address_follow_each_other() -> None:
-    """Conflicts take 4 cycles, 32 lanes on one address 64; both are of one unit."""
+    """Conflicts take 4 cycles, 32 lanes on one address 32; both are of one unit."""
     atomic = _access("atomic", "local", conflict_cycles=1.0, repeated=32.0)
     demand = _demand(_access(space="local", conflict_cycles=4.0), atomic, operations={"local": 64 * WAVES})
 
-    assert _class_times(demand, toy(local_atomic_cycles=2.0))["local"] == pytest.approx(68e-6)
+    assert _class_times(demand)["local"] == pytest.approx(36e-6)
 
 
 @pytest.mark.parametrize(("cycles", "expected"), [(10.0, {"constant": 80e-6}), (0.0, {"memory": 8e-6})])
@@ -100,7 +104,17 @@ def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: f
     run = execution(TOY, demand, Resources(32))
 
     assert waits_beyond(demand, L2) == pytest.approx(share)
+    # Memory takes 800 cycles; the factor of load, 2, exceeds that of the slowest of 4 lines of 8 waves, 1.5.
     assert load_latency(run, 2.0**40, usable_capacities(run))[0] == pytest.approx(256 + share * (800 - 256))
+    assert slowest_line(execution(toy(loaded_latency_factor=1.2), demand, Resources(32))) == pytest.approx(1.5 / 1.2)
+
+
+def test_memory_is_slower_for_sectors_without_order() -> None:
+    """A load of single sectors that are not found again; half of all sectors are loaded in order."""
+    gathered = _access(lines=4.0, sectors=4.0, missed_sectors=4.0)
+    demand = _demand(gathered, _access(lines=1.0, sectors=4.0, missed_sectors=4.0), streams=(READ, WRITE))
+
+    assert execution(TOY, demand, Resources(32)).memory_efficiency == pytest.approx(0.9 * (1 - 0.42 / 2))
 
 
 def test_a_stream_may_know_its_passes_through_memory() -> None:

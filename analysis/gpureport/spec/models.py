@@ -510,6 +510,8 @@ class Architecture(Record):
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
+    hit_lines_per_access: Annotated[Number | None, Listed(0.5, 64)] = None
+    """The same of lines that are in the nearest cache; default: the same number."""
     sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=BY_SOURCE)] = None
     """Sectors that the device-wide cache writes per cycle, for each of its slices (for each compute unit if the entry
     lists no slices); default: no known limit."""
@@ -526,8 +528,6 @@ class Architecture(Record):
     constant_cycles: Annotated[Amount, _stall("constant_cycles", 0.1, 1000)] = 0.0
     """Cycles in which the constant cache of a compute unit reads one address for a wave, whose different addresses
     follow each other; default 0: constant memory is read like global memory."""
-    local_atomic_cycles: Annotated[Amount, _stall("local_atomic_cycles", 0.1, 1000)] = 1.0
-    """Cycles that an atomic operation of local memory takes for each lane of a wave on one address; default 1."""
     groups_as_loops: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
     """Whether a compiler turns each work-group into loops, and a core runs one group after another. Lanes then do not
     access memory together, a barrier is the end of a loop, and instructions are the compiler's choice. Default: on
