@@ -6,7 +6,7 @@ join again. At barriers, lanes wait until no block is left that could bring othe
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
-from gpureport.trace.operations import Value, unsigned
+from gpureport.trace.operations import Counts, Value, unsigned
 from gpureport.trace.program import (
     LOCAL,
     PRIVATE,
@@ -198,9 +198,9 @@ class _Memory:
         return self.views[dtype]
 
 
-_Node = tuple[float, str, float, Any]
-"""A link of a chain: when its result is ready, its class, the share of misses, and the link that it waited for."""
-_START: _Node = (0.0, "", 0.0, None)
+_Link = tuple[float, Counts, Any]
+"""A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
+_START: _Link = (0.0, {}, None)
 
 
 class _Machine:
@@ -224,11 +224,11 @@ class _Machine:
         self.value: list[Value] = [None] * slots
         self.layout: list[_Lanes | None] = [None] * slots
         self.valid: list[_Lanes | None] = [None] * slots
-        self.node: list[_Node] = [_START] * slots
+        self.links: list[_Link] = [_START] * slots
         self.begin = self.latest = _START
-        self.fences: dict[int, _Node] = {}
+        self.fences: dict[int, _Link] = {}
         self.rounds: Counter[int] = Counter()
-        self.missed, self.buffer = 0.0, 0
+        self.missed, self.region = 0.0, 0
         for slot, constant in program.constants.items():
             self.now[slot] = constant
         for slot, argument in enumerate(self.scalars):
@@ -340,7 +340,7 @@ class _Machine:
         if memory is None:
             raise InputError(f"{self.program.file}:{access.line}: access through a pointer that points to no buffer")
         lanes = self.lanes
-        self.buffer = region
+        self.region = region
         if self.recorder is not None:
             waves = lanes.waves if where is None else lanes.waves[where]
             each = offsets if offsets.ndim else np.broadcast_to(offsets, waves.shape)
@@ -387,10 +387,8 @@ class _Machine:
         inside = (index >= 0) & (index < view.size)
         expected = None
         if name.startswith("compare"):
-            layout = Layout(1, dtype, dtype.itemsize, aligned=True, vector=False)
-            pointer = Access(
-                access.number, access.line, "private", write=False, atomic=False, nbytes=dtype.itemsize, region=None
-            )
+            layout = Layout(1, dtype, vector=False)
+            pointer = replace(access, space="private", write=False, atomic=False, region=None)
             expected = values[0]
             values[0] = np.broadcast_to(self.load(pointer, layout, expected), self.lanes.size)
         old = np.zeros(self.lanes.size, view.dtype)
@@ -413,51 +411,23 @@ class _Machine:
         return old == values[0]
 
     # exchange
-    def exchange(self, name: str, rows: str, operands: Sequence[Value], is_unsigned: bool) -> Value:
-        """Exchange values between the lanes of a wave or work-group."""
+    def exchange(self, name: str, operands: Sequence[Value], *, of_group: bool, is_unsigned: bool) -> Value:
+        """Exchange values between the lanes of a wave or work-group; *name* as after ``sub_group_``."""
         lanes = self.lanes
-        row = lanes.waves if rows == "wave" else lanes.groups
-        column = (self.lane_of if rows == "wave" else self.linear)[lanes.index]
-        width = self.wave if rows == "wave" else self.group_size
-        values = [np.broadcast_to(operand, lanes.size) for operand in operands[:1]]
-        first = unsigned(values[0]) if is_unsigned else values[0]
-        count = int(row[-1]) + 1 if row.size else 0
+        row = lanes.groups if of_group else lanes.waves
+        column = (self.linear if of_group else self.lane_of)[lanes.index]
+        shape = (int(row[-1]) + 1, self.group_size if of_group else self.wave)
+        value = np.broadcast_to(operands[0], lanes.size)
         if name in ("ballot", "all", "any"):
-            return self._vote(name, values[0] != 0, row, column, count, width)
-        if name.startswith(("shuffle", "broadcast", "rotate")):
-            return self._shuffled(name, values[0], operands[1:], row, column, count, width)
+            return _vote(name, value != 0, row, column, shape)
         if name.startswith(("reduce", "scan")):
-            return _reduced(name, first, row, column, count, width).view(values[0].dtype)
-        raise InputError(f"{self.program.file}: sub_group_{name} is not supported")
-
-    def _vote(self, name: str, votes: Value, row: Value, column: Value, count: int, width: int) -> Value:
-        table = np.full((count, -(-width // 128) * 128), name == "all")
-        table[row, column] = votes
-        if name != "ballot":
-            result: Value = table[:, :width].all(axis=1) if name == "all" else table.any(axis=1)
-            return result[row].astype(np.int32)
-        words = np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)
-        return tuple(words[row, number] for number in range(4))
-
-    def _shuffled(
-        self, name: str, value: Value, more: Sequence[Value], row: Value, column: Value, count: int, width: int
-    ) -> Value:
-        table = np.zeros((count, width), value.dtype)
-        table[row, column] = value
+            return _folded(name, unsigned(value) if is_unsigned else value, row, column, shape).view(value.dtype)
+        table, present = np.zeros(shape, value.dtype), np.zeros(shape, np.bool_)
+        table[row, column], present[row, column] = value, True
         if name == "broadcast_first":
-            present = np.zeros((count, width), np.bool_)
-            present[row, column] = True
             return table[row, present.argmax(axis=1)[row]]
-        distance = more[0].astype(np.int64)
-        if name == "broadcast" and len(more) > 1:
-            local = (*self.shape.local_size, 1, 1)
-            distance = distance + more[1] * local[0] + (more[2] * local[0] * local[1] if len(more) > 2 else 0)
-        source = {
-            "shuffle_xor": column ^ distance,
-            "shuffle_up": column - distance,
-            "shuffle_down": column + distance,
-        }.get(name, distance)
-        return table[row, np.where((source >= 0) & (source < width), source, column)]
+        source = _source(name, column, operands[1:], (*self.shape.local_size, 1))
+        return table[row, np.where((source >= 0) & (source < shape[1]), source, column)]
 
     # state
     def _read(self, slot: int, lanes: _Lanes) -> Value:
@@ -526,7 +496,7 @@ class _Machine:
             now[slot] = self._read(slot, lanes)
         timed = self.latencies is not None
         if block.waits and timed:
-            self.begin = self._node("barrier", self.latest)
+            self.begin = self._link(self.latest, {"barrier": 1.0})
         for op, function in zip(block.operations, self.functions[number], strict=True):
             value = function(*[now[slot] for slot in op.operands])
             if op.result >= 0:
@@ -547,7 +517,7 @@ class _Machine:
             return
         value = self.now[block.condition]
         if self.latencies is not None:
-            self.begin = max(self.begin, self.node[block.condition], key=_ready)
+            self.begin = max(self.begin, self.links[block.condition], key=_ready)
         ways = self._ways(block, value)
         if not value.ndim:
             target = next((target for target, chosen in ways if chosen), block.targets[0])
@@ -594,58 +564,54 @@ class _Machine:
                 slot, value if chosen is None else _each(value, lambda part: part[chosen] if part.ndim else part), lanes
             )
         if block.phis and self.latencies is not None:
-            nodes = [self.node[sources[number]] for _, sources in block.phis]
-            for (slot, _), node in zip(block.phis, nodes, strict=True):
-                self.node[slot] = node
+            links = [self.links[sources[number]] for _, sources in block.phis]
+            for (slot, _), link in zip(block.phis, links, strict=True):
+                self.links[slot] = link
         queue = waiting if block.waits else pending
         queue[target] = queue[target].joined(lanes) if target in queue else lanes
 
     # chains
-    def _node(self, kind: str, before: _Node, missed: float = 0.0) -> _Node:
+    def _link(self, before: _Link, counts: Counts) -> _Link:
         costs = self.latencies or {}
-        if kind == "load":
-            return (before[0] + costs["hit"] * (1 - missed) + costs["miss"] * missed, kind, missed, before)
-        return (before[0] + costs.get(kind, 0.0), kind, missed, before)
+        cycles = sum(count * costs.get(kind, costs["int32"]) for kind, count in counts.items())
+        return (before[0] + cycles, counts, before) if counts else before
 
     def _time(self, op: Operation) -> None:
         before = self.begin
         for slot in op.operands:
-            node = self.node[slot]
-            if node[0] > before[0]:
-                before = node
-        kind = op.kind
+            if self.links[slot][0] > before[0]:
+                before = self.links[slot]
+        counts = op.counts
         if op.access is not None:
-            before, kind = self._time_of_access(op, before)
-        node = before if not kind else self._node(kind, before, self.missed if kind == "load" else 0.0)
+            before, counts = self._waited(op.access, before)
+        link = self._link(before, counts)
         if op.result >= 0:
-            self.node[op.result] = node
-        if node[0] > self.latest[0]:
-            self.latest = node
+            self.links[op.result] = link
+        if link[0] > self.latest[0]:
+            self.latest = link
 
-    def _time_of_access(self, op: Operation, before: _Node) -> tuple[_Node, str]:
-        """Return the instruction that an access waits for, and its class."""
-        region = self.buffer
-        if region == LOCAL or (region in (PRIVATE, TABLES) or op.access.space in ("private", "constant")):  # type: ignore[union-attr]
-            return before, "local" if region == LOCAL and op.kind != "store" else ""
-        if op.kind == "store":
+    def _waited(self, access: Access, before: _Link) -> tuple[_Link, Counts]:
+        """Return what an access waits for, and its own part of the chain."""
+        region, parameters = self.region, self.program.parameters
+        if region == LOCAL:
+            return before, {"local": 1.0} if access.atomic or not access.write else {}
+        if region > LOCAL or access.space == "constant":
+            return before, {}
+        if access.write and not access.atomic:
             self.fences[region] = max(before, self.fences.get(region, _START), key=_ready)
-            return before, ""
-        parameters = self.program.parameters
+            return before, {}
         for other, fence in self.fences.items():
             aliases = other == region or not (parameters[other].noalias or parameters[region].noalias)
             if aliases and fence[0] > before[0]:
                 before = fence
-        return before, op.kind
+        return before, {"atomic": 1.0} if access.atomic else {"hit": 1 - self.missed, "miss": self.missed}
 
     def _result(self) -> Execution:
         chain: Counter[str] = Counter()
-        node: Any = self.latest
-        while node is not None and node[3] is not None:
-            _, kind, missed, node = node
-            if kind == "load":
-                chain.update({"miss": missed, "hit": 1 - missed})
-            else:
-                chain[kind] += 1
+        link: Any = self.latest
+        while link is not None:
+            _, counts, link = link
+            chain.update(counts)
         operations: Counter[str] = Counter()
         issued: Counter[str] = Counter({"branch": self.split * self.wave} if self.split else {})
         waves = tuple(count * self.wave for count in self.issued)
@@ -656,8 +622,8 @@ class _Machine:
         return Execution(self.items, tuple(self.executed), waves, operations, issued, chain, self.latest[0])
 
 
-def _ready(node: _Node) -> float:
-    return node[0]
+def _ready(link: _Link) -> float:
+    return link[0]
 
 
 def _each(value: Value, function: Any) -> Value:
@@ -702,7 +668,7 @@ def _scatter(memory: _Memory, offsets: Value, layout: Layout, values: Sequence[V
         packed = np.stack(listed, axis=-1).view(np.uint8)
         values, layout = (
             tuple(packed.T),
-            Layout(layout.nbytes, np.dtype(np.uint8), layout.nbytes, aligned=True, vector=True),
+            Layout(layout.nbytes, np.dtype(np.uint8), vector=True),
         )
     view, index = _indices(memory, offsets, layout)
     index = np.atleast_1d(index)
@@ -720,43 +686,63 @@ def _scatter(memory: _Memory, offsets: Value, layout: Layout, values: Sequence[V
 
 def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
     """Return what an atomic operation leaves in memory."""
-    one = old.dtype.type(1)
-    if name in ("cmpxchg", "compare_exchange_strong", "compare_exchange_weak"):
+    if name.startswith(("cmpxchg", "compare")):
         return np.where(old == values[0], values[1], old)
     if name in ("inc", "dec"):
-        return old + one if name == "inc" else old - one
+        return old + old.dtype.type(1) if name == "inc" else old - old.dtype.type(1)
     if name == "load":
         return old
-    function = {
-        "add": np.add,
-        "sub": np.subtract,
-        "min": np.minimum,
-        "max": np.maximum,
-        "and": np.bitwise_and,
-        "or": np.bitwise_or,
-        "xor": np.bitwise_xor,
-    }.get(name)
+    function = np.subtract if name == "sub" else _FOLDS.get(name)
     return function(old, values[0]) if function else values[0]
 
 
-_FOLDS: Mapping[str, tuple[Any, Any]] = {
-    "add": (np.add, lambda _: 0),
-    "mul": (np.multiply, lambda _: 1),
-    "min": (np.minimum, lambda dtype: np.inf if dtype.kind == "f" else np.iinfo(dtype).max),
-    "max": (np.maximum, lambda dtype: -np.inf if dtype.kind == "f" else np.iinfo(dtype).min),
-    "and": (np.bitwise_and, lambda dtype: np.array(-1).astype(dtype)),
-    "or": (np.bitwise_or, lambda _: 0),
-    "xor": (np.bitwise_xor, lambda _: 0),
+def _source(name: str, column: Value, operands: Sequence[Value], local: Sequence[int]) -> Value:
+    """Return the lanes from which lanes take a value."""
+    distance = operands[0].astype(np.int64)
+    if name == "shuffle_xor":
+        return column ^ distance
+    if name in ("shuffle_up", "shuffle_down"):
+        return column + (distance if name == "shuffle_down" else -distance)
+    steps = (local[0], local[0] * local[1])
+    return distance + sum(index * step for index, step in zip(operands[1:], steps, strict=False))
+
+
+def _vote(name: str, votes: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
+    table = np.full((shape[0], max(128, shape[1])), name == "all")
+    table[row, column] = votes
+    if name != "ballot":
+        result: Value = table.all(axis=1) if name == "all" else table.any(axis=1)
+        return result[row].astype(np.int32)
+    words = np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)
+    return tuple(words[row, number] for number in range(4))
+
+
+_FOLDS: Mapping[str, Any] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
 }
 
 
-def _reduced(name: str, value: Value, row: Value, column: Value, count: int, width: int) -> Value:
+def _neutral(name: str, dtype: np.dtype[Any]) -> Value:
+    if name in ("min", "max"):
+        limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+        return limits.max if name == "min" else limits.min
+    return np.array({"mul": 1, "and": -1}.get(name, 0)).astype(dtype)
+
+
+def _folded(name: str, value: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
     """Return reductions and scans of rows; absent lanes do not count."""
-    fold, neutral = _FOLDS[name.rpartition("_")[2]]
-    table = np.full((count, width), neutral(value.dtype), value.dtype)
+    operation = name.rpartition("_")[2]
+    fold, neutral = _FOLDS[operation], _neutral(operation, value.dtype)
+    table = np.full(shape, neutral, value.dtype)
     table[row, column] = value
     if name.startswith("reduce"):
         return fold.reduce(table, axis=1, dtype=value.dtype)[row]
     if "exclusive" in name:
-        table = np.concatenate([np.full((count, 1), neutral(value.dtype), value.dtype), table[:, :-1]], axis=1)
+        table = np.insert(table, 0, neutral, axis=1)
     return fold.accumulate(table, axis=1, dtype=value.dtype)[row, column]

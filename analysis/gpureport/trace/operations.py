@@ -6,12 +6,12 @@ vectors one by one.
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpureport.trace.ir import Instruction, Type, Unsupported
+from gpureport.trace.ir import Instruction, Name, Type, Unsupported
 
 Value = Any
 """An array over work-items, a NumPy scalar that all share, or a tuple of these: the elements of a vector or struct."""
@@ -61,7 +61,6 @@ BINARY: Mapping[str, Function] = {
     "fdiv": np.divide,
     "frem": np.fmod,
     "fneg": np.negative,
-    "freeze": lambda a: a,
 }
 _ORDERED: Mapping[str, Function] = {
     "eq": np.equal,
@@ -566,116 +565,143 @@ def _mapped(function: Function, instruction: Instruction) -> Function:
     return elementwise(function) if any(kind.name == "vector" for kind in instruction.types) else function
 
 
-# counts
-_FAST = ("native_", "half_", "fast_")
-_EXPANSIONS: Mapping[str, Counts] = {
-    "sin": {"fp32": 14, "int32": 6, "conversion": 2},
-    "cos": {"fp32": 14, "int32": 6, "conversion": 2},
-    "tan": {"fp32": 24, "int32": 8, "conversion": 2, "transcendental": 1},
-    "sincos": {"fp32": 22, "int32": 8, "conversion": 2},
-    "exp": {"fp32": 6, "transcendental": 1, "shift": 1},
-    "exp2": {"fp32": 2, "transcendental": 1},
-    "exp10": {"fp32": 7, "transcendental": 1, "shift": 1},
-    "log": {"fp32": 13, "int32": 5, "conversion": 1},
-    "log2": {"fp32": 2, "transcendental": 1},
-    "log10": {"fp32": 14, "int32": 5, "conversion": 1},
-    "pow": {"fp32": 45, "int32": 12, "transcendental": 2, "conversion": 2},
-    "sqrt": {"fp32": 6, "transcendental": 1, "int32": 2},
-    "rsqrt": {"fp32": 1, "transcendental": 1},
-    "divide": {"fp32": 7, "transcendental": 1, "int32": 2},
-    "tanh": {"fp32": 12, "transcendental": 2, "int32": 3},
-    "other": {"fp32": 20, "int32": 6, "transcendental": 1},
+# parts of vectors and structs
+REARRANGING = frozenset(
+    "extractelement insertelement shufflevector extractvalue insertvalue select bitcast freeze".split()
+)
+ATOMICS = frozenset(
+    "add sub inc dec min max and or xor xchg exchange cmpxchg load store init compare_exchange_strong "
+    "compare_exchange_weak".split()
+)
+
+
+def rearranging(line: Instruction, source: Type, target: Type) -> Function:
+    """Return the function of an instruction that computes nothing; numbers are no operands of it any more."""
+    if line.opcode in _PARTS:
+        return _PARTS[line.opcode]
+    if line.opcode == "bitcast":
+        return _bits(source, target)
+    fixed = {"shufflevector": 2, "extractvalue": 1, "insertvalue": 2}[line.opcode]
+    (*_, last), path = line.operands, [int(number) for number in line.operands[fixed:] if not isinstance(number, tuple)]
+    del line.operands[fixed:]
+    if line.opcode == "shufflevector":
+        return lambda a, b: tuple((*a, *b)[pick] for pick in last)
+    return (lambda a: _at(a, path)) if fixed == 1 else (lambda a, b: _with(a, path, b))
+
+
+def _at(value: Value, path: Sequence[int]) -> Value:
+    return _at(value[path[0]], path[1:]) if path else value
+
+
+def _with(value: Value, path: Sequence[int], part: Value) -> Value:
+    if not path:
+        return part
+    return tuple(_with(old, path[1:], part) if number == path[0] else old for number, old in enumerate(value))
+
+
+def _element(vector: Value, index: Value) -> Value:
+    if not index.ndim:
+        return vector[int(index) % len(vector)]
+    return np.choose(index % len(vector), np.broadcast_arrays(*vector, index)[:-1])
+
+
+def _inserted(vector: Value, part: Value, index: Value) -> Value:
+    if not index.ndim:
+        return tuple(part if number == index else old for number, old in enumerate(vector))
+    return tuple(np.where(index == number, part, old) for number, old in enumerate(vector))
+
+
+_PARTS: Mapping[str, Function] = {
+    "select": chosen,
+    "freeze": lambda a: a,
+    "extractelement": _element,
+    "insertelement": _inserted,
 }
-"""Instructions of accurate functions of single precision."""
 
 
-def _floating(of: Type) -> str:
-    return {"half": "fp16", "double": "fp64"}.get(of.element.name, "fp32")
+def _bits(source: Type, target: Type) -> Function:
+    """Return the function of ``bitcast``."""
+    if source.element.bits == 1 and source != target:
+        raise Unsupported("vectors of conditions as numbers are not supported")
+
+    def cast(value: Value) -> Value:
+        listed = np.broadcast_arrays(*value) if isinstance(value, tuple) else [value]
+        packed = np.ascontiguousarray(np.stack(listed, axis=-1)).view(target.element.dtype)
+        columns = tuple(packed[..., number][()] for number in range(packed.shape[-1]))
+        return columns if target.name == "vector" else columns[0]
+
+    plain = lambda a: a.view(target.element.dtype)  # noqa: E731
+    return plain if "vector" not in (source.name, target.name) else cast
 
 
-def _scaled(counts: Counts, factor: float) -> dict[str, float]:
-    return {name: number * factor for name, number in counts.items()}
-
-
-def _expanded(name: str, of: Type) -> dict[str, float]:
-    counts = _EXPANSIONS.get(name, _EXPANSIONS["other"])
-    if of.element.name != "double":
-        return dict(counts)
-    return {"fp64": 2 * counts.get("fp32", 0) + 6, "int32": counts.get("int32", 0) + 4, "transcendental": 1}
-
-
-_DIVISION = {"int32": 12, "int32_mul": 4, "transcendental": 1, "conversion": 2}
+# counts
+_MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
+_DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
+_INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
+    **dict.fromkeys(("add", "sub"), ({"add": 1.0}, {"int64": 1.0})),
+    **dict.fromkeys(("and", "or", "xor", "bitselect"), ({"ternary": 1.0}, {"ternary": 2.0})),
+    **dict.fromkeys(("shl", "lshr", "ashr", "rotate", "fshl", "fshr"), ({"shift": 1.0}, {"shift": 4.0})),
+    **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), (_DIVISION, {**_DIVISION, "int32": 30.0})),
+    **dict.fromkeys(("mul", "mul24", "mad24"), ({"int32_mul": 1.0}, _MULTIPLY_64)),
+    **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 3.0}, {"int32_mul": 8.0})),
+    **dict.fromkeys(("popcount", "clz", "ctz", "ctpop", "ctlz", "cttz"), ({"int32": 4.0}, {"int32": 8.0})),
+    **dict.fromkeys(("trunc", "zext"), ({}, {})),
+    "sext": ({"int32": 1.0}, {}),
+}
+"""Instructions for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
+_EXPANDED: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("sin", "cos", "tan", "atan", "sinh"), (31, 36)),
+    **dict.fromkeys(("exp", "exp2", "exp10"), (6, 20)),
+    **dict.fromkeys(("log", "log2", "log10"), (30, 51)),
+    **dict.fromkeys(("pow", "powr", "pown", "rootn"), (100, 151)),
+    **dict.fromkeys(("sqrt", "rsqrt", "length", "distance", "normalize"), (4.6, 12)),
+    **dict.fromkeys(("divide", "recip", "fdiv"), (8, 13)),
+    **dict.fromkeys(("fmod", "frem", "remainder"), (10, 10)),
+    **dict.fromkeys(("tanh", "hypot", "cbrt"), (20, 41)),
+    "sincos": (45, 50),
+}
+"""Instructions of accurate functions of single and double precision; measured on an H200: issue slots of a wave."""
+_OTHERS = (25, 40)
+_SIMPLE = frozenset(
+    "fadd fsub fmul fma fmuladd mad fmin fmax maxnum minnum maximum minimum fabs copysign step mix clamp dot cross "
+    "sign degrees radians canonicalize ldexp fract modf smoothstep fdim".split()
+)
+_CONVERTING = frozenset(
+    "fptosi fptoui sitofp uitofp fptrunc fpext floor ceil trunc rint round nearbyint roundeven".split()
+)
 _FREE = frozenset(
     "bitcast addrspacecast ptrtoint inttoptr freeze fneg extractelement insertelement shufflevector extractvalue "
     "insertvalue alloca phi".split()
 )
 
 
-def counts(instruction: Instruction, called: str = "") -> dict[str, float]:
-    """Return the instructions of one lane that an instruction needs, by class."""
-    of = (instruction.bare or instruction.types or [Type("void")])[0]
-    kind = instruction.types[0] if instruction.types else of
-    if called:
-        return _scaled(_counts_of_call(demangled(called)[0], of, kind), max(of.width, kind.width))
-    return _scaled(_counts_of(instruction, of, kind), max(of.width, kind.width))
+def plain_name(called: str) -> str:
+    """Return the name of a function without the marks of its types and precision."""
+    name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", demangled(called)[0].removeprefix("llvm."))
+    return re.sub(r"^(native|half|fast)_", "", name)
 
 
-_PLAIN: Mapping[str, tuple[Counts, Counts]] = {
-    **dict.fromkeys(("add", "sub"), ({"add": 1}, {"int64": 1})),
-    **dict.fromkeys(("and", "or", "xor"), ({"ternary": 1}, {"ternary": 2})),
-    **dict.fromkeys(("shl", "lshr", "ashr"), ({"shift": 1}, {"shift": 2})),
-    **dict.fromkeys(("icmp", "select"), ({"int32": 1}, {"int32": 2})),
-    **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), (_DIVISION, _scaled(_DIVISION, 4))),
-    "mul": ({"int32_mul": 1}, {"int32_mul": 3, "int32": 2}),
-    "trunc": ({}, {}),
-    "zext": ({}, {}),
-    "sext": ({"int32": 1}, {}),
-}
-"""Instructions for integers of at most 32 bits, and of 64."""
-
-
-def _counts_of(instruction: Instruction, of: Type, kind: Type) -> Counts:
-    opcode = instruction.opcode
-    if opcode in _FREE or kind.element.bits == 1:
+def counts(instruction: Instruction, called: str = "") -> Counts:
+    """Return the instructions that one element needs in one lane, by class."""
+    name, of = plain_name(called) if called else instruction.opcode, (instruction.bare or instruction.types)[0].element
+    kind = instruction.types[0].element
+    if name in _FREE or kind.bits == 1:
         return {}
-    if opcode in _PLAIN:
-        return _PLAIN[opcode][kind.element.dtype.itemsize > 4]
-    if opcode == "fcmp":
-        return {"fp64" if kind.element.name == "double" else "int32": 1}
-    if opcode in ("fdiv", "frem"):
-        return _expanded("divide", of)
-    return {_floating(of): 1} if opcode in ("fadd", "fsub", "fmul") else {"conversion": 1}
+    if name.startswith("convert") or (name in _CONVERTING and "f" in (of.dtype.kind, kind.dtype.kind)):
+        return {"conversion": 1.0} if of != kind or not name.startswith("convert") else {}
+    words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
+    if of.dtype.kind != "f" or name in ("select", "fcmp") or name in _TESTS:
+        if name.endswith(("div", "rem")) and not isinstance(instruction.operands[1], Name):
+            return {"int32_mul": 2.0 * words, "shift": 1.0}
+        return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
+    return _of_floats(name, of, fast="native_" in called or "half_" in called)
 
 
-_LOGIC_CALLS = {"rotate": "shift", "fshl": "shift", "fshr": "shift", "bitselect": "ternary"}
-_MULTIPLYING = ("mul_hi", "mad_hi", "mul24", "mad24", "mad_sat")
-_SIMPLE = frozenset(
-    "fma fmuladd mad fmin fmax maxnum minnum maximum minimum floor ceil trunc rint fabs copysign mix step nearbyint "
-    "roundeven".split()
-)
-_OF_TWO = frozenset("mix clamp fract round sign fdim degrees radians".split())
-
-
-def _counts_of_call(name: str, of: Type, kind: Type) -> dict[str, float]:
-    fast = name.startswith(_FAST)
-    plain = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", re.sub(r"^(native_|half_|fast_|llvm\.)", "", name))
-    if plain.startswith("convert_"):
-        return {"conversion": 1} if "f" in (of.element.dtype.kind, kind.element.dtype.kind) else {}
-    if plain in ("dot", "length", "distance", "normalize", "cross"):
-        extra = (
-            {}
-            if plain in ("dot", "cross")
-            else _scaled({"transcendental": 1} if fast else _EXPANSIONS["sqrt"], 1 / kind.width)
-        )
-        return {_floating(kind): 2.0 if plain == "cross" else 1.0, **{k: v for k, v in extra.items() if k != "fp32"}}
-    if plain in _LOGIC_CALLS:
-        return {_LOGIC_CALLS[plain]: 1}
-    if plain in _MULTIPLYING:
-        return {"int32_mul": 1 if kind.element.dtype.itemsize <= 4 else 4}
-    if of.element.dtype.kind != "f" or plain in _TESTS:
-        return {"int32": 1 if kind.element.dtype.itemsize <= 4 else 2}
-    if plain in _SIMPLE or plain in _OF_TWO:
-        return {_floating(of): 2 if plain in _OF_TWO else 1}
-    if fast or "transcendental" in plain:
-        return {"transcendental": 2 if plain.startswith("pow") else 1, "fp32": 1}
-    return _expanded(plain, of)
+def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
+    pipe = {"half": "fp16", "double": "fp64"}.get(of.name, "fp32")
+    if name in _SIMPLE:
+        return {pipe: 1.0}
+    if fast:
+        return {"transcendental": 1.0, "fp32": 1.0}
+    single, double = _EXPANDED.get(name, _OTHERS)
+    return {"fp64": double} if pipe == "fp64" else {"transcendental": 1.0, "fp32": single - 1}

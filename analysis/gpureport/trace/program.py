@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gpureport.errors import InputError
 from gpureport.trace import ir, operations
 from gpureport.trace.compiler import Module
-from gpureport.trace.ir import Instruction, Name, Space, Type, Unsupported
-from gpureport.trace.operations import Counts, Value
+from gpureport.trace.ir import Instruction, Name, Operand, Space, Type, Unsupported
+from gpureport.trace.operations import Counts, Function, Value
 
 SPAN, MIDDLE = 1 << 40, 1 << 39
 """Bytes between the addresses of two regions; each begins in the middle, so that what is before it belongs to it."""
@@ -29,17 +30,17 @@ def address(region: int) -> np.int64:
 
 @dataclass(frozen=True)
 class Access:
-    """One load, store or atomic instruction."""
+    """One load, store or atomic instruction; *nbytes* of one work-item."""
 
     number: int
     line: int
     space: Space
+    """``constant``: tables of the program, and structs that are passed by value."""
     write: bool
     atomic: bool
     nbytes: int
-    """Of one work-item."""
     region: int | None
-    """The memory that it accesses, if that is known before."""
+    """The argument's number or another region that it accesses; ``None``: known only when it is executed."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Parameter:
     dtype: np.dtype[Any]
     """Of a scalar, or of the elements of a buffer; bytes if they are structs."""
     noalias: bool
-    """Whether it is the only pointer to its data (``restrict``), or read-only by its address space."""
+    """Whether nothing else points to its data (``restrict``, constant memory)."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,32 @@ class LocalArray:
     nbytes: int
 
 
-@dataclass
+@dataclass(frozen=True)
+class Layout:
+    """How a value lies in memory: *aligned* if each element is at a multiple of its size."""
+
+    count: int
+    dtype: np.dtype[Any]
+    vector: bool
+    aligned: bool = True
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole value."""
+        return self.count * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
 class Operation:
     """One instruction. *function* takes the machine first if it depends on more than its operands."""
 
-    function: Callable[..., Value]
+    function: Function
     operands: tuple[int, ...]
+    """Slots of values; also *result*, which is -1 without one."""
     result: int
-    kind: str
-    """Its main instruction class; ``load``, ``store``, ``atomic``; empty: it costs nothing."""
+    counts: Counts
+    """Instructions of one of *width* elements, by class."""
+    width: int = 1
     machine: bool = False
     access: Access | None = None
 
@@ -81,10 +99,9 @@ class Operation:
 class Block:
     """Operations without a branch between them."""
 
-    label: str
-    waits: bool = False
+    waits: bool
     """Whether work-items wait here for the rest of their group."""
-    line: int = 0
+    line: int
     phis: list[tuple[int, dict[int, int]]] = field(default_factory=list)
     """Slots, with the slots from which they take their values by the number of the block before."""
     operations: list[Operation] = field(default_factory=list)
@@ -94,8 +111,8 @@ class Block:
     condition: int = -1
     cases: tuple[Any, ...] = ()
     inputs: tuple[int, ...] = ()
+    """Slots that other blocks write; *outputs*: those that others read."""
     outputs: tuple[int, ...] = ()
-    """Slots that other blocks read."""
 
 
 @dataclass
@@ -106,10 +123,11 @@ class Program:
     file: str
     parameters: tuple[Parameter, ...] = ()
     accesses: tuple[Access, ...] = ()
-    blocks: list[Block] = field(default_factory=list)
+    blocks: tuple[Block, ...] = ()
     constants: dict[int, Value] = field(default_factory=dict)
     slots: int = 0
     local_arrays: tuple[LocalArray, ...] = ()
+    """Those that it declares."""
     tables: bytes = b""
     private_bytes: int = 0
     work_group: tuple[int, ...] = ()
@@ -133,8 +151,16 @@ def program(module: Module, name: str) -> Program:
 
     Raises:
         Unsupported: it uses what cannot be executed; the message has file, line and its name.
+        InputError: there is no such kernel.
     """
-    return _Builder(module, name).built
+    if name not in programs(module):
+        raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(programs(module)) or 'none'}")
+    try:
+        return _Builder(module, name).built
+    except Unsupported as error:
+        raise Unsupported(f"{module.path}:{module.reader.line}: {error}") from error
+    except (LookupError, ValueError) as error:
+        raise Unsupported(f"{module.path}:{module.reader.line}: this is not supported ({error!r})") from error
 
 
 class _Builder:
@@ -144,303 +170,266 @@ class _Builder:
         self.slot_of: dict[str, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
-        try:
-            self.function = self.reader.function(name)
-            self._place_variables()
-            self._parameters()
-            self._blocks()
-        except Unsupported as error:
-            raise Unsupported(f"{module.path}:{self.reader.line}: {error}") from error
-        except (LookupError, ValueError) as error:
-            raise Unsupported(f"{module.path}:{self.reader.line}: this is not supported ({error!r})") from error
+        self.function = self.reader.function(name)
+        self._place_variables()
+        self.built.parameters = tuple(self._parameters())
+        self.built.blocks = tuple(self._blocks())
         self.built.accesses, self.built.slots = tuple(self.accesses), len(self.slot_of)
         _connect(self.built)
 
-    # memory
     def _place_variables(self) -> None:
         tables, arrays, end = bytearray(), [], 0
         for variable in self.reader.variables():
-            if variable.space == "local":
-                if f"{variable.name}" in self.function.body:
-                    arrays.append(LocalArray(variable.name.split(".")[-1], end, variable.type.nbytes))
-                    self.reader.addresses[variable.name] = int(address(LOCAL)) + end
-                    end = next_local(end, variable.type.nbytes)
-            else:
+            if variable.space != "local":
                 tables += bytes(-len(tables) % 64)
                 self.reader.addresses[variable.name] = int(address(TABLES)) + len(tables)
                 tables += self.reader.initial(variable)
+            elif variable.name in self.function.body:
+                arrays.append(LocalArray(variable.name.split(".")[-1], end, variable.type.nbytes))
+                self.reader.addresses[variable.name] = int(address(LOCAL)) + end
+                end = next_local(end, variable.type.nbytes)
         self.built.local_arrays, self.built.tables = tuple(arrays), bytes(tables)
 
-    def _parameters(self) -> None:
+    def _parameters(self) -> Iterator[Parameter]:
         notes = {key: self.reader.note(node) for key, node in self.function.notes.items()}
         self.built.work_group = tuple(map(int, notes.get("reqd_work_group_size", ())))
-        found = []
         for number, each in enumerate(self.function.parameters):
             self.slot(Name(each.name))
             name, text = (notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
             space = ir.SPACES[each.type.count] if each.type.name == "ptr" and not each.copied else "private"
-            kind: Literal["buffer", "scalar", "local"] = "scalar" if space == "private" else "buffer"
+            kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
             dtype = np.dtype(f"V{each.copied.nbytes}") if each.copied else _dtype(text, each.type)
-            noalias = "noalias" in each.attributes or space == "constant" or kind == "scalar"
-            found.append(Parameter(name, "local" if space == "local" else kind, space, dtype, noalias))
             self.roots[each.name] = LOCAL if space == "local" else number
-        self.built.parameters = tuple(found)
+            noalias = "noalias" in each.attributes or space in ("constant", "private")
+            yield Parameter(name, kinds.get(space, "buffer"), space, dtype, noalias)
 
-    def slot(self, operand: Any, of: Type | None = None) -> int:
+    def slot(self, operand: Operand) -> int:
         """Return the slot of a value or constant."""
         if isinstance(operand, Name):
             return self.slot_of.setdefault(operand.name, len(self.slot_of))
-        number = self.slot_of.setdefault(f"{of}{operand!r}{getattr(operand, 'dtype', '')}", len(self.slot_of))
+        number = self.slot_of.setdefault(f"{operand!r}", len(self.slot_of))
         self.built.constants[number] = operand
         return number
 
-    def root(self, operand: Any) -> int | None:
-        """Return the region of a pointer, if it is known."""
-        return (
-            self.roots.get(operand.name)
-            if isinstance(operand, Name)
-            else (int(operand) // SPAN - 1 if operand else None)
-        )
+    def _root(self, pointer: Operand) -> int | None:
+        if isinstance(pointer, Name):
+            return self.roots.get(pointer.name)
+        return int(pointer) // SPAN - 1 if pointer else None
 
     # blocks
-    def _blocks(self) -> None:
+    def _blocks(self) -> Iterator[Block]:
         text = self.reader.blocks(self.function)
-        pieces = [piece for label, lines in text.items() for piece in _pieces(label, lines)]
-        numbers = {label: number for number, (label, _) in enumerate(pieces)}
-        ends = {label.partition("+")[0]: number for label, number in numbers.items()}
+        pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
+        starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
+        ends = {label: number for number, (label, _) in enumerate(pieces)}
         for number, (label, lines) in enumerate(pieces):
-            block = Block(label, waits="+" in label, line=lines[0].line if lines else 0)
-            self.built.blocks.append(block)
-            self._fill(block, lines, numbers, ends)
-            if number + 1 < len(pieces) and "+" in pieces[number + 1][0] and not _ends(lines):
-                block.targets = (number + 1,)
-            _discount(block, lines, self.slot_of)
+            block = Block(waits=number > starts[label], line=lines[0].line if lines else 0)
+            block.targets = (number + 1,) if number < ends[label] else ()
+            for line in lines:
+                self.reader.line = line.line
+                self._add(block, line, starts, ends)
+            _discount(block, lines)
+            yield block
 
-    def _fill(
-        self, block: Block, lines: Sequence[Instruction], numbers: Mapping[str, int], ends: Mapping[str, int]
-    ) -> None:
-        for line in lines:
-            self.reader.line = line.line
-            if line.opcode == "phi":
-                sources = {
-                    ends[label]: self.slot(value, line.bare[0])
-                    for label, value in zip(line.labels, line.operands, strict=True)
-                }
-                block.phis.append((self.slot(Name(line.result)), sources))
-            elif line.opcode in ("br", "switch"):
-                block.targets = tuple(numbers[label] for label in line.labels)
-                block.condition = self.slot(line.operands[0], line.types[0]) if line.operands else -1
-                block.cases = tuple(line.operands[1:])
-            elif line.opcode not in ("ret", "unreachable"):
-                for operation, counts in self._operations(line):
-                    block.operations.append(operation)
-                    block.counts.update(counts)
+    def _add(self, block: Block, line: Instruction, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
+        if line.opcode == "phi":
+            sources = zip(line.labels, line.operands, strict=True)
+            block.phis.append(
+                (self.slot(Name(line.result)), {ends[label]: self.slot(value) for label, value in sources})
+            )
+        elif line.opcode in ("br", "switch"):
+            block.targets = tuple(starts[label] for label in line.labels)
+            block.condition = self.slot(line.operands[0]) if line.operands else -1
+            block.cases = tuple(line.operands[1:])
+        elif line.opcode not in ("ret", "unreachable") and (found := self._operation(line)):
+            block.operations.append(found)
+            for kind, count in found.counts.items():
+                block.counts[kind] += count * found.width  # type: ignore[assignment]
 
-    def _operations(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
-        called = line.words[-1][1:] if line.opcode == "call" else ""
-        method = getattr(self, f"_{line.opcode}", None)
-        if called:
-            yield from self._call(line, called)
-        elif method:
-            yield from method(line)
-        else:
-            counts = operations.counts(line)
-            yield self._operation(line, _function(line), _main(counts)), counts
+    def _operation(self, line: Instruction) -> Operation | None:
+        if line.opcode == "call":
+            return self._call(line, line.words[-1][1:])
+        if line.opcode in _MEMORY:
+            return _MEMORY[line.opcode](self, line)
+        function = _function(line)
+        return self._made(line, function, operations.counts(line), width=_width(line))
 
-    def _operation(self, line: Instruction, function: Callable[..., Value], kind: str, **more: Any) -> Operation:
-        operands = tuple(self.slot(value, of) for value, of in zip(line.operands, line.types, strict=True))
-        return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, kind, **more)
+    def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
+        operands = tuple(map(self.slot, line.operands))
+        return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, counts, **more)
 
+    # memory
     def _access(self, line: Instruction, pointer: int, nbytes: int, *, write: bool, atomic: bool = False) -> Access:
-        root = self.root(line.operands[pointer])
-        space = ir.SPACES[line.types[pointer].count]
-        if root is not None and root < LOCAL and space == "private":
-            space = "constant"
-        access = Access(len(self.accesses), line.line, space, write, atomic, nbytes, root)
+        region, space = self._root(line.operands[pointer]), ir.SPACES[line.types[pointer].count]
+        if region is not None and region < LOCAL:
+            space = "constant" if space == "private" else "global"
+        access = Access(len(self.accesses), line.line, space, write, atomic, nbytes, region)
         self.accesses.append(access)
         return access
 
-    def _getelementptr(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
+    def _accessing(self, line: Instruction, access: Access, function: Function) -> Operation:
+        words = max(1.0, access.nbytes / 4)
+        counts = {} if access.space == "constant" and access.region != TABLES else {"memory": words}
+        return self._made(
+            line, function, {"local": words} if access.space == "local" else counts, machine=True, access=access
+        )
+
+    def _getelementptr(self, line: Instruction) -> Operation:
         fixed, terms = ir.walk(line.bare[0], line.operands[1:])
-        base = line.operands[0]
-        if (region := self.root(base)) is not None:
-            self.roots[line.result] = region
-        operands = tuple(self.slot(value) for value in (base, *(name for name, _ in terms)))
-        if isinstance(base, tuple) or line.types[0].name == "vector":
-            raise Unsupported("vectors of pointers are not supported")
+        self._same_root(line)
+        operands = tuple(self.slot(value) for value in (line.operands[0], *(name for name, _ in terms)))
         function = _moved(np.int64(fixed), [np.int64(size) for _, size in terms])
-        yield Operation(function, operands, self.slot(Name(line.result)), "address"), {"address": 1}
+        return Operation(function, operands, self.slot(Name(line.result)), {"address": 1.0})
 
-    def _addrspacecast(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
-        if (region := self.root(line.operands[0])) is not None:
+    def _same_root(self, line: Instruction) -> None:
+        if line.types[0].name == "vector":
+            raise Unsupported("vectors of pointers are not supported")
+        if line.types[0].name == "ptr" and (region := self._root(line.operands[0])) is not None:
             self.roots[line.result] = region
-        yield self._operation(line, lambda a: a, ""), {}
 
-    _freeze = _bitcast_pointer = _addrspacecast
+    def _addrspacecast(self, line: Instruction) -> Operation:
+        self._same_root(line)
+        return self._made(line, lambda a: a, {})
 
-    def _alloca(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
-        count = int(line.operands[0]) if line.operands else 1
+    def _alloca(self, line: Instruction) -> Operation:
         at = address(PRIVATE) + np.int64(self.built.private_bytes)
-        self.built.private_bytes += -(-count * line.bare[0].nbytes // 16) * 16
+        self.built.private_bytes += -(-line.bare[0].nbytes // 16) * 16
         self.roots[line.result] = PRIVATE
-        yield Operation(lambda: at, (), self.slot(Name(line.result)), ""), {}
+        return Operation(lambda: at, (), self.slot(Name(line.result)), {})
 
-    def _load(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
+    def _load(self, line: Instruction) -> Operation:
         layout = _layout(line.bare[0], line.align)
         access = self._access(line, 0, layout.nbytes, write=False)
-        function = lambda machine, at: machine.load(access, layout, at)  # noqa: E731
-        yield self._operation(line, function, "load", machine=True, access=access), _memory_counts(access)
+        return self._accessing(line, access, lambda machine, at: machine.load(access, layout, at))
 
-    def _store(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
+    def _store(self, line: Instruction) -> Operation:
         layout = _layout(line.types[0], line.align)
         access = self._access(line, 1, layout.nbytes, write=True)
-        function = lambda machine, value, at: machine.store(access, layout, at, value)  # noqa: E731
-        yield self._operation(line, function, "store", machine=True, access=access), _memory_counts(access)
-
-    def _atomicrmw(self, line: Instruction) -> Iterator[tuple[Operation, Counts]]:
-        raise Unsupported(f"atomicrmw {line.words[0]} is not supported")
+        return self._accessing(line, access, lambda machine, value, at: machine.store(access, layout, at, value))
 
     # calls
-    def _call(self, line: Instruction, called: str) -> Iterator[tuple[Operation, Counts]]:
+    def _call(self, line: Instruction, called: str) -> Operation | None:
         name, codes = operations.demangled(called)
-        if name in _NOTHING or name.startswith(
-            ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg", "printf")
-        ):
-            return
+        if _NOTHING.match(name):
+            return None
         if name in ("barrier", "work_group_barrier"):
-            yield Operation(lambda: None, (), -1, ""), {"barrier": 1}
-            return
+            return Operation(lambda: None, (), -1, {"barrier": 1.0})
         for pattern, method in _CALLS.items():
             if re.match(pattern, name):
-                yield from getattr(self, method)(line, name, codes)
-                return
+                return method(self, line, name, codes)
         function = operations.pure(line, called)
         if function is None:
             raise Unsupported(f"{name} is not supported")
-        counts = operations.counts(line, called)
-        yield self._operation(line, function, _main(counts)), counts
+        return self._made(line, function, operations.counts(line, called), width=_width(line))
 
-    def _identity(self, line: Instruction, name: str, _: str) -> Iterator[tuple[Operation, Counts]]:
-        yield self._operation(line, lambda machine, *d: machine.identity(name, *d), "", machine=True), {}
+    def _identity(self, line: Instruction, name: str, _: str) -> Operation:
+        return self._made(line, lambda machine, *dimension: machine.identity(name, *dimension), {}, machine=True)
 
-    def _exchange(self, line: Instruction, name: str, codes: str) -> Iterator[tuple[Operation, Counts]]:
-        plain = re.sub(r"^(intel_)?(sub|work)_group_(non_uniform_|clustered_)?", "", name)
-        rows = "group" if name.startswith("work") else "wave"
-        kind = "ballot" if re.match("ballot|any|all|elect|inverse", plain) else "shuffle"
-        is_unsigned = codes[:1] in "htjm"
-        function = lambda machine, *values: machine.exchange(plain, rows, values, is_unsigned)  # noqa: E731
-        steps = 5 if re.match("reduce|scan", plain) else 1
-        yield self._operation(line, function, kind, machine=True), {kind: steps}
+    def _exchange(self, line: Instruction, name: str, codes: str) -> Operation:
+        plain = re.sub(r"^(intel_)?(sub|work)_group_(non_uniform_)?", "", name)
+        if not re.match(
+            r"(ballot|all|any|broadcast(_first)?|shuffle(_xor|_up|_down)?|(reduce|scan_\w+)_[a-z]+)$", plain
+        ):
+            raise Unsupported(f"{name} is not supported")
+        of_group, is_unsigned = name.startswith("work"), codes[:1] in "htjm"
+        steps = 5.0 if plain.startswith(("reduce", "scan")) else 1.0
+        return self._made(
+            line,
+            lambda machine, *values: machine.exchange(plain, values, of_group=of_group, is_unsigned=is_unsigned),
+            {"ballot" if plain in ("ballot", "all", "any") else "shuffle": steps},
+            machine=True,
+        )
 
-    def _vector_access(self, line: Instruction, name: str, _: str) -> Iterator[tuple[Operation, Counts]]:
+    def _vector_access(self, line: Instruction, name: str, _: str) -> Operation:
         """``vload3``, ``vstore_half4_rte`` and their relatives."""
-        write, half = name.startswith("vstore"), "_half" in name
+        write = name.startswith("vstore")
         of = line.types[0] if write else line.bare[0]
-        stored = Type("half") if half else of.element
-        layout = Layout(
-            of.width, stored.dtype, of.width * stored.dtype.itemsize, aligned=True, vector=of.name == "vector"
-        )
-        step = np.int64(
-            (4 if "a_half3" in name or ("a_half" in name and of.width == 3) else of.width) * stored.dtype.itemsize
-        )
-        pointer = 2 if write else 1
-        access = self._access(line, pointer, layout.nbytes, write=write)
-        wanted = of.element.dtype
+        dtype = np.dtype(np.float16) if "_half" in name else of.element.dtype
+        layout = Layout(of.width, dtype, of.name == "vector")
+        step = np.int64((4 if "a_half3" in name else of.width) * dtype.itemsize)
+        access = self._access(line, 1 + write, layout.nbytes, write=write)
 
         def run(machine: Any, *operands: Value) -> Value:
-            at = operands[pointer] + operands[pointer - 1].astype(np.int64) * step
+            at = operands[1 + write] + operands[write].astype(np.int64) * step
             if write:
-                return machine.store(access, layout, at, _cast(operands[0], stored.dtype))
-            return _cast(machine.load(access, layout, at), wanted)
+                return machine.store(access, layout, at, _cast(operands[0], dtype))
+            return _cast(machine.load(access, layout, at), of.element.dtype)
 
-        yield (
-            self._operation(line, run, "store" if write else "load", machine=True, access=access),
-            _memory_counts(access),
-        )
+        return self._accessing(line, access, run)
 
-    def _two_results(self, line: Instruction, name: str, _: str) -> Iterator[tuple[Operation, Counts]]:
-        layout = _layout(line.bare[0], 0)
-        access = self._access(line, 1, layout.nbytes, write=True)
+    def _two_results(self, line: Instruction, name: str, _: str) -> Operation:
+        """Functions that store their second result."""
+        of = line.bare[0]
+        access = self._access(line, 1, of.nbytes, write=True)
         both = operations.TWO_RESULTS[re.sub("^(native|half)_", "", name)]
 
         def run(machine: Any, value: Value, at: Value) -> Value:
-            pairs = [both(part) for part in (value if isinstance(value, tuple) else (value,))]
-            first, second = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
-            whole = Layout(
-                layout.count, second[0].dtype, layout.count * second[0].dtype.itemsize, aligned=True, vector=True
-            )
-            machine.store(access, whole, at, second)
-            return first if isinstance(value, tuple) else first[0]
+            first, second = zip(*(both(part) for part in (value if of.name == "vector" else (value,))), strict=True)
+            machine.store(access, Layout(of.width, second[0].dtype, vector=True), at, second)
+            return first if of.name == "vector" else first[0]
 
-        counts = operations.counts(line, name)
-        yield self._operation(line, run, _main(counts), machine=True, access=access), counts
+        return self._made(line, run, operations.counts(line, name), width=of.width, machine=True, access=access)
 
-    def _atomic(self, line: Instruction, name: str, codes: str) -> Iterator[tuple[Operation, Counts]]:
+    def _atomic(self, line: Instruction, name: str, codes: str) -> Operation:
         plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", name)
-        if plain not in _ATOMICS:
+        if plain not in operations.ATOMICS:
             raise Unsupported(f"{name} is not supported")
-        of = line.bare[0] if line.bare[0].name not in ("void", "i1") else line.types[-1]
-        of = next((kind for kind in line.types[1:2] if plain in ("store", "init")), of)
-        if plain in ("compare_exchange_strong", "compare_exchange_weak"):
-            of = line.types[2]
-        is_unsigned = bool(re.search(r"[tjm](j|m|12memory|$)", codes)) and of.element.dtype.kind == "i"
-        access = self._access(line, 0, of.dtype.itemsize, write=plain != "load", atomic=True)
-        function = lambda machine, *values: machine.atomic(access, plain, of.dtype, is_unsigned, values)  # noqa: E731
-        yield self._operation(line, function, "atomic", machine=True, access=access), _memory_counts(access)
+        of = (
+            line.types[{"c": 2, "s": 1, "i": 1}[plain[0]]]
+            if plain.startswith(("compare", "store", "init"))
+            else line.bare[0]
+        )
+        is_unsigned = of.dtype.kind == "i" and bool(re.search(r"[jm](?=[jm]|12memory|$)", codes))
+        access = self._access(line, 0, of.nbytes, write=plain != "load", atomic=True)
+        return self._accessing(
+            line, access, lambda machine, *values: machine.atomic(access, plain, of.dtype, is_unsigned, values)
+        )
 
-    def _block_copy(self, line: Instruction, name: str, _: str) -> Iterator[tuple[Operation, Counts]]:
+    def _copy(self, line: Instruction, name: str, _: str) -> Operation:
         """``llvm.memcpy`` and ``llvm.memset``."""
         if isinstance(line.operands[2], Name):
             raise Unsupported("copies of variable length are not supported")
         size = int(line.operands[2])
-        layout = Layout(size, np.dtype(np.int8), size, aligned=True, vector=True)
-        line.operands, line.types = line.operands[:2], line.types[:2]
+        layout = Layout(size, np.dtype(np.int8), vector=True)
+        line.operands = line.operands[:2]
         target = self._access(line, 0, size, write=True)
         if name.startswith("llvm.memset"):
-            function = lambda machine, at, value: machine.store(target, layout, at, (value,) * size)  # noqa: E731
-            yield self._operation(line, function, "store", machine=True, access=target), _memory_counts(target)
-            return
+            return self._accessing(
+                line, target, lambda machine, at, byte: machine.store(target, layout, at, (byte,) * size)
+            )
         source = self._access(line, 1, size, write=False)
-        copy = lambda machine, at, there: machine.store(target, layout, at, machine.load(source, layout, there))  # noqa: E731
-        counts = Counter(_memory_counts(target)) + Counter(_memory_counts(source))
-        yield self._operation(line, copy, "load", machine=True, access=source), counts
+        return self._accessing(
+            line, target, lambda machine, to, at: machine.store(target, layout, to, machine.load(source, layout, at))
+        )
 
 
-_NOTHING = frozenset(
-    "mem_fence read_mem_fence write_mem_fence atomic_work_item_fence sub_group_barrier prefetch".split()
+_NOTHING = re.compile(
+    r"((read|write)_)?mem_fence|atomic_work_item_fence|sub_group_barrier|prefetch|printf"
+    r"|llvm\.(lifetime|assume|experimental|dbg|prefetch)"
 )
-_CALLS = {
-    r"get_": "_identity",
-    r"(intel_)?sub_group_|work_group_(all|any|broadcast|reduce|scan)": "_exchange",
-    r"vloada?(\d|_half)|vstorea?(\d|_half)": "_vector_access",
-    r"((native|half)_)?(fract|modf|sincos|frexp)$": "_two_results",
-    r"atom": "_atomic",
-    r"llvm\.mem(cpy|move|set)": "_block_copy",
+_MEMORY: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
+    "load": _Builder._load,
+    "store": _Builder._store,
+    "alloca": _Builder._alloca,
+    "getelementptr": _Builder._getelementptr,
+    "addrspacecast": _Builder._addrspacecast,
 }
-_ATOMICS = frozenset(
-    "add sub inc dec min max and or xor xchg exchange cmpxchg load store init compare_exchange_strong "
-    "compare_exchange_weak".split()
-)
+_CALLS: Mapping[str, Callable[[_Builder, Instruction, str, str], Operation]] = {
+    r"get_": _Builder._identity,
+    r"(intel_)?sub_group_|work_group_(all|any|broadcast|reduce|scan)": _Builder._exchange,
+    r"vloada?(\d|_half)|vstorea?(\d|_half)": _Builder._vector_access,
+    r"((native|half)_)?(fract|modf|sincos|frexp)$": _Builder._two_results,
+    r"atom": _Builder._atomic,
+    r"llvm\.mem(cpy|move|set)": _Builder._copy,
+}
 _COLLECTIVE = re.compile(r"(work_group_)?barrier$|work_group_(all|any|broadcast|reduce|scan)")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How a value lies in memory."""
-
-    count: int
-    dtype: np.dtype[Any]
-    nbytes: int
-    aligned: bool
-    """Whether each element is at a multiple of its size."""
-    vector: bool
-
-
 def _layout(of: Type, align: int) -> Layout:
-    if of.name not in ("vector",) and of.parts:
+    if of.name in ("array", "struct"):
         raise Unsupported("loads and stores of whole structs are not supported")
     dtype = np.dtype(np.int8) if of.element.bits == 1 else of.element.dtype
-    return Layout(of.width, dtype, of.width * dtype.itemsize, not 0 < align < dtype.itemsize, of.name == "vector")
+    return Layout(of.width, dtype, of.name == "vector", not 0 < align < dtype.itemsize)
 
 
 def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
@@ -453,50 +442,36 @@ def next_local(offset: int, nbytes: int) -> int:
 
 
 def _dtype(text: str, of: Type) -> np.dtype[Any]:
-    """Return the NumPy type of ``uint``, ``float*`` or ``unsigned int *``."""
-    if of.name != "ptr":
-        return operations.unsigned(np.zeros(1, of.element.dtype)).dtype if text[0] == "u" else of.element.dtype
-    found = re.match(r"u?(char|short|int|long|half|float|double)\b", text)
-    if not found:
-        return np.dtype(np.uint8)
+    """Return the NumPy type of ``uint`` or of the elements of ``float4*``."""
     names = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "half": "f2", "float": "f4", "double": "f8"}
-    return np.dtype(names[found[1]].replace("i", "u" if text[0] == "u" else "i"))
+    found = re.match(r"(u?)(char|short|int|long|half|float|double)\b", text)
+    if not found:
+        return np.dtype(np.uint8) if of.name == "ptr" else of.element.dtype
+    return np.dtype(names[found[2]].replace("i", "u" if found[1] else "i"))
 
 
-def _pieces(label: str, lines: Sequence[Instruction]) -> Iterator[tuple[str, list[Instruction]]]:
-    """Split a block where work-items wait: after barriers, and before functions of whole groups."""
-    part: list[Instruction] = []
-    number = 0
+def _pieces(lines: Sequence[Instruction]) -> list[list[Instruction]]:
+    """Split a block where work-items wait: at barriers and functions of whole groups."""
+    parts: list[list[Instruction]] = [[]]
     for line in lines:
-        name = operations.demangled(line.words[-1][1:])[0] if line.opcode == "call" else ""
-        if _COLLECTIVE.match(name):
-            yield f"{label}+{number}" if number else label, part
-            number, part = number + 1, []
-        part.append(line)
-    yield f"{label}+{number}" if number else label, part
+        if line.opcode == "call" and _COLLECTIVE.match(operations.demangled(line.words[-1][1:])[0]):
+            parts.append([])
+        parts[-1].append(line)
+    return parts
 
 
-def _ends(lines: Sequence[Instruction]) -> bool:
-    return bool(lines) and lines[-1].opcode in ("br", "switch", "ret", "unreachable")
+def _width(line: Instruction) -> int:
+    return max(kind.width for kind in (*line.bare[:1], *line.types[:1]))
 
 
-def _function(line: Instruction) -> Callable[..., Value]:
-    of = (line.bare or line.types)[0]
-    kind = line.types[0] if line.types else of
-    if line.opcode in (
-        "extractelement",
-        "insertelement",
-        "shufflevector",
-        "extractvalue",
-        "insertvalue",
-        "select",
-        "bitcast",
-    ):
-        return _rearranged(line, of, kind)
+def _function(line: Instruction) -> Function:
+    of, kind = (line.bare or line.types)[0], line.types[0]
+    if line.opcode in ("ptrtoint", "inttoptr"):
+        return lambda a: a
+    if line.opcode in operations.REARRANGING:
+        return operations.rearranging(line, kind, of)
     if line.opcode in ("icmp", "fcmp"):
         function = operations.comparison(line.opcode, line.words[-1])
-    elif line.opcode in ("ptrtoint", "inttoptr"):
-        return lambda a: a
     elif line.opcode in operations.BINARY:
         function = operations.narrowing(line.opcode, of.element)
     elif "to" in line.words:
@@ -506,77 +481,8 @@ def _function(line: Instruction) -> Callable[..., Value]:
     return operations.elementwise(function) if kind.name == "vector" else function
 
 
-def _rearranged(line: Instruction, of: Type, kind: Type) -> Callable[..., Value]:
-    if line.opcode == "select":
-        return operations.chosen
-    if line.opcode == "bitcast":
-        return _bits(kind, of)
-    if line.opcode == "shufflevector":
-        picks = [int(pick) for pick in line.operands.pop()]
-        line.types.pop()
-        return lambda a, b: tuple((*a, *b)[pick] for pick in picks)
-    if line.opcode == "extractvalue":
-        path = [int(number) for number in line.operands[1:]]
-        del line.operands[1:], line.types[1:]
-        return lambda a: _at(a, path)
-    if line.opcode == "insertvalue":
-        path = [int(number) for number in line.operands[2:]]
-        del line.operands[2:], line.types[2:]
-        return lambda a, b: _with(a, path, b)
-    return _element if line.opcode == "extractelement" else _inserted
-
-
-def _at(value: Value, path: Sequence[int]) -> Value:
-    return _at(value[path[0]], path[1:]) if path else value
-
-
-def _with(value: Value, path: Sequence[int], part: Value) -> Value:
-    if not path:
-        return part
-    return tuple(_with(old, path[1:], part) if number == path[0] else old for number, old in enumerate(value))
-
-
-def _element(vector: Value, index: Value) -> Value:
-    if not index.ndim:
-        return vector[int(index) % len(vector)]
-    return np.choose(index % len(vector), np.broadcast_arrays(*vector, index)[:-1])
-
-
-def _inserted(vector: Value, part: Value, index: Value) -> Value:
-    if not index.ndim:
-        return tuple(part if number == index else old for number, old in enumerate(vector))
-    return tuple(np.where(index == number, part, old) for number, old in enumerate(vector))
-
-
-def _bits(source: Type, target: Type) -> Callable[..., Value]:
-    """Return the function of ``bitcast``."""
-    if source.width == target.width:
-        view = lambda a: a.view(target.element.dtype)  # noqa: E731
-        return (
-            operations.elementwise(view)
-            if source.name == "vector" and source.width > 1
-            else lambda a: _single(a, view, target)
-        )
-
-    def cast(value: Value) -> Value:
-        listed = np.broadcast_arrays(*value) if isinstance(value, tuple) else [value]
-        packed = np.ascontiguousarray(np.stack(listed, axis=-1)).view(target.element.dtype)
-        columns = tuple(packed[..., number][()] for number in range(packed.shape[-1]))
-        return columns if target.name == "vector" else columns[0]
-
-    return cast
-
-
-def _single(value: Value, view: Callable[[Value], Value], target: Type) -> Value:
-    plain = view(value[0] if isinstance(value, tuple) else value)
-    return (plain,) if target.name == "vector" else plain
-
-
-def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Callable[..., Value]:
+def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
     """Return the function of ``getelementptr``."""
-    if len(sizes) == 1 and not fixed:
-        (only,) = sizes
-        return lambda base, index: base + index.astype(np.int64, copy=False) * only
 
     def move(base: Value, *indices: Value) -> Value:
         for index, size in zip(indices, sizes, strict=True):
@@ -586,58 +492,35 @@ def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Callable[..., Value]:
     return move
 
 
-def _main(counts: Counts) -> str:
-    """Return the class whose latency an operation has: that of which it needs most."""
-    return max(counts, key=lambda name: counts[name]) if counts else ""
+_LOGIC = ("and", "or", "xor")
 
 
-def _memory_counts(access: Access) -> dict[str, float]:
-    """Return the counted 4-byte accesses; private arrays and arguments are registers or cached."""
-    words = max(1.0, access.nbytes / 4)
-    if access.space == "local" or access.region == LOCAL:
-        return {"local": words}
-    return (
-        {}
-        if access.region is not None
-        and access.region != TABLES
-        and access.space in ("private", "constant")
-        and access.region >= LOCAL
-        else {"memory": words}
-    )
-
-
-def _discount(block: Block, lines: Sequence[Instruction], slot_of: Mapping[str, int]) -> None:
-    """Count once what one instruction does: logic of three inputs, and a product with its sum."""
+def _discount(block: Block, lines: Sequence[Instruction]) -> None:
+    """Count once what one instruction does: logic of three words, and a product with its sum."""
     uses = Counter(value.name for line in lines for value in line.operands if isinstance(value, Name))
-    makers = {line.result: line for line in lines if line.opcode in ("and", "or", "xor", "mul")}
-    del slot_of
-    merged: set[str] = set()
+    makers = {
+        line.result: line.opcode
+        for line in lines
+        if line.opcode in (*_LOGIC, "mul") and line.types[0].element.bits == 32
+    }
     for line in lines:
-        kinds = {
-            "and": ("and", "or", "xor"),
-            "or": ("and", "or", "xor"),
-            "xor": ("and", "or", "xor"),
-            "add": ("mul",),
-        }.get(line.opcode, ())
-        if line.types and line.types[0].element.bits == 32:
-            for value in line.operands:
-                maker = makers.get(value.name) if isinstance(value, Name) else None
-                if maker and maker.opcode in kinds and uses[value.name] == 1 and value.name not in merged:
-                    merged.add(line.result)
-                    block.counts["add" if line.opcode == "add" else "ternary"] -= line.types[0].width
-                    break
+        wanted = ("mul",) if line.opcode == "add" else _LOGIC if line.opcode in _LOGIC else ()
+        for value in line.operands if wanted else ():
+            if isinstance(value, Name) and makers.get(value.name) in wanted and uses[value.name] == 1:
+                block.counts["add" if line.opcode == "add" else "ternary"] -= line.types[0].width
+                makers.pop(line.result, None)
+                break
 
 
 def _connect(built: Program) -> None:
     """Find which slots each block takes from others, and which it leaves to them."""
     given = {*built.constants, *range(len(built.parameters)), -1}
-    writers = [{*(op.result for op in block.operations)} for block in built.blocks]
+    written = [{op.result for op in block.operations} - {-1} for block in built.blocks]
     for number, block in enumerate(built.blocks):
-        read = {slot for op in block.operations for slot in op.operands} | {block.condition}
-        read |= {
-            sources[number] for target in block.targets for _, sources in built.blocks[target].phis if number in sources
-        }
-        block.inputs = tuple(sorted(read - writers[number] - given))
+        read = {block.condition, *(slot for op in block.operations for slot in op.operands)}
+        for target in block.targets:
+            read |= {sources[number] for _, sources in built.blocks[target].phis}
+        block.inputs = tuple(read - written[number] - given)
     needed = {slot for block in built.blocks for slot in block.inputs}
     for number, block in enumerate(built.blocks):
-        block.outputs = tuple(sorted((needed & writers[number]) - {-1}))
+        block.outputs = tuple(needed & written[number])
