@@ -8,6 +8,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.spec.models import PresentDevice
+from gpureport.text import printable
 from tests.fake_backend import PRESENT
 from tests.present import stand_in
 from tests.test_own_devices import ENTRY
@@ -48,7 +49,8 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     assert captured.err == ""
     assert [device["entry"] for device in devices] == [None, None, "nvidia/a40"]
     added = {"entry", "draft", "how", "notes", "runs_kernels", "problem"}
-    assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in added}) == HOSTILE
+    read = PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in added})
+    assert read == HOSTILE.model_copy(update={"name": printable(HOSTILE.name)})
     assert [device["draft"] for device in devices] == [True, True, False]
     assert devices[0]["notes"] == []
     assert devices[2]["how"] == "The PCI id 10de:2235 matches nvidia/a40."

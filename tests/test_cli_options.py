@@ -89,6 +89,10 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
         (["measure", "-o", "."], ".: is a folder"),
         (["devices", "--known", "RTX", "40"], "put a TEXT of several words in quotes"),
         (["glossary", "a", "b"], "too many arguments: b"),
+        (["x" * 100_000], "xxx…"),
+        (["render", "\x1b[31m"], ": \N{REPLACEMENT CHARACTER}[31m: no such file"),
+        (["compare", "a=h200", "a=a40"], "'a' is the name of two machines; choose another name"),
+        (["compare", f"{'x' * 101}=h200", "a40"], "has 101 characters; a name may have 100"),
     ],
 )
 def test_mistyped_commands_start_nothing(arguments: list[str], words: str, capsys: Captured) -> None:

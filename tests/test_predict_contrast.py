@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -143,3 +144,5 @@ def test_many_devices_are_compared_as_machines(tmp_path: Path, capsys: pytest.Ca
     assert "Speed relative to h200_sxm" in printed
     assert "Prediction only." in page
     assert not any(text in printed + page for text in ("eff.", "<td></td>", 'id="against-'))
+    with patch("gpureport.cli.predicting.predicted_run", side_effect=AssertionError("predicted again")):
+        assert main(["predict", *names, "-w", "launch/queued", "--all"]) == 0

@@ -54,6 +54,8 @@ def test_machines_are_named_as_on_the_command_line(tmp_path: Path) -> None:
     assert set(found.standings["machine"]) == {"rx_7900_xt_particles", "h200"}
     with pytest.raises(InputError, match="'h200' is a single name"):
         gpureport.compare("h200")
+    with pytest.raises(InputError, match="'5' is no text"):
+        gpureport.predict(5)  # type: ignore[arg-type]
 
 
 def test_every_record_has_its_row() -> None:

@@ -14,7 +14,6 @@ from gpureport.errors import GpuReportError, InputError, InterruptionError, coll
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_LONGEST_NAME = 120  # characters of a file name in an error message
 _ERRORS = 2  # descriptor of standard error
 
 
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _fail(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
     except OSError as error:
-        where = f"{str(error.filename)[:_LONGEST_NAME]}: " if error.filename is not None else ""
+        where = f"{error.filename}: " if error.filename is not None else ""
         code = InputError.exit_code if error.errno == errno.ENAMETOOLONG else GpuReportError.exit_code
         return _fail(f"{where}{error.strerror or error}{limit_remark()}", code)
     except KeyboardInterrupt:
@@ -68,7 +67,9 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    line = f"gpureport: {' '.join(sentence.split())}"
+    from gpureport.cli.console import message
+
+    line = f"gpureport: {message(sentence)}"
     if sys.stderr.isatty():
         line = fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
     sys.stderr.write(f"{line}\n")

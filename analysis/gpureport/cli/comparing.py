@@ -27,7 +27,7 @@ from gpureport.results.opening import (
     sources_of,
     unique_names,
 )
-from gpureport.text import sentence
+from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent, format_ratio
 
 _REGRESSION = 3  # exit code
@@ -53,6 +53,9 @@ def compare_machines(options: CompareOptions) -> int:
 def _compared(options: CompareOptions) -> Comparison:
     database = open_database(options.entries)
     workloads = (*selected(options.workloads, quick=False), *described(options.kernels))
+    chosen = [name for text in options.machines if (name := name_and_source(text)[0])]
+    if twice := next((name for name in chosen if chosen.count(name) > 1), None):
+        raise InputError(f"{quoted(twice)} is the name of two machines; choose another name")
     named = [[_named(source) for source in sources_of(text)] for text in options.machines]
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if options.workloads else ()

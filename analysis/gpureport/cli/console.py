@@ -10,8 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from gpureport.text import shortened
+
 TEMPLATE = "terminal_sentences.j2"
 _UNLIMITED = 100_000
+_LONGEST_WORD, _LONGEST_MESSAGE = 200, 1500  # characters of an error
 
 
 def out(*, stderr: bool = False) -> Console:
@@ -54,10 +57,22 @@ def note(sentence: str) -> None:
     out(stderr=True).print(printable(sentence))
 
 
+def note_left_out(problems: Iterable[object]) -> None:
+    """Print why files or kernels are left out on standard error."""
+    for problem in problems:
+        note(f"Left out: {message(str(problem))}")
+
+
 def print_written(files: Sequence[Path]) -> None:
     """Print the paths of written files."""
     if files:
         print_line("Written: " + ", ".join(map(str, files)))
+
+
+def message(text: str) -> str:
+    """Return a message in one line, with long words and a long end cut: users wrote them."""
+    words = (shortened(word, _LONGEST_WORD) for word in printable(text).split())
+    return shortened(" ".join(words), _LONGEST_MESSAGE)
 
 
 def printable(text: str) -> str:
@@ -87,7 +102,7 @@ class ProgressBar(Progress):
 
     def advance(self, label: str, done: float) -> None:  # type: ignore[override]
         """Show the current task, and the completed share (0 to 1)."""
-        self.update(self._current, description=label, total=100, completed=round(100 * done))
+        self.update(self._current, description=printable(label), total=100, completed=round(100 * done))
         workload = label.partition(":")[0]
         if self._one_line_each and workload != self._workload:
             self._workload = workload

@@ -120,7 +120,7 @@ def check_files(options: CheckOptions) -> int:
 
 def _entries(path: Path, database: Database) -> list[Path]:
     """Return the entries of the folder *path*, the file *path*, or the entry of the device with that id or name."""
-    if not path.exists() and not path.suffix:
+    if not (path.exists() or path.suffix or path.is_absolute()):
         return [database.entries[database.find(path.as_posix())].path]
     if not path.is_dir():
         return [path]

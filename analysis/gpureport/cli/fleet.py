@@ -3,7 +3,6 @@
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -21,7 +20,7 @@ from gpureport.cli.app import (
     FleetReportOptions,
     FleetRunOptions,
 )
-from gpureport.cli.console import ProgressBar, note, print_line, print_lines, print_text, print_written
+from gpureport.cli.console import ProgressBar, note, note_left_out, print_line, print_lines, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
@@ -31,6 +30,8 @@ from gpureport.isolation import isolated
 from gpureport.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpureport.fleet.store import Store
 
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
@@ -74,7 +75,7 @@ def add_runs(options: FleetAddOptions) -> int:
     if len(problems) == len(found):
         raise InputError(problems[0])
     store.pack()
-    _note_left_out((*problems, *store.left_out.values()))
+    note_left_out((*problems, *store.left_out.values()))
     known = len(found) - len(problems) - len(new)
     already = f"; {known} already there" if known else ""
     print_line(f"Added to {store.folder}: {counted(len(new), 'run')}{already}")
@@ -129,13 +130,8 @@ def list_nodes(options: FleetListOptions) -> int:
     """Print the nodes with their devices and runs."""
     found = opened(options.store).rows(_NODES, sys.maxsize)
     print_table(counted(len(found.texts), "device"), found.columns, found.texts, right=[_RUNS])
-    _note_left_out(found.left_out)
+    note_left_out(found.left_out)
     return 0
-
-
-def _note_left_out(problems: Iterable[str]) -> None:
-    for problem in problems:
-        note(f"Left out: {problem}")
 
 
 _NODES = """
@@ -162,7 +158,7 @@ def query_runs(options: FleetQueryOptions) -> int:
         note("The query has no rows.")
     if more:
         note("There are more rows; use `gpureport fleet export` or LIMIT.")
-    _note_left_out(found.left_out)
+    note_left_out(found.left_out)
     return 0
 
 
@@ -176,7 +172,7 @@ def export_runs(options: FleetExportOptions) -> int:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(FORMATS)}")
     with writing([file], force=options.force, option=""):
         write_file(file, store.export(options.table, suffix))
-    _note_left_out(store.left_out.values())
+    note_left_out(store.left_out.values())
     print_written([file])
     return 0
 
@@ -211,7 +207,7 @@ def report_fleet(options: FleetReportOptions) -> int:
             if file:
                 write_file(file, write(fleet))
                 written.append(file)
-        _note_left_out(store.left_out.values())
+        note_left_out(store.left_out.values())
         print_written(written)
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from gpureport import __version__
 from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
-from gpureport.cli.console import TEMPLATE, ProgressBar, note, print_written
+from gpureport.cli.console import TEMPLATE, ProgressBar, note, note_left_out, print_written
 from gpureport.cli.options import (
     chosen,
     described,
@@ -224,8 +224,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         if kernels:
             with ProgressBar("checking results") as bar:
                 fitting, problems = checked(measurer, kernels, match.device, limits, bar)
-            for problem in problems:
-                note(f"Left out: {problem}")
+            note_left_out(problems)
             others = (each for each in plan.workloads if each not in kernels)
             plan = replace(plan, workloads=(*others, *fitting))
         yield plan, measurer

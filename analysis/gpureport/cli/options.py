@@ -6,11 +6,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gpureport.cli.console import ProgressBar, note
+from gpureport.cli.console import ProgressBar, note, note_left_out
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.files import InUseError, is_stream, reserved
 from gpureport.inputs import is_there
+from gpureport.text import quoted
 
 if TYPE_CHECKING:
     from gpureport.kernel_files import KernelFileWorkload
@@ -59,10 +60,17 @@ def described(files: Sequence[Path]) -> "tuple[KernelFileWorkload, ...]":
     return load_kernels(files)
 
 
+_LONGEST_NAME = 100  # characters, of a machine or node
+
+
 def name_and_source(text: str) -> tuple[str | None, str]:
     """Split ``NAME=SOURCE``; ``None`` if it has no name, or if there is a file with all of it as its name."""
     name, equals, source = text.partition("=")
-    return (name, source) if equals and not is_there(Path(text)) else (None, text)
+    if not equals or is_there(Path(text)):
+        return None, text
+    if len(name) > _LONGEST_NAME:
+        raise InputError(f"{quoted(name)} has {len(name)} characters; a name may have {_LONGEST_NAME}")
+    return name, source
 
 
 def slug(name: str) -> str:
@@ -133,8 +141,7 @@ def open_database(folders: Sequence[Path]) -> "Database":
     from gpureport.spec.database import load_database
 
     database = load_database(folders, own_device_dirs())
-    for problem in database.broken.values():
-        note(f"Left out: {problem}")
+    note_left_out(database.broken.values())
     return database
 
 
@@ -168,8 +175,7 @@ def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tu
             problems.append(error)
     if problems and not found:
         raise problems[0]
-    for problem in problems:
-        note(f"Left out: {problem}")
+    note_left_out(problems)
     return found
 
 

@@ -23,7 +23,7 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.rendering import write_documents, written
 from gpureport.cli.tables import print_document_table, print_table
-from gpureport.compare import FEW, compare
+from gpureport.compare import FEW, Run, compare, excerpt
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.predict import Predicted, limits_of, predict_sweeps
@@ -85,23 +85,25 @@ def predict_devices(options: PredictOptions) -> int:
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
     with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
         many = len(devices) > FEW
+        sides = _sides(options, workloads, devices) if options.as_json or options.everything or not many else []
+        reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
         if many and (options.pdf or not options.as_json):
-            _show_many(options, folder, workloads, devices)
-        if options.as_json or options.everything or not many:
-            sides = _sides(options, workloads, devices)
-            if options.as_json:
-                print_json(_json(sides))
-            _show(options, folder, workloads, sides)
+            runs = list(map(excerpt, reports)) or _runs(options, workloads, devices)
+            _show_many(options, folder, [device.id for device in devices], runs)
+        if options.as_json:
+            print_json(_json(sides))
+        if sides:
+            _show(options, folder, sides, reports)
     return 0
 
 
-def _show_many(
-    options: PredictOptions, folder: Path, workloads: "Sequence[Workload]", devices: Sequence[Device]
-) -> None:
-    """Print and write a comparison of devices as of machines: side by side, many would fill hundreds of pages."""
+def _runs(options: PredictOptions, workloads: "Sequence[Workload]", devices: Sequence[Device]) -> list[Run]:
     predict = partial(predicted_run, workloads=workloads, quick=options.quick)
-    runs = in_batches("predicting", predict, devices, lambda device: device.name)
-    ids = [device.id for device in devices]
+    return in_batches("predicting", predict, devices, lambda device: device.name)
+
+
+def _show_many(options: PredictOptions, folder: Path, ids: Sequence[str], runs: Sequence[Run]) -> None:
+    """Print and write a comparison of devices as of machines: side by side, many would fill hundreds of pages."""
     comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
     if not options.as_json:
         print_comparison(comparison)
@@ -123,10 +125,7 @@ def _sides(
     return sides
 
 
-def _show(
-    options: PredictOptions, folder: Path, workloads: "Sequence[Workload]", sides: Sequence[DevicePredictions]
-) -> None:
-    reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
+def _show(options: PredictOptions, folder: Path, sides: Sequence[DevicePredictions], reports: Sequence[Report]) -> None:
     if not options.as_json:
         if 1 < len(sides) <= FEW:
             _print_contrasts(sides)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import RenderOptions
-from gpureport.cli.console import ProgressBar, note, print_written
+from gpureport.cli.console import ProgressBar, note, note_left_out, print_written
 from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
@@ -117,8 +117,7 @@ def _stored(report: Report) -> tuple[MeasuredRates, ...]:
         note(f"Not compared with the store: {error}")
         return ()
     finally:
-        for problem in store.left_out.values():
-            note(f"Left out: {problem}")
+        note_left_out(store.left_out.values())
 
 
 def written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path]:

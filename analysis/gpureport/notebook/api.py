@@ -26,6 +26,8 @@ from gpureport.results.opening import (
     unique_names,
 )
 from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import Device
+from gpureport.text import quoted
 from gpureport.workloads import select
 
 if TYPE_CHECKING:
@@ -49,7 +51,18 @@ def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False
         InputError: the device or a workload is unknown.
     """
     chosen = select(_several(workloads), quick=quick)
-    return ReportFrames(predicted_report(own_database().resolve(device), chosen, quick=quick))
+    return ReportFrames(predicted_report(known_device(device), chosen, quick=quick))
+
+
+def known_device(name: object) -> Device:
+    """Return the device of the database with this name or id, also of the user's own entries.
+
+    Raises:
+        InputError: there is none, or the name is no text.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"device: {quoted(repr(name))} is no text; give a name, such as 'RX 7900 XT'")
+    return own_database().resolve(name)
 
 
 def load_report(path: str | Path) -> ReportFrames:

@@ -12,7 +12,7 @@ from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
-from gpureport.notebook.api import own_database
+from gpureport.notebook.api import known_device, own_database
 from gpureport.notebook.frames import ReportFrames
 from gpureport.records.report import RunSettings
 from gpureport.results.opening import predicted_report
@@ -53,7 +53,7 @@ class Kernel:
         Raises:
             InputError: the device is unknown.
         """
-        return ReportFrames(predicted_report(own_database().resolve(device), self._workloads, quick=quick))
+        return ReportFrames(predicted_report(known_device(device), self._workloads, quick=quick))
 
     def measure(self, device: str = "auto", *, quick: bool = False, seed: int = 0) -> ReportFrames:
         """Verify and measure the kernel on a present device, after the microbenchmarks that calibrate its prediction.

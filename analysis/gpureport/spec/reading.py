@@ -15,7 +15,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import FileError, Step, Steps, read_yaml
 from gpureport.spec.files import ArchitectureFile, File, types_in
 from gpureport.spec.values import steps_of
-from gpureport.text import nearest, requirement, suggestion
+from gpureport.text import nearest, quoted, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
 Severity = Literal["error", "warning"]
@@ -128,7 +128,7 @@ def _undefined_sources(document: Document[F], contents: File) -> Iterator[Proble
     for path, key in used.items():
         if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}"):
             remedy = suggestion(key, contents.sources) or "; define it there"
-            yield document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error")
+            yield document.problem(path, f"no source {quoted(key)} under 'sources'{remedy}", "error")
 
 
 class InheritanceError(InputError):
@@ -152,7 +152,7 @@ def inherited(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
     folders = (path.parent, data_dir("devices") / "architectures")
     file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
     if file is None:
-        raise InheritanceError(f"there is no architecture {name!r}")
+        raise InheritanceError(f"there is no architecture {quoted(name)}")
     try:
         base = read_yaml(file).data
         if not isinstance(base, Mapping) or "extends" in base:
@@ -260,7 +260,7 @@ def _choice(given: str, expected: str) -> str:
     allowed = re.findall(r"'([^']*)'", expected)
     near = nearest(given, allowed)
     listed = " or ".join(filter(None, [", ".join(map(repr, allowed[:-1])), repr(allowed[-1])]))
-    return f"must be {listed}{f'; did you mean {near!r}?' if near else f', not {given!r}'}"
+    return f"must be {listed}{f'; did you mean {near!r}?' if near else f', not {quoted(given)}'}"
 
 
 def _form(given: str, pattern: str) -> str:
@@ -268,7 +268,7 @@ def _form(given: str, pattern: str) -> str:
     if "[0-9a-f]" in pattern:
         required = "must be vendor:device in lower-case hexadecimal, like '10de:2335'"
     right = given.lower().replace("0x", "")
-    return f"{required}; write {right!r}" if re.fullmatch(pattern, right) else f"{required}, not {given!r}"
+    return f"{required}; write {right!r}" if re.fullmatch(pattern, right) else f"{required}, not {quoted(given)}"
 
 
 def _written(location: Steps, known: set[Steps]) -> Steps:
