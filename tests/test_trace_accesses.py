@@ -20,6 +20,7 @@ PLACEMENT = Placement(
     resident=2,
     line_bytes=128,
     sector_bytes=32,
+    unit_bytes=32,
     cache_bytes=64 * 128,
     last_cache_bytes=0,
     allocates=False,

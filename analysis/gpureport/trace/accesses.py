@@ -38,6 +38,7 @@ class Placement:
         resident: work-groups that share the nearest cache of a unit.
         line_bytes: of this cache.
         sector_bytes: that it fetches on a miss.
+        unit_bytes: smallest unit that any cache or the memory moves.
         cache_bytes: its capacity, without local memory in use.
         last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
         allocates: whether stores bring lines into it.
@@ -50,6 +51,7 @@ class Placement:
     resident: int
     line_bytes: int
     sector_bytes: int
+    unit_bytes: int
     cache_bytes: float
     last_cache_bytes: float
     allocates: bool
@@ -65,7 +67,7 @@ class Counts:
         lanes: that access memory.
         waves: with such lanes.
         lines: that each wave touches, summed over the waves.
-        sectors: likewise.
+        sectors: likewise; units of stores, which do not fetch the rest of a sector.
         conflict_cycles: that banks need for each wave, one for each word of the fullest bank.
         distinct: addresses that differ within a wave.
         repeated: lanes of each wave with its most frequent address, of atomic operations.
@@ -121,12 +123,13 @@ class Coalesced:
         """Split the accesses of lanes, in the order of *waves*, at byte *offsets* from the first lane's line."""
         self.offsets, self.waves = offsets, waves
         self._access, self._placement = access, placement
+        self._sector = placement.unit_bytes if access.write else placement.sector_bytes
         self._keys = np.sort(waves * _SPAN + offsets + _SPAN // 2)
         self._addresses = _starts(self._keys)
-        sectors, per_line = self._units(placement.sector_bytes), placement.line_bytes // placement.sector_bytes
+        sectors, per_line = self._units(self._sector), placement.line_bytes // self._sector
         lines = sectors // per_line
-        self._first_sectors = _starts(sectors // (_SPAN // placement.sector_bytes))
-        self._sectors_of_waves = _within(sectors, placement.sector_bytes)
+        self._first_sectors = _starts(sectors // (_SPAN // self._sector))
+        self._sectors_of_waves = _within(sectors, self._sector)
         self.sectors = distinct(self._sectors_of_waves)
         in_line = self.sectors // per_line
         self.lines = distinct(in_line)
@@ -178,7 +181,7 @@ class Coalesced:
 
     def _partly_written(self) -> float:
         """Return the lines with a sector of which the lanes of a wave do not write all bytes."""
-        unit, sector = min(self._access.nbytes, WORD_BYTES), self._placement.sector_bytes
+        unit, sector = min(self._access.nbytes, WORD_BYTES), self._sector
         written = self._units(unit) // (sector // unit)
         starts = _starts(written)
         partly = written[starts][np.diff(starts, append=written.size) * unit < sector]
@@ -215,11 +218,11 @@ class Instruction:
 
 
 class Extent(NamedTuple):
-    """What some work-groups touch of a buffer: bytes in whole words, sectors, completely touched ones, and lines."""
+    """What some work-groups touch of a buffer: bytes in whole words, units, completely touched ones, and lines."""
 
     used_bytes: float = 0.0
-    sectors: float = 0.0
-    full_sectors: float = 0.0
+    units: float = 0.0
+    full_units: float = 0.0
     lines: float = 0.0
 
 
@@ -238,7 +241,7 @@ class Touched:
         for _ in range(max(1, nbytes // WORD_BYTES)):
             np.put(self._words, words, True, mode="clip")
             words = words + 1
-        for ends in (offsets, offsets[-1:] + nbytes - 1):
+        for ends in (offsets, offsets + nbytes - 1)[: 2 if nbytes > WORD_BYTES else 1]:
             np.put(self._pages, ends // _PAGE_BYTES, True, mode="clip")
 
     def add(self, other: "Touched") -> None:
@@ -249,16 +252,16 @@ class Touched:
 
     def most(self, placement: Placement) -> Extent:
         """Return what further groups may touch: words at the same places of lines as those touched, in all lines."""
-        words = np.flatnonzero(self._words[np.flatnonzero(self._pages)]) % (placement.line_bytes // WORD_BYTES)
-        used = np.unique(words) * WORD_BYTES
+        lines = self._words[np.flatnonzero(self._pages)].reshape(-1, placement.line_bytes // WORD_BYTES)
+        used = np.flatnonzero(lines.any(axis=0)) * WORD_BYTES
         whole = self.whole(placement)
-        sectors = whole.lines * np.unique(used // placement.sector_bytes).size
-        return Extent(whole.lines * used.size * WORD_BYTES, sectors, sectors, whole.lines)
+        units = whole.lines * np.unique(used // placement.unit_bytes).size
+        return Extent(whole.lines * used.size * WORD_BYTES, units, units, whole.lines)
 
     def whole(self, placement: Placement) -> Extent:
         """Return the extent of the buffer."""
-        sectors = self._nbytes / placement.sector_bytes
-        return Extent(self._nbytes, sectors, sectors, self._nbytes / placement.line_bytes)
+        units = self._nbytes / placement.unit_bytes
+        return Extent(self._nbytes, units, units, self._nbytes / placement.line_bytes)
 
     def extent(self, placement: Placement) -> Extent:
         """Return how much is touched."""
@@ -268,10 +271,10 @@ class Touched:
         if not at.size:
             return Extent()
         used, per_page = np.bitwise_count(eights[at]), _PAGE_BYTES // (8 * WORD_BYTES)
-        sector = (pages[at // per_page] * per_page + at % per_page) // (placement.sector_bytes // (8 * WORD_BYTES))
-        starts = _starts(sector)
-        full = np.add.reduceat(used, starts, dtype=np.int64) == placement.sector_bytes // WORD_BYTES
-        lines = distinct(sector // (placement.line_bytes // placement.sector_bytes)).size
+        unit = (pages[at // per_page] * per_page + at % per_page) // (placement.unit_bytes // (8 * WORD_BYTES))
+        starts = _starts(unit)
+        full = np.add.reduceat(used, starts, dtype=np.int64) == placement.unit_bytes // WORD_BYTES
+        lines = distinct(unit // (placement.line_bytes // placement.unit_bytes)).size
         return Extent(WORD_BYTES * int(used.sum()), starts.size, int(np.count_nonzero(full)), lines)
 
 

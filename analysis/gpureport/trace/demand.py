@@ -55,8 +55,10 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     """Return instructions by class, those of idle lanes included, and the accesses of waves."""
     counted = {name: count for name, count in trace.issued.items() if name not in _FREE}
     lanes = {"memory": 0.0, "local": 0.0}
+    own_port = device.architecture.constant_cycles > 0
     for each in trace.accesses:
-        lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
+        if each.space != "constant" or not own_port:
+            lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
     counted = _listed(counted, device.architecture.rates_per_cycle)
     accesses = {name: count for name, count in lanes.items() if count}
     return {**counted, **accesses, "instruction": sum(counted.values()) + sum(accesses.values())}
@@ -72,19 +74,21 @@ def _listed(counts: Mapping[str, float], listed: Mapping[str, float]) -> dict[st
 
 
 def _streams(footprint: Footprint, trace: KernelTrace) -> Iterator[Stream]:
-    """Yield a stream of touched sectors; those that are written completely need no other data from memory."""
-    used, sector, line = footprint.used_bytes, trace.placement.sector_bytes, trace.placement.line_bytes
+    """Yield a stream of touched units; those that are written completely need no other data from memory."""
+    placement, used, unit = trace.placement, footprint.used_bytes, trace.placement.unit_bytes
     own = [each for each in trace.accesses if (each.buffer, each.access.write) == (footprint.buffer, footprint.write)]
     requested = sum(each.distinct * each.access.nbytes for each in own)
-    moved = sum(each.sectors if footprint.write else each.missed_sectors for each in own)
-    full = footprint.full_sectors if footprint.write else 0.0
-    partly = footprint.sectors - full
-    spread = max(sector, round(footprint.lines * line / footprint.sectors))
+    loaded = sum(each.missed_sectors for each in own) * placement.sector_bytes
+    moved = sum(each.sectors for each in own) * unit if footprint.write else loaded
+    full = footprint.full_units if footprint.write else 0.0
+    partly = footprint.units - full
+    spread = max(unit, round(footprint.lines * placement.line_bytes / footprint.units))
+    outer = moved / footprint.units / unit
     for elements, record, each_used in (
-        (full, sector, sector),
-        (partly, spread, max(1, round((used - full * sector) / max(1.0, partly)))),
+        (full, unit, unit),
+        (partly, spread, max(1, round((used - full * unit) / max(1.0, partly)))),
     ):
-        if elements:
+        if elements and outer:
             yield Stream(
                 buffer=footprint.name,
                 elements=elements,
@@ -92,6 +96,6 @@ def _streams(footprint: Footprint, trace: KernelTrace) -> Iterator[Stream]:
                 used_bytes=each_used,
                 write=footprint.write,
                 passes=requested / used,
-                outer_passes=moved / footprint.sectors,
-                memory_passes=min(1.0, moved / footprint.sectors) + trace.lost * moved / footprint.sectors,
+                outer_passes=outer,
+                memory_passes=min(1.0, outer) + trace.lost * outer,
             )

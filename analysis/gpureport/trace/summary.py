@@ -48,20 +48,20 @@ class Footprint:
         name: of this argument.
         write: whether it writes.
         used_bytes: in whole words.
-        sectors: with at least one of these words.
-        full_sectors: with all words.
+        units: with at least one of these words, the smallest that are moved.
+        full_units: with all words.
         lines: likewise.
-        sectors_by_unit: the same, if work-groups on different compute units had no sectors in common.
+        units_apart: the same, if work-groups on different compute units had no sectors in common.
     """
 
     buffer: int
     name: str
     write: bool
     used_bytes: float
-    sectors: float
-    full_sectors: float
+    units: float
+    full_units: float
     lines: float
-    sectors_by_unit: float
+    units_apart: float
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ def placed(device: Device, local_size: Sequence[int], resources: Resources, grou
         resident=max(1, fitting.groups_per_compute_unit // units_per_group(architecture.occupancy)),
         line_bytes=device.line_bytes,
         sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
+        unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
         cache_bytes=capacity * near.bandwidth_transition.midpoint if near else 0.0,
         last_cache_bytes=last.capacity_bytes * last.bandwidth_transition.midpoint if last else 0.0,
         allocates=architecture.write_allocate,
@@ -235,7 +236,7 @@ def _footprint(key: tuple[int, bool], name: str, samples: Sequence[_Sample], pla
         together.add(touched)
         seen = np.array(together.extent(placement))
         apart = apart + weight * (seen - middle)
-        alike = (seen - middle)[1] < _NEW * touched.extent(placement).sectors
+        alike = (seen - middle)[1] < _NEW * touched.extent(placement).units
     most = most if together.most(placement) == most else together.whole(placement)
     every = np.maximum(seen, np.minimum(most, apart))
     found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
@@ -244,10 +245,10 @@ def _footprint(key: tuple[int, bool], name: str, samples: Sequence[_Sample], pla
         name=name,
         write=key[1],
         used_bytes=found.used_bytes,
-        sectors=found.sectors,
-        full_sectors=_full_sectors(found, sampled, placement.sector_bytes),
+        units=found.units,
+        full_units=_full_units(found, sampled, placement.unit_bytes),
         lines=found.lines,
-        sectors_by_unit=max(found.sectors, float(apart[1])),
+        units_apart=max(found.units, float(apart[1])),
     )
 
 
@@ -255,18 +256,18 @@ _NEW = 0.5
 """Share of new sectors among those that groups at the border touch, below which all groups touch the same ones."""
 
 
-def _full_sectors(found: Extent, seen: Extent, sector_bytes: int) -> float:
+def _full_units(found: Extent, seen: Extent, unit_bytes: int) -> float:
     """Return the number of sectors that are touched completely, by one group or by several together.
 
     Those that are not complete in the samples become so to the extent to which the density of used bytes grows.
     """
-    alone = found.sectors * seen.full_sectors / seen.sectors
-    others = seen.used_bytes - seen.full_sectors * sector_bytes, seen.sectors - seen.full_sectors
+    alone = found.units * seen.full_units / seen.units
+    others = seen.used_bytes - seen.full_units * unit_bytes, seen.units - seen.full_units
     if not others[1]:
         return alone
-    before = others[0] / others[1] / sector_bytes
-    after = (found.used_bytes - alone * sector_bytes) / (found.sectors - alone) / sector_bytes
-    return alone + (found.sectors - alone) * min(1.0, max(0.0, (after - before) / (1 - before)))
+    before = others[0] / others[1] / unit_bytes
+    after = (found.used_bytes - alone * unit_bytes) / (found.units - alone) / unit_bytes
+    return alone + (found.units - alone) * min(1.0, max(0.0, (after - before) / (1 - before)))
 
 
 def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: Placement, groups: int) -> float:
@@ -274,7 +275,7 @@ def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: 
 
     The units run alike. What several of them read is in the cache once.
     """
-    apart, together = (sum(getattr(each, name) for each in footprints) for name in ("sectors_by_unit", "sectors"))
+    apart, together = (sum(getattr(each, name) for each in footprints) for name in ("units_apart", "units"))
     if not together:
         return 0.0
     lines = placement.last_cache_bytes / placement.line_bytes * apart / together
