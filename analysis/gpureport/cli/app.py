@@ -42,7 +42,7 @@ gpureport predict --lscpu node7.txt      # caches and memory of a CPU
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
 gpureport kernel saxpy.yaml              # your own kernel: report with prediction
 gpureport kernel --new saxpy.cl          # draft saxpy.yaml
-gpureport kernel --check saxpy.yaml      # look for faults, with oclgrind
+gpureport kernel --check saxpy.yaml      # look for faults
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
@@ -425,7 +425,7 @@ class KernelOptions(RunOptions):
     new: Annotated[Path | None, _path("SOURCE")] = None
     """Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml."""
     check: _Flag = False
-    """Only look for accesses outside buffers, data races and divergent barriers, with oclgrind at a small size."""
+    """Only look for accesses outside arrays or of memory without a value, data races and divergent barriers."""
 
 
 @command(app, "compare", "comparing.compare_machines")

