@@ -285,6 +285,7 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     code = MachineCode(form="PTX", counts=counts, global_loads={}, global_stores={}, loops=False)
     looping = code.model_copy(update={"loops": True})
     point = bare.verification()[0]
+    bare.is_executable = False
     names = set(bare.demand(point, TOY).operations)
     completed = bare.completed(code).demand(point, TOY).operations
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
@@ -498,7 +499,7 @@ def test_a_source_without_kernels_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    for file, word in ((SAXPY.with_suffix(".cl"), "--new"), (tmp_path / "none.yaml", "no such file")):
+    for file, word in ((SAXPY.with_name("streams.cl"), "--kernel copy"), (tmp_path / "none.yaml", "no such file")):
         with pytest.raises(InputError, match=word):
             load_kernels([file])
     (tmp_path / "binary.yaml").write_bytes(b"\xff\x00\x01")
@@ -523,7 +524,7 @@ def test_wrong_results_are_noticed_and_missing_ones_not_verified(backend: OpenCL
     (workload,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}\n', "")])
     assert verify(backend, workload, np.random.default_rng(5)).passed
     assert not workload.is_verified
-    assert "not verified" in workload.description
+    assert "executed on the host" in workload.description
 
 
 def test_a_function_gives_expected_results(tmp_path: Path) -> None:
@@ -818,16 +819,100 @@ def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> Non
     (workload,) = described(fields, SAXPY.parent, {"x": np.array([1.0, 2.0])})
     job = workload.job(workload.verification()[0], np.random.default_rng(0))
     np.testing.assert_array_equal(np.unique(job.buffers["x"].filled()), [1.0, 2.0])
-    with pytest.raises(InputError, match="kernel: is missing"):
-        gpureport.Kernel(**{name: value for name, value in fields.items() if name != "kernel"})
+    with pytest.raises(InputError, match="source: is missing"):
+        gpureport.Kernel(**{name: value for name, value in fields.items() if name != "source"})
+
+
+EXAMPLE_CL = SAXPY.parent
+ROW_STARTS = {"starts": "5 * arange(rows + 1)"}
+SQUARE = {"width": "auto", "height": "width"}
+TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "elements", "global_size"),
+    [
+        ("saxpy.cl", {}, "n, n", "n"),
+        (
+            "stencil_5_point.cl",
+            {"sizes": SQUARE},
+            "max(1, width * width - width - 1), max(1, width * width - 1)",
+            "width, height",
+        ),
+        (
+            "stencil_5_point.cl",
+            {"sizes": SQUARE, "swap": ["to", "from"]},
+            2 * ", max(1, width * width - 1)",
+            "width, height",
+        ),
+        ("streams.cl:copy", {"sizes": {"n": "auto"}, "global_size": ["n"]}, "n, n", "n"),
+        ("matrix_product.cl", {**TILED, "defines": {"TILE": 16}}, 3 * ", n * n", "n, n"),
+        ("reduction.cl", {"global_size": ["n // 16"], "work_groups": 256}, "max(1, (n) // 4096), n", "n // 16"),
+        ("reduction.cl", {"global_size": [65536], "work_groups": 256}, "256, n", "65536"),
+        ("prefix_sum.cl", {"sizes": {"n": [4096, 8192]}, "global_size": ["n"], "work_groups": 128}, "n, n", "n"),
+        (
+            "csr_spmv.cl",
+            {"data": {**ROW_STARTS, "columns": "random(0, rows)"}},
+            "rows, rows + 1, 5 * rows, 5 * rows, rows",
+            "rows",
+        ),
+    ],
+)
+def test_a_source_determines_its_description(
+    source: str, given: dict[str, object], elements: str, global_size: str
+) -> None:
+    """Sizes of buffers, also those that other buffers index, and work-items."""
+    (workload,) = load_kernels([EXAMPLE_CL / source], given)
+    assert ", ".join(each.elements for each in workload.fields.arguments if each.elements) == elements.strip(", ")
+    assert (", ".join(workload.fields.global_size), workload.is_executable) == (global_size, True)
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "question"),
+    [
+        ("streams.cl", {}, "--kernel copy"),
+        ("stencil_5_point.cl", {}, "--size width=auto --size height=width"),
+        ("n_body.cl", {}, "--global n"),
+        ("prefix_sum.cl", {"sizes": {"n": "auto"}, "global_size": ["n"]}, "--local 256"),
+        ("csr_spmv.cl", {}, "--data starts=random(0,rows)"),
+        ("csr_spmv.cl", {"data": ROW_STARTS}, "--data columns=random(0,rows)"),
+        ("csr_spmv.cl", {"data": {**ROW_STARTS, "columns": "0", "row": "0"}}, "no buffer 'row'"),
+        ("matrix_product.cl", TILED, "TILE"),
+    ],
+)
+def test_what_a_source_does_not_determine_is_asked_for(source: str, given: dict[str, object], question: str) -> None:
+    with pytest.raises(InputError, match=re.escape(question)):
+        load_kernels([EXAMPLE_CL / source], given)
+
+
+@pytest.mark.xdist_group("opencl")
+def test_results_without_expected_ones_are_those_of_the_host(backend: OpenCLBackend) -> None:
+    (workload,) = load_kernels([SAXPY.with_suffix(".cl")])
+    assert verify(backend, workload, np.random.default_rng(5)).passed
+    with patch("gpureport.kernel_files.workload.executed_results", lambda *_: {"y": np.zeros(5, np.float32)}):
+        assert not verify(backend, workload, np.random.default_rng(5)).passed
+
+
+def test_a_dispatch_is_predicted_from_its_trace() -> None:
+    """As from the description; declared operations replace those that were executed."""
+    (traced,), described_ = load_kernels([SAXPY.with_suffix(".cl")]), example("saxpy")
+    point = {"n": 2**20, "local_x": 256}
+    ours, theirs = traced.demand(point, TOY), described_.demand(point, TOY)
+    moved = [
+        {each.buffer: each.elements * each.record_bytes for each in demand.streams if each.write}
+        for demand in (ours, theirs)
+    ]
+    assert sum(moved[0].values()) == pytest.approx(sum(moved[1].values()))
+    assert ours.operations["memory"] == theirs.operations["memory"]
 
 
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = ["--kernel", str(SAXPY), "--quick"]
     assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0
     assert "saxpy/saxpy" in capsys.readouterr().out
-    assert main(["predict", "nvidia/h200_sxm", "nvidia/a40", *kernel]) == 0
-    assert "saxpy/saxpy" in capsys.readouterr().out
+    source = ["--kernel", f"{EXAMPLE_CL / 'streams.cl'}:copy", "--size", "n=1000000,4000000", "--global", "n"]
+    assert main(["predict", "nvidia/h200_sxm", "nvidia/a40", *source, "--local", "64"]) == 0
+    assert "copy/copy" in capsys.readouterr().out
     copy(SAXPY.with_suffix(".cl"), tmp_path / "saxpy.cl")
     for code in (0, 2):
         assert main(["kernel", "--new", str(tmp_path / "saxpy.cl")]) == code

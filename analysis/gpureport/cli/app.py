@@ -40,9 +40,10 @@ gpureport predict h200 -w memory --all   # every feature of one family
 gpureport predict h200 a40 --pdf         # side by side, as a document
 gpureport predict --lscpu node7.txt      # caches and memory of a CPU
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
-gpureport kernel saxpy.yaml              # your own kernel: report with prediction
-gpureport kernel --new saxpy.cl          # draft saxpy.yaml
-gpureport kernel --check saxpy.yaml      # look for faults
+gpureport kernel saxpy.cl                # your own kernel: report with prediction
+gpureport kernel gemm.cl --size n=auto --size m=n --global n,m --local 16,16
+gpureport kernel --new saxpy.cl          # draft saxpy.yaml, a description
+gpureport kernel --check saxpy.cl        # look for faults
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
@@ -288,7 +289,37 @@ _Workloads = Annotated[
 ]
 _Kernels = Annotated[
     Sequence[Path],
-    _path("FILE", "--kernel", text="YAML description of a kernel of your own; repeat the option for several."),
+    _path(
+        "FILE",
+        "--kernel",
+        text="OpenCL C file (FILE.cl:KERNEL if it has several) or YAML description of your own; repeatable.",
+    ),
+]
+_Sizes = Annotated[
+    Sequence[str],
+    typer.Option(
+        "--size",
+        metavar="NAME=VALUE",
+        help="Of a kernel without description: a size, as a number, an expression of other sizes, or for one of them "
+        "auto, a range (2^10..2^26) or a list (1000,4000); repeatable.",
+    ),
+]
+_Global = Annotated[
+    str,
+    typer.Option("--global", metavar="SIZES", help="Its work-items in each dimension, such as n or width,height."),
+]
+_Local = Annotated[
+    Sequence[str],
+    typer.Option("--local", metavar="SIZES", help="Its work-group, such as 256 or 16,16; repeat it to try several."),
+]
+_Data = Annotated[
+    Sequence[str],
+    typer.Option(
+        "--data", metavar="NAME=VALUES", help="Contents of a buffer, such as 'columns=random(0,n)'; repeatable."
+    ),
+]
+_Macros = Annotated[
+    Sequence[str], typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Macro of its build; repeatable.")
 ]
 _Force = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
@@ -390,6 +421,11 @@ class PredictOptions:
     """Predict the caches and memory of a CPU from a file with the output of `lscpu` or `lscpu -J`, without DEVICE."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
+    sizes: _Sizes = ()
+    global_size: _Global = ""
+    work_groups: _Local = ()
+    data: _Data = ()
+    macros: _Macros = ()
     quick: _Quick = False
     everything: Annotated[bool, typer.Option("--all")] = False
     """Print every feature of every sweep, and the occupancy of each work-group."""
@@ -414,14 +450,19 @@ class KernelOptions(RunOptions):
     workloads: Sequence[str] = ()
     only: Literal["key-figures"] | None = None
     kernels: Annotated[Sequence[Path], _operand("FILE")] = ()
-    """YAML descriptions of kernels (see docs/kernels.md)."""
+    """OpenCL C files, or YAML descriptions of kernels (see docs/kernels.md)."""
+    name: Annotated[str, typer.Option("--kernel", metavar="NAME")] = ""
+    """Kernel of an OpenCL C file that contains several."""
+    sizes: _Sizes = ()
+    global_size: _Global = ""
+    work_groups: _Local = ()
+    data: _Data = ()
+    macros: _Macros = ()
     only_kernels: bool = True
     recalibrate: _Flag = False
     """Measure the microbenchmarks that calibrate predictions again. Those of an earlier run on the same device with the
     same driver are used otherwise."""
     resume: Path | None = None
-    name: Annotated[str, typer.Option("--kernel", metavar="NAME")] = ""
-    """Kernel of an OpenCL C file that contains several."""
     new: Annotated[Path | None, _path("SOURCE")] = None
     """Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml."""
     check: _Flag = False

@@ -22,6 +22,7 @@ from gpureport.cli.options import (
     note_doubts,
     note_override,
     open_database,
+    options_of_sources,
     selected,
     separated,
     slug,
@@ -179,7 +180,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         settings = earlier.settings
         options = replace(options, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = earlier.machine.opencl if earlier.machine else None
-    kernels = described(options.kernels)
+    kernels = described(options.kernels, options)
     names = separated(options.workloads)
     to_measure = names
     if options.only_kernels:
@@ -240,6 +241,8 @@ def command_line(options: RunOptions) -> str:
         *(part for file in options.kernels for part in ("--kernel", file.name) if not options.only_kernels),
     ]
     kernels = ["kernel", *(file.name for file in options.kernels)] if options.only_kernels else []
+    if isinstance(options, KernelOptions):
+        kernels += options_of_sources(options)
     return shlex.join(["gpureport", *kernels, *given])
 
 
@@ -413,12 +416,10 @@ def use_kernels(options: KernelOptions) -> int:
     """Draft a description, look for faults, or measure and render."""
     if options.new or options.check:
         if bool(options.new) == bool(options.kernels) or (options.new and options.check):
-            raise InputError("kernel: give a description, or only --new SOURCE")
-        return (
-            _draft_kernel(options.new, options.name, options.force) if options.new else _check_kernels(options.kernels)
-        )
+            raise InputError("kernel: give a source or description, or only --new SOURCE")
+        return _draft_kernel(options.new, options.name, options.force) if options.new else _check_kernels(options)
     if not options.kernels:
-        raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
+        raise InputError("kernel: give the source of a kernel (OpenCL C), or its description")
     return measure(options)
 
 
@@ -432,8 +433,8 @@ def _draft_kernel(source: Path, name: str, force: bool) -> int:
     return 0
 
 
-def _check_kernels(files: Sequence[Path]) -> int:
-    kernels = described(files)
+def _check_kernels(options: KernelOptions) -> int:
+    kernels = described(options.kernels, options)
     for kernel in kernels:
         _check_kernel(kernel)
     names = ", ".join(kernel.title for kernel in kernels)

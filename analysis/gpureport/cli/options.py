@@ -1,6 +1,7 @@
 """What commands share: checks of options, what they read (with notes about problems), files that they reserve."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from gpureport.inputs import is_there
 from gpureport.text import quoted
 
 if TYPE_CHECKING:
+    from gpureport.cli.app import KernelOptions
     from gpureport.kernel_files import KernelFileWorkload
     from gpureport.spec.database import Database
     from gpureport.spec.models import Device
@@ -51,13 +53,57 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     return select(separated(names), quick=quick)
 
 
-def described(files: Sequence[Path]) -> "tuple[KernelFileWorkload, ...]":
-    """Return the kernels of *files*."""
+def described(files: Sequence[Path], options: object = None) -> "tuple[KernelFileWorkload, ...]":
+    """Return the kernels of *files*; *options* of a command give what sources do not determine."""
     if not files:
         return ()
     from gpureport.kernel_files import load_kernels
 
-    return load_kernels(files)
+    return load_kernels(files, _given(options))
+
+
+def options_of_sources(options: "KernelOptions") -> list[str]:
+    """Return the options that give what sources do not determine, as they were written."""
+    several = {"--size": options.sizes, "--local": options.work_groups, "--data": options.data, "-D": options.macros}
+    one = {"--kernel": options.name, "--global": options.global_size}
+    given = [(name, text) for name, texts in several.items() for text in texts]
+    return [part for pair in (*one.items(), *given) if pair[1] for part in pair]
+
+
+def _given(options: object) -> dict[str, object]:
+    """Return the options of kernels as fields of a description."""
+    sizes, data, groups = (getattr(options, name, ()) for name in ("sizes", "data", "work_groups"))
+    macros, name = getattr(options, "macros", ()), getattr(options, "name", "")
+    shapes = [[whole(part, "--local") for part in text.split(",")] for text in groups]
+    fields = {
+        "kernel": name,
+        "sizes": {key: _size(text) for key, text in _pairs("--size", sizes)},
+        "global_size": [part.strip() for part in (getattr(options, "global_size", None) or "").split(",") if part],
+        "work_groups": shapes if shapes and len(shapes[0]) > 1 else [size for shape in shapes for size in shape],
+        "data": dict(_pairs("--data", data)),
+        "build_options": shlex.join(f"-D{each}" for each in macros),
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _pairs(option: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"{option}: {text!r} is not NAME=VALUE, such as n=4096")
+        yield name.strip(), value.strip()
+
+
+def _size(text: str) -> str | list[int]:
+    """Return a size, or those of a list."""
+    return [whole(part, "--size") for part in text.split(",")] if re.fullmatch(r"[\d\s]+(,[\d\s]+)+", text) else text
+
+
+def whole(text: str, option: str) -> int:
+    """Return a whole number."""
+    if not text.strip().isdecimal():
+        raise InputError(f"{option}: {text!r} is not a whole number")
+    return int(text)
 
 
 _LONGEST_NAME = 100  # characters, of a machine or node

@@ -168,7 +168,7 @@ def _predict_listed(options: PredictOptions, path: Path) -> int:
 
 def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
     """Return the requested workloads: with kernels of the user and no other name, only these."""
-    kernels = described(options.kernels)
+    kernels = described(options.kernels, options)
     others = selected(options.workloads, quick=options.quick) if options.workloads or not kernels else ()
     return (*others, *kernels)
 

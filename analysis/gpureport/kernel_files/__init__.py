@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,9 @@ from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, is_there, read_text
-from gpureport.kernel_files.description import TYPES, KernelFields, steps_of, variants_of
+from gpureport.kernel_files.description import TYPES, KernelFields, VariantFields, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.kernel_files.inference import completed, named
 from gpureport.kernel_files.preprocessing import EVALUATE, preprocessed
 from gpureport.kernel_files.signature import Signature, article, number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload, family_of
@@ -32,15 +34,21 @@ def calibrating(kernels: Iterable[KernelFileWorkload]) -> tuple[str, ...]:
     return (*_CALIBRATING, *(name for name, needed in more.items() if needed))
 
 
-def load_kernels(files: Iterable[Path]) -> tuple[KernelFileWorkload, ...]:
-    """Read descriptions of kernels; each variant is a workload.
+def load_kernels(
+    files: Iterable[Path], given: Mapping[str, object] = MappingProxyType({})
+) -> tuple[KernelFileWorkload, ...]:
+    """Read sources and descriptions of kernels; each variant is a workload.
+
+    Args:
+        files: OpenCL C (``FILE.cl``, or ``FILE.cl:KERNEL`` if it contains several), or descriptions (YAML).
+        given: fields of the description of sources.
 
     Raises:
         InputError: a file is missing or invalid; the message names file, line and field, and the correction.
     """
     found: list[KernelFileWorkload] = []
     for file in files:
-        for workload in _load(file):
+        for workload in _load(file, given):
             if workload.name in {other.name for other in found}:
                 raise InputError(f"{file}: name: {workload.name!r} is described twice; choose another name")
             found.append(workload)
@@ -67,13 +75,15 @@ def described(
         where, message = next(mistakes(KernelFields, error, _paths(plain)))
         raise InputError(f"{'.'.join(map(str, where))}: {message}") from None
     given = {name: np.asarray(array) for name, array in (arrays or {}).items()}
-    buffers = dict.fromkeys(argument.name for argument in valid.arguments if argument.kind == "buffer")
     for name, array in given.items():
-        if name not in buffers:
-            raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(buffers) or 'none'}")
         if not array.size or array.dtype.kind not in "biuf":
             raise InputError(f"arrays: {name!r} needs at least one real number")
-    return tuple(_workloads(valid, folder, given))
+    found = tuple(_workloads(valid, folder, given))
+    buffers = {name for each in found for name in each.formulas.every_buffer}
+    for field, names in (("arrays", given), ("data", valid.data)):
+        for name in set(names) - buffers:
+            raise InputError(f"{field}: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
+    return found
 
 
 def _plain(value: object) -> object:
@@ -91,12 +101,16 @@ def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[st
         yield from _paths(each, (*path, step))
 
 
-def _load(file: Path) -> Sequence[KernelFileWorkload]:
+def _load(file: Path, given: Mapping[str, object]) -> Sequence[KernelFileWorkload]:
+    name, _, kernel = file.name.partition(":")
+    if kernel and not is_there(file):
+        file, given = file.with_name(name), {**given, "kernel": kernel}
     if not is_there(file):
-        raise InputError(f"{file}: there is no such file; give the YAML description of a kernel")
-    if file.suffix in {".cl", ".c"}:
-        what = "is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)"
-        raise InputError(f"{file}: {what}")
+        raise InputError(f"{file}: there is no such file; give the source of a kernel (OpenCL C) or its description")
+    if file.suffix in {".cl", ".c", ".h", ".ocl"}:
+        return described({"source": file.name, **given}, file.parent)
+    if given:
+        raise InputError(f"{file}: is a description, which contains what options give for a source; change it instead")
     document = read_file(file, KernelFields)
     try:
         return list(_workloads(document.get(), file.parent, {}, document))
@@ -110,34 +124,35 @@ def _workloads(
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
 ) -> Iterator[KernelFileWorkload]:
+    if not is_there(folder / fields.source):
+        raise FieldError("source", f"there is no file {quoted(str(folder / fields.source))}")
+    fields = named(fields, folder)
     family = family_of(fields)
     if family in {other.family for other in all_workloads()}:
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
         title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
-        formulas = Formulas(each, arrays, document=document)
-        yield KernelFileWorkload(formulas, name, title, folder, partial(_signature, fields, name, folder))
+        own = completed(each, folder, arrays)
+        declared = partial(_signature, own, fields.variants.get(name), name, folder)
+        yield KernelFileWorkload(Formulas(own, arrays, document=document), name, title, folder, declared)
 
 
-def _signature(fields: KernelFields, variant: str, folder: Path, options: str) -> Signature:
+def _signature(own: KernelFields, other: VariantFields | None, variant: str, folder: Path, options: str) -> Signature:
     """Return the kernel of a variant, as the source declares it with these build options.
 
     Raises:
         FieldError: it cannot be read, or does not declare the described kernels with their arguments.
     """
-    path = folder / fields.source
-    if not is_there(path):
-        raise FieldError("source", f"there is no file {quoted(str(path))}")
+    path = folder / own.source
     try:
         text = preprocessed(read_text(path), folder, options)
     except FileError as error:
         raise FieldError("source", str(error)) from None
-    own, other = variants_of(fields)[variant], fields.variants.get(variant)
     prefix = f"variants.{variant}." if other else ""
     kernel = f"{prefix if other and other.kernel else ''}kernel"
     arguments = f"{prefix if other and other.arguments else ''}arguments"
     found = _checked(text, path.name, own, kernel, arguments)
-    for i, each in enumerate(steps_of(fields)):
+    for i, each in enumerate(steps_of(own)):
         _checked(text, path.name, each, f"sequence.{i}.kernel", f"sequence.{i}.arguments")
     return found
 

@@ -304,21 +304,30 @@ class StepFields(Strict):
 
 
 class KernelFields(StepFields):
-    """A kernel and everything that its prediction, verification and measurement need."""
+    """A kernel, and what its prediction, verification and measurement need and its source does not determine."""
 
-    name: Title
-    """Title in reports."""
+    kernel: Identifier = ""
+    """Function in ``source``; default: the only kernel."""
+    arguments: tuple[ArgumentFields, ...] = ()
+    """Default: those of the source, with the elements that its work-items access."""
+    global_size: tuple[Formula, ...] = Field(default=(), max_length=3)
+    """Work-items in each dimension; default: the sizes with which the source compares its indices."""
+    name: Annotated[str, BeforeValidator(_one_line)] = ""
+    """Title in reports; default: the kernel."""
     description: str = ""
     """What the kernel does, in sentences."""
     source: str
     """OpenCL C file, relative to the description."""
-    sizes: dict[Readable, Size]
+    sizes: dict[Readable, Size] = Field(default_factory=dict)
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
     work_groups: WorkGroups = "auto"
     """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
-    work: WorkFields
+    data: dict[Identifier, str] = Field(default_factory=dict)
+    """Initial contents of buffers, by name, if ``arguments`` are not described: as their ``values``."""
+    work: WorkFields = WorkFields(amount="", unit="work-items")
+    """Default: the work-items."""
     expect: dict[Identifier, str] | None = None
     """Expected contents of buffers after one dispatch, as NumPy expressions of their initial contents."""
     let: dict[Readable, str] = Field(default_factory=dict)
@@ -379,6 +388,17 @@ def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:
         fields.model_copy(update={**{name: getattr(step, name) for name in StepFields.model_fields}, "sequence": ()})
         for step in fields.sequence
     )
+
+
+def shapes_of(fields: KernelFields) -> tuple[tuple[int, ...], ...]:
+    """Return the described work-groups; none if they are searched."""
+    written = fields.work_groups
+    if isinstance(written, str):
+        return ()
+    listed = (written,) if isinstance(written, int) else written
+    shapes = tuple(each for each in listed if isinstance(each, tuple))
+    numbers = tuple(each for each in listed if isinstance(each, int))
+    return shapes or (tuple((each,) for each in numbers) if len(fields.global_size) == 1 else (numbers,))
 
 
 def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:

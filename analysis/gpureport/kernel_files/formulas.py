@@ -188,6 +188,11 @@ class Formulas:
         """Return the work-group's dimensions."""
         return tuple(parameters[name] for name in RESERVED[: len(self.fields.global_size)])
 
+    def build_options(self, parameters: Parameters) -> str:
+        """Return the build options with the macros."""
+        macros = (f"-D{name}={self.number(f'defines.{name}', parameters):.17g}" for name in self.fields.defines)
+        return " ".join(filter(None, (self.fields.build_options, *macros)))
+
     def work(self, parameters: Parameters) -> float:
         """Return the units of work of one dispatch."""
         amount = self.amount("work.amount", parameters)

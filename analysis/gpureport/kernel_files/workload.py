@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from math import ceil, inf, prod
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.errors import GpuReportError
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept, shapes_of
+from gpureport.kernel_files.execution import declares_demand, executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import (
     SHARED_VALUES,
@@ -27,6 +30,8 @@ from gpureport.kernel_files.signature import Signature
 from gpureport.records.curves import Axis, Metric
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.trace.demand import demand_of_trace
+from gpureport.trace.summary import KernelTrace
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
@@ -47,6 +52,9 @@ _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 
 _DECLARED = "Operations are declared. Instructions for indices, addresses and bounds are assumed."
+_TRACED = "Memory traffic and operations are those of work-groups that were executed on the host."
+_EXECUTED = "Its results at small sizes are compared with those of all work-groups, executed on the host."
+_ROUNDS = "Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
 _ASSUMED = (
     "Operations are assumed from the accesses. Calibrated predictions count all instructions of the compiled code "
     "instead, if it is PTX in which all loops load from global memory."
@@ -92,12 +100,26 @@ class KernelFileWorkload(Workload):
     def _description(self) -> str:
         fields, said = self.fields, self.fields.description.strip().rstrip(".")
         sentences = [f"{said}."] if said else []
-        sentences += ["Memory traffic is declared in its description.", _DECLARED if fields.operations else _ASSUMED]
-        if fields.memory_chain is None and self.signature.loops:
-            sentences.append("Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four.")
+        if self.is_executable and not declares_demand(fields):
+            sentences += [_TRACED, _inputs(fields)]
+        else:
+            sentences += [
+                "Memory traffic is declared in its description.",
+                _DECLARED if fields.operations else _ASSUMED,
+            ]
+            if fields.memory_chain is None and self.signature.loops:
+                sentences.append(_ROUNDS)
         if not self.is_verified:
-            sentences.append("Its results are not verified.")
+            sentences.append(_EXECUTED if self.is_executable else "Its results are not verified.")
         return " ".join(sentences)
+
+    @cached_property
+    def is_executable(self) -> bool:
+        """Whether its work-groups can be executed on the host."""
+        options = self.build_options(self.verification()[0])
+        with suppress(GpuReportError):
+            return all(program_of(Path(self.source), options, each.fields.kernel) for each in self.formulas.steps)
+        return False
 
     def _check(self) -> None:
         self._check_names()
@@ -110,8 +132,8 @@ class KernelFileWorkload(Workload):
         if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
             what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
             raise self.formulas.error("sizes", what)
-        job = self.job(parameters, np.random.default_rng(0))
-        self.expected(parameters, job, 1)
+        if self.is_verified:
+            self.expected(parameters, self.job(parameters, np.random.default_rng(0)), 1)
 
     def _check_names(self) -> None:
         fields, buffers = self.fields, self.formulas.every_buffer
@@ -121,12 +143,12 @@ class KernelFileWorkload(Workload):
                     what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
                     raise self.formulas.error(f"{field}.{name}" if field == "expect" else field, what)
         dimensions = len(fields.global_size)
-        for shape in self._written_shapes():
+        for shape in shapes_of(self.fields):
             if len(shape) != dimensions:
                 what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
                 raise self.formulas.error("work_groups", what)
         required = self.signature.work_group[:dimensions]
-        if required and self._written_shapes() != (required,):
+        if required and shapes_of(self.fields) != (required,):
             only = list(required) if dimensions > 1 else required[0]
             what = f"{fields.kernel} has reqd_work_group_size {' x '.join(map(str, required))}; write {only}"
             raise self.formulas.error("work_groups", what)
@@ -183,20 +205,11 @@ class KernelFileWorkload(Workload):
         small = sum(sizes.values()) <= nbytes and self._computable(sizes)
         return small and (work == inf or self.formulas.work(parameters) <= work)
 
-    def _written_shapes(self) -> tuple[tuple[int, ...], ...]:
-        written = self.fields.work_groups
-        if isinstance(written, str):
-            return ()
-        listed = (written,) if isinstance(written, int) else written
-        shapes = tuple(each for each in listed if isinstance(each, tuple))
-        numbers = tuple(each for each in listed if isinstance(each, int))
-        return shapes or (tuple((each,) for each in numbers) if len(self.fields.global_size) == 1 else (numbers,))
-
     def _shape(self) -> tuple[int, ...]:
-        return next(iter(self._written_shapes()), _SHAPES[len(self.fields.global_size) - 1])
+        return next(iter(shapes_of(self.fields)), _SHAPES[len(self.fields.global_size) - 1])
 
     def _shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, ...], ...]:
-        written, dimensions = self._written_shapes(), len(self.fields.global_size)
+        written, dimensions = shapes_of(self.fields), len(self.fields.global_size)
         if written:
             return tuple(shape for shape in written if prod(shape) <= limits.max_work_group)
         if dimensions == 1:
@@ -213,7 +226,7 @@ class KernelFileWorkload(Workload):
         """
         shape, shapes = self._shape(), self._shapes(device, limits)
         if prod(shape) > limits.max_work_group:
-            if self._written_shapes():
+            if shapes_of(self.fields):
                 largest = f"{limits.max_work_group} work-items of the largest work-group of {device.name}"
                 raise self.formulas.error("work_groups", f"{' x '.join(map(str, shape))} exceeds the {largest}")
             shape = (limits.max_work_group, *(1 for _ in shape[1:]))
@@ -332,9 +345,24 @@ class KernelFileWorkload(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations; of a sequence, those of each kernel."""
-        first, *others = self.formulas.steps
-        later = tuple(demand_of(each, parameters, device, None, self.signature) for each in others)
-        return replace(demand_of(first, parameters, device, self._code, self.signature), later_dispatches=later)
+        first, *others = [self._demand(each, parameters, device) for each in self.formulas.steps]
+        return replace(first, later_dispatches=tuple(others))
+
+    def _demand(self, step: Formulas, parameters: Parameters, device: Device) -> Demand:
+        if declares_demand(step.fields) or not self.is_executable:
+            code = self._code if step is self.formulas else None
+            return demand_of(step, parameters, device, code, self.signature)
+        trace, shape = traced(step, Path(self.source), parameters, device), shape_of(step, parameters)
+        return replace(
+            demand_of_trace(trace, shape, device),
+            registers=step.fields.registers or 32,
+            ping_pong=step.fields.swap is not None,
+            idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
+        )
+
+    def trace(self, parameters: Parameters, device: Device) -> KernelTrace | None:
+        """Return what a dispatch of the first kernel does on a device; ``None`` if it cannot be executed."""
+        return traced(self.formulas, Path(self.source), parameters, device) if self.is_executable else None
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
         """Return the kernel with what its compiled code shows and its description does not declare."""
@@ -355,10 +383,7 @@ class KernelFileWorkload(Workload):
 
     def build_options(self, parameters: Parameters) -> str:
         """The description's options and macros."""
-        macros = (
-            f"-D{name}={self.formulas.number(f'defines.{name}', parameters):.17g}" for name in self.fields.defines
-        )
-        return " ".join(filter(None, (self.fields.build_options, *macros)))
+        return self.formulas.build_options(parameters)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data, or what the description says."""
@@ -394,18 +419,26 @@ class KernelFileWorkload(Workload):
         shape, swept = self._shape(), self.fields.swept_values
         values: Sequence[int | None] = (None,)
         if swept and swept.listed:
-            large = [n for n in self._listed if self._fits(self._with(n, shape), *_LARGE)]
+            large = [n for n in self._listed if self.is_verified and self._fits(self._with(n, shape), *_LARGE)]
             values = sorted({*self._listed[:2], *large[-1:]})
         elif swept:
             first, last = self._ends
             odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
-            odd.add(self._value_of(_LARGE[0], shape, odd=True, work=_LARGE[1]))
+            if self.is_verified:
+                odd.add(self._value_of(_LARGE[0], shape, odd=True, work=_LARGE[1]))
             values = sorted(value for value in odd if first <= value <= last) or [first]
         return tuple(self._with(value, shape) for value in values)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """Evaluate the description's expressions, or call its function."""
-        return expected_results(self.formulas, self.folder, parameters, job) if self.is_verified else {}
+        """Evaluate the description's expressions, call its function, or execute all work-groups on the host."""
+        if self.is_verified:
+            return expected_results(self.formulas, self.folder, parameters, job)
+        return executed_results(Path(self.source), self.build_options(parameters), job) if self.is_executable else {}
+
+
+def _inputs(fields: KernelFields) -> str:
+    given = [f"{each.name} = {each.value}" for each in fields.arguments if each.kind == "scalar"]
+    return f"Scalars: {', '.join(given)}." if given else ""
 
 
 def _check_step(step: Formulas, parameters: Parameters) -> None:

@@ -22,19 +22,24 @@ from gpureport.workloads import select
 
 
 class Kernel:
-    """A kernel of your own: OpenCL C, and the fields of its description."""
+    """A kernel of your own: OpenCL C, and what its source does not determine."""
 
-    def __init__(self, *, arrays: Mapping[str, NDArray[np.generic]] | None = None, **fields: object) -> None:
+    def __init__(
+        self, source: str | Path = "", *, arrays: Mapping[str, NDArray[np.generic]] | None = None, **fields: object
+    ) -> None:
         """Describe a kernel.
 
         Args:
+            source: OpenCL C file, relative to the working directory.
             arrays: initial contents of buffers by name; buffers of other sizes repeat or shorten them.
-            fields: those of a YAML description; files are relative to the working directory.
+            fields: those of a YAML description, such as ``kernel``, ``sizes`` and ``global_size``.
 
         Raises:
             InputError: a field is wrong.
         """
-        self._workloads: Sequence[KernelFileWorkload] = described(fields, Path(), arrays)
+        self._workloads: Sequence[KernelFileWorkload] = described(
+            {**({"source": str(source)} if source else {}), **fields}, Path(), arrays
+        )
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:

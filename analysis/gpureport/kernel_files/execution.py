@@ -1,0 +1,102 @@
+"""Kernels of users, executed on the host: their results, and what their accesses show of a device."""
+
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.inputs import read_text
+from gpureport.kernel_files.description import ArgumentFields, KernelFields
+from gpureport.kernel_files.formulas import SHARED_VALUES, Formulas, argument_value, initial_contents
+from gpureport.predict.occupancy import Resources
+from gpureport.spec.models import Device
+from gpureport.trace.compiler import compile_file
+from gpureport.trace.execution import NDRange, execute
+from gpureport.trace.program import Program, program
+from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
+from gpureport.workloads.model import Dispatch, Job, Local, Parameters
+
+_TRAFFIC = ("stride", "used_bytes", "passes", "outer_passes", "run", "uniform", "pattern", "gather", "atomic")
+
+
+def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
+    """Return the work-items of a dispatch."""
+    return NDRange(formulas.global_size(parameters), formulas.local_size(parameters))
+
+
+def program_of(path: Path, options: str, kernel: str) -> Program:
+    """Return a kernel of a file, compiled with these build options.
+
+    Raises:
+        InputError: it does not compile, or uses what cannot be executed.
+        GpuReportError: the compiler is not installed.
+    """
+    return _program(path.absolute(), read_text(path), options, kernel)
+
+
+@cache
+def _program(path: Path, text: str, options: str, kernel: str) -> Program:  # noqa: ARG001 - the text identifies it
+    return program(compile_file(path, options), kernel)
+
+
+def host_arguments(
+    formulas: Formulas,
+    parameters: Parameters,
+    computed: Collection[str] | None = None,
+    rng: np.random.Generator | None = None,
+) -> list[Any]:
+    """Return the arguments of a kernel for the host; buffers without *computed* contents are zero.
+
+    By default those are computed whose contents do not depend on chance alone.
+    """
+    found: list[Any] = []
+    for argument in formulas.fields.arguments:
+        own = argument.values not in SHARED_VALUES or argument.name in formulas.arrays
+        if argument.kind == "buffer":
+            count = formulas.elements(argument, parameters) * argument.lanes
+            if argument.name in computed if computed is not None else own:
+                contents = initial_contents(formulas, argument, parameters, rng or np.random.default_rng(0))
+                found.append(np.resize(contents, count))
+            else:
+                found.append(np.zeros(count, argument.dtype))  # pages that no work-item touches take no memory
+        else:
+            value = argument_value(formulas, argument, parameters, {})
+            found.append(value.nbytes if isinstance(value, Local) else value)
+    return found
+
+
+def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[np.generic]]:
+    """Return the contents of all buffers after the dispatches of *job*, all of whose work-groups are executed."""
+    buffers = {name: each.filled().copy() for name, each in job.buffers.items()}
+    for each in job.dispatches:
+        _run(program_of(source, options, each.kernel), each, buffers)
+    return buffers
+
+
+def _run(kernel: Program, dispatch: Dispatch, buffers: dict[str, NDArray[np.generic]]) -> None:
+    arguments = [
+        buffers[each] if isinstance(each, str) else each.nbytes if isinstance(each, Local) else each
+        for each in dispatch.arguments
+    ]
+    shape = NDRange(dispatch.global_size, dispatch.local_size)
+    total = int(np.prod(shape.groups))
+    execute(kernel, arguments, shape, range(total))
+
+
+def declares_demand(fields: KernelFields) -> bool:
+    """Return whether a description declares operations or traffic."""
+    plain = ArgumentFields(name="plain", type="float", elements="1")
+    own = any(getattr(each, name) != getattr(plain, name) for each in fields.arguments for name in _TRAFFIC)
+    return own or any((fields.operations, fields.chain, fields.memory_chain, fields.local_atomics != "0"))
+
+
+def traced(formulas: Formulas, source: Path, parameters: Parameters, device: Device) -> KernelTrace:
+    """Return what a dispatch does on a device, from the execution of some of its work-groups."""
+    kernel = program_of(source, formulas.build_options(parameters), formulas.fields.kernel)
+    shape = shape_of(formulas, parameters)
+    resources = Resources(formulas.fields.registers or 32, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
+    placement = placed(device, shape.local_size, resources, int(np.prod(shape.groups)))
+    return trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)
