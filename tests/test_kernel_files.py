@@ -34,8 +34,9 @@ from gpureport.measure.kernels import verify
 from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
 from gpureport.predict import limits_of, model_inputs, predict
-from gpureport.predict.advice import advice
+from gpureport.predict.advice import advice, specified
 from gpureport.predict.model import point_time
+from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
@@ -663,6 +664,28 @@ def test_advice_has_gains_of_at_least_five_percent() -> None:
     assert not [each for each in advice_on(example("matrix_product"), CPU) if "work-groups of" in each.change]
     (copy_,) = select(("memory/copy",))
     assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
+
+
+def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
+    """Each work-item sums a row: a wave touches a line for each of its work-items. Its sum is stored in each step."""
+    source = """kernel void rows(global float *sums, global const float *a, int n) {
+    int i = get_global_id(0);
+    for (int k = 0; k < n; k++)
+        sums[i] += a[i * n + k]; // <&>
+}"""
+    (tmp_path / "rows.cl").write_text(source)
+    (rows,) = described({"source": "rows.cl", "sizes": {"n": [512, 1024]}, "global_size": ["n"]}, tmp_path)
+    found = {(each.kind, each.array): each for each in specified(source_accesses, [rows], TOY, limits_of(TOY))}
+    load, store = found["load", "a"], found["store", "sums"]
+    assert (load.line, load.text, load.point) == (4, "sums[i] += a[i * n + k]; // <&>", "n = 1024")
+    assert (load.lines, load.used_bytes, load.sector_bytes) == (32, 4, 32)
+    assert (store.lines, store.used_bytes) == (1, 32)
+    assert load.unit_s > store.unit_s > 0
+    assert sum(each.traffic_share for each in found.values()) == pytest.approx(1)
+    changes = {each.change for each in advice_on(rows)}
+    assert "let neighbouring work-items access neighbouring elements of a" in changes
+    (demand,) = (demand for what, demand in rows.changes({"n": 512, "local_x": 256}, TOY) if "restrict" in what)
+    assert {each.kind: each.waves for each in demand.accesses if each.buffer == "sums"}["store"] == 512 / 32
 
 
 def test_signatures_survive_comments_macros_and_attributes() -> None:

@@ -27,19 +27,19 @@ def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
     return NDRange(formulas.global_size(parameters), formulas.local_size(parameters))
 
 
-def program_of(path: Path, options: str, kernel: str) -> Program:
-    """Return a kernel of a file, compiled with these build options.
+def program_of(path: Path, options: str, kernel: str, *, restrict: bool = False) -> Program:
+    """Return a kernel of a file, compiled with these build options; *restrict*: as if its pointers had this qualifier.
 
     Raises:
         InputError: it does not compile, or uses what cannot be executed.
         GpuReportError: the compiler is not installed.
     """
-    return _program(path.absolute(), read_text(path), options, kernel)
+    return _program(path.absolute(), read_text(path), options, kernel, restrict)
 
 
 @cache
-def _program(path: Path, text: str, options: str, kernel: str) -> Program:  # noqa: ARG001 - the text identifies it
-    return program(compile_file(path, options), kernel)
+def _program(path: Path, text: str, options: str, kernel: str, restrict: bool) -> Program:  # noqa: ARG001 - a key
+    return program(compile_file(path, options, restrict=restrict), kernel)
 
 
 def host_arguments(
@@ -93,9 +93,11 @@ def declares_demand(fields: KernelFields) -> bool:
     return own or any((fields.operations, fields.chain, fields.memory_chain, fields.local_atomics != "0"))
 
 
-def traced(formulas: Formulas, source: Path, parameters: Parameters, device: Device) -> KernelTrace:
+def traced(
+    formulas: Formulas, source: Path, parameters: Parameters, device: Device, *, restrict: bool = False
+) -> KernelTrace:
     """Return what a dispatch does on a device, from the execution of some of its work-groups."""
-    kernel = program_of(source, formulas.build_options(parameters), formulas.fields.kernel)
+    kernel = program_of(source, formulas.build_options(parameters), formulas.fields.kernel, restrict=restrict)
     shape = shape_of(formulas, parameters)
     resources = Resources(formulas.fields.registers or 32, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, shape.local_size, resources, int(np.prod(shape.groups)))

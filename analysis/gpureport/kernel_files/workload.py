@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import GpuReportError
+from gpureport.inputs import read_text
 from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept, shapes_of
 from gpureport.kernel_files.execution import declares_demand, executed_results, program_of, shape_of, traced
@@ -30,12 +31,14 @@ from gpureport.kernel_files.signature import Signature
 from gpureport.records.curves import Axis, Metric
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.text import shorten
 from gpureport.trace.demand import demand_of_trace
-from gpureport.trace.summary import KernelTrace
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
 
+_MOST_TEXT = 72
+"""Characters of a source line that reports show."""
 _LEAST_BYTES = 2**16
 _MOST_SKIPPED_BYTES = 2**18
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
@@ -345,14 +348,18 @@ class KernelFileWorkload(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations; of a sequence, those of each kernel."""
-        first, *others = [self._demand(each, parameters, device) for each in self.formulas.steps]
+        return self._demands(parameters, device)
+
+    def _demands(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
+        first, *others = [self._demand(each, parameters, device, restrict=restrict) for each in self.formulas.steps]
         return replace(first, later_dispatches=tuple(others))
 
-    def _demand(self, step: Formulas, parameters: Parameters, device: Device) -> Demand:
-        if declares_demand(step.fields) or not self.is_executable:
+    def _demand(self, step: Formulas, parameters: Parameters, device: Device, *, restrict: bool) -> Demand:
+        if not self._is_traced(step):
             code = self._code if step is self.formulas else None
             return demand_of(step, parameters, device, code, self.signature)
-        trace, shape = traced(step, Path(self.source), parameters, device), shape_of(step, parameters)
+        shape = shape_of(step, parameters)
+        trace = traced(step, Path(self.source), parameters, device, restrict=restrict)
         return replace(
             demand_of_trace(trace, shape, device),
             registers=step.fields.registers or 32,
@@ -360,9 +367,20 @@ class KernelFileWorkload(Workload):
             idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
         )
 
-    def trace(self, parameters: Parameters, device: Device) -> KernelTrace | None:
-        """Return what a dispatch of the first kernel does on a device; ``None`` if it cannot be executed."""
-        return traced(self.formulas, Path(self.source), parameters, device) if self.is_executable else None
+    def _is_traced(self, step: Formulas) -> bool:
+        return self.is_executable and not declares_demand(step.fields)
+
+    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
+        """Return the demand with ``restrict``, if pointers lack it."""
+        options, steps = self.build_options(parameters), list(filter(self._is_traced, self.formulas.steps))
+        kernels = (program_of(Path(self.source), options, each.fields.kernel) for each in steps)
+        if any(not parameter.noalias for kernel in kernels for parameter in kernel.parameters):
+            yield "declare all pointers `restrict`", self._demands(parameters, device, restrict=True)
+
+    def source_line(self, line: int) -> str:
+        """The line, without indent, which may be cut."""
+        lines = read_text(Path(self.source)).splitlines()
+        return shorten(lines[line - 1], _MOST_TEXT) if 0 < line <= len(lines) else ""
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
         """Return the kernel with what its compiled code shows and its description does not declare."""

@@ -15,10 +15,11 @@ from gpureport.trace.ir import Reader
 
 _FLAGS = shlex.split(
     "-x cl -cl-std=CL2.0 --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
-    "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__= "
-    "-fno-vectorize -fno-slp-vectorize"
+    "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__="
 )
-_OPTIMISED = shlex.split("-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600")
+_OPTIMISED = shlex.split(
+    "-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600 -fno-vectorize -fno-slp-vectorize"
+)
 """All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
 _SECONDS = 120
@@ -38,13 +39,16 @@ class Module:
         return Reader(self.text)
 
 
-def compile_file(path: Path, options: str | Sequence[str] = "", *, variables: bool = False) -> Module:
+def compile_file(
+    path: Path, options: str | Sequence[str] = "", *, variables: bool = False, restrict: bool = False
+) -> Module:
     """Compile a file of OpenCL C.
 
     Args:
         path: the file; its folder and ``kernels_cl`` are searched for included files.
         options: build options as for OpenCL; those of other compilers and language versions are left out.
         variables: keep the program's variables in memory, without optimisation, to find out which are never set.
+        restrict: compile as if all pointers to global memory had this qualifier.
 
     Raises:
         InputError: the file does not compile, with file, line and the compiler's message.
@@ -52,13 +56,18 @@ def compile_file(path: Path, options: str | Sequence[str] = "", *, variables: bo
     """
     folders = (data_dir("kernels_cl") / "trace", path.parent, data_dir("kernels_cl"))
     command = [*_FLAGS, *(f"-I{folder}" for folder in folders), *_taken(options)]
-    if not variables:
+    if not (variables or restrict):
         return Module(path, _clang([*command, *_OPTIMISED, "-o", "-", str(path)], path))
     plain = _clang([*command, "-O1", "-Xclang", "-disable-llvm-passes", "-o", "-", str(path)], path)
+    again = shlex.split("-x ir -S -emit-llvm -w -o - -")
+    if restrict:
+        kernels = re.compile(r"^define [^\n]*spir_kernel[^\n]*", re.M)
+        alone = kernels.sub(lambda line: re.sub(r"ptr addrspace\(1\) (?!noalias)", r"\g<0>noalias ", line[0]), plain)
+        return Module(path, _clang([*_OPTIMISED, *again], path, alone))
     inlined = re.sub(
         r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*convergent)", r"\1alwaysinline ", plain, flags=re.M
     )
-    return Module(path, _clang(shlex.split("-x ir -O0 -S -emit-llvm -w -o - -"), path, inlined))
+    return Module(path, _clang(["-O0", *again], path, inlined))
 
 
 def _taken(options: str | Sequence[str]) -> list[str]:

@@ -185,7 +185,7 @@ def trace_dispatch(program: Program, arguments: Sequence[Any], shape: NDRange, p
 
 
 def _content(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> bytes:
-    digest = blake2b(repr((program.digest, shape, placement)).encode())
+    digest = blake2b(repr((program.digest, program.name, shape, placement)).encode())
     for each in arguments:
         if isinstance(each, np.ndarray):
             digest.update(repr((each.dtype, each.nbytes)).encode())
