@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
-from gpureport.trace.operations import Counts, Value, unsigned
+from gpureport.trace.operations import FOLDS, Counts, Value, unsigned
 from gpureport.trace.program import (
     LOCAL,
     PRIVATE,
@@ -692,7 +692,7 @@ def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
         return old + old.dtype.type(1) if name == "inc" else old - old.dtype.type(1)
     if name == "load":
         return old
-    function = np.subtract if name == "sub" else _FOLDS.get(name)
+    function = np.subtract if name == "sub" else FOLDS.get(name)
     return function(old, values[0]) if function else values[0]
 
 
@@ -717,17 +717,6 @@ def _vote(name: str, votes: Value, row: Value, column: Value, shape: tuple[int, 
     return tuple(words[row, number] for number in range(4))
 
 
-_FOLDS: Mapping[str, Any] = {
-    "add": np.add,
-    "mul": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
-
 def _neutral(name: str, dtype: np.dtype[Any]) -> Value:
     if name in ("min", "max"):
         limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
@@ -738,7 +727,8 @@ def _neutral(name: str, dtype: np.dtype[Any]) -> Value:
 def _folded(name: str, value: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
     """Return reductions and scans of rows; absent lanes do not count."""
     operation = name.rpartition("_")[2]
-    fold, neutral = _FOLDS[operation], _neutral(operation, value.dtype)
+    fold: Any = FOLDS[operation]
+    neutral = _neutral(operation, value.dtype)
     table = np.full(shape, neutral, value.dtype)
     table[row, column] = value
     if name.startswith("reduce"):

@@ -4,9 +4,9 @@ Integers are signed arrays; unsigned operations view them. All functions take ar
 vectors one by one.
 """
 
-import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,20 @@ Function = Callable[..., Value]
 Counts = Mapping[str, float]
 """Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
 
-_UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-_SIGNED = {there: here for here, there in _UNSIGNED.items()}
+
+def _numpy(pairs: str) -> dict[str, Function]:
+    """Return functions of NumPy by name, from words such as ``fabs=abs`` and ``sin``."""
+    return {ours: getattr(np, theirs or ours) for ours, _, theirs in (word.partition("=") for word in pairs.split())}
 
 
 def unsigned(value: Value) -> Value:
     """Return the bits of an integer as an unsigned one."""
-    return value.view(_UNSIGNED.get(value.dtype, value.dtype))
+    return value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
 
 
 def signed(value: Value) -> Value:
     """Return the bits of an integer as a signed one."""
-    return value.view(_SIGNED.get(value.dtype, value.dtype))
+    return value.view(f"i{value.dtype.itemsize}") if value.dtype.kind == "u" else value
 
 
 def _on_unsigned(function: Function) -> Function:
@@ -42,67 +44,46 @@ def _divided(a: Value, b: Value) -> Value:
 
 
 BINARY: Mapping[str, Function] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "shl": np.left_shift,
-    "ashr": np.right_shift,
-    "lshr": _on_unsigned(np.right_shift),
+    **_numpy("add sub=subtract mul=multiply and=bitwise_and or=bitwise_or xor=bitwise_xor shl=left_shift"),
+    **_numpy("ashr=right_shift srem=fmod fadd=add fsub=subtract fmul=multiply fdiv=divide frem=fmod fneg=negative"),
     "sdiv": _divided,
-    "srem": np.fmod,
+    "lshr": _on_unsigned(np.right_shift),
     "udiv": _on_unsigned(np.floor_divide),
     "urem": _on_unsigned(np.remainder),
-    "fadd": np.add,
-    "fsub": np.subtract,
-    "fmul": np.multiply,
-    "fdiv": np.divide,
-    "frem": np.fmod,
-    "fneg": np.negative,
 }
-_ORDERED: Mapping[str, Function] = {
-    "eq": np.equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-}
+_ORDERED = _numpy("eq=equal ne=not_equal gt=greater ge=greater_equal lt=less le=less_equal")
 
 
 def _unordered(a: Value, b: Value) -> Value:
     return np.isnan(a) | np.isnan(b)
 
 
+def _differs(a: Value, b: Value) -> Value:
+    return (a < b) | (a > b)
+
+
+_PREDICATES: Mapping[str, Function] = {
+    **{f"o{name}": function for name, function in _ORDERED.items()},
+    **{f"u{name}": lambda a, b, name=name: _ORDERED[name](a, b) | _unordered(a, b) for name in _ORDERED},
+    "one": _differs,
+    "une": np.not_equal,
+    "ord": lambda a, b: ~_unordered(a, b),
+    "uno": _unordered,
+}
+
+
 def comparison(opcode: str, predicate: str) -> Function:
     """Return the function of ``icmp`` or ``fcmp``."""
-    if predicate in ("eq", "ne"):
-        return np.equal if predicate == "eq" else np.not_equal
-    kind, how = predicate[0], predicate[1:]
-    if opcode == "icmp":
-        plain = _ORDERED[how]
-        return plain if kind == "s" else lambda a, b: plain(unsigned(a), unsigned(b))
-    if predicate in ("ord", "uno"):
-        return _unordered if predicate == "uno" else lambda a, b: ~_unordered(a, b)
-    if predicate == "one":
-        return lambda a, b: (a < b) | (a > b)
-    if kind == "o":
-        return _ORDERED[how]
-    opposite: Mapping[str, Function] = {
-        "eq": lambda a, b: (a < b) | (a > b),
-        "gt": np.less_equal,
-        "ge": np.less,
-        "lt": np.greater_equal,
-        "le": np.greater,
-    }
-    return np.not_equal if how == "ne" else lambda a, b: ~opposite[how](a, b)
+    if opcode == "fcmp":
+        return _PREDICATES[predicate]
+    plain = _ORDERED[predicate[-2:]]
+    return (lambda a, b: plain(unsigned(a), unsigned(b))) if predicate[0] == "u" else plain
 
 
 def converted(opcode: str, source: Type, target: Type) -> Function:
     """Return the function of a conversion such as ``zext`` or ``sitofp``."""
     wanted = target.dtype
-    whole = _UNSIGNED.get(wanted, wanted)
+    whole = np.dtype(f"u{wanted.itemsize}") if wanted.kind == "i" else wanted
     if opcode == "trunc" and target.bits == 1:
         return lambda a: (a & 1).astype(np.bool_)
     if opcode == "sext" and source.bits == 1:
@@ -110,27 +91,28 @@ def converted(opcode: str, source: Type, target: Type) -> Function:
     if opcode in ("zext", "uitofp"):
         return lambda a: signed(_cut(unsigned(a), source).astype(whole))
     if opcode == "fptoui":
-        return lambda a: signed(np.asarray(a).astype(whole)) if a.ndim else a.astype(whole).view(wanted)
+        return lambda a: signed(a.astype(whole))
     return lambda a: narrowed(a.astype(wanted), target)
 
 
+def _is_odd(of: Type) -> bool:
+    return of.bits not in (0, 1, 8, 16, 32, 64)
+
+
 def _cut(value: Value, of: Type) -> Value:
-    return value if of.bits in (0, 1, 8, 16, 32, 64) else value & value.dtype.type((1 << of.bits) - 1)
+    return value & value.dtype.type((1 << of.bits) - 1) if _is_odd(of) else value
 
 
 def narrowed(value: Value, of: Type) -> Value:
     """Return an integer of an odd width with the bits above it equal to its sign."""
-    spare = 8 * of.dtype.itemsize - of.bits
-    if not of.bits or of.bits == 1 or not spare:
-        return value
-    distance = value.dtype.type(spare)
-    return (value << distance) >> distance
+    spare = value.dtype.type(8 * of.dtype.itemsize - of.bits)
+    return (value << spare) >> spare if _is_odd(of) else value
 
 
-def narrowing(opcode: str, of: Type) -> Function:
-    """Return the function of an arithmetic instruction for integers of any width."""
+def arithmetic(opcode: str, of: Type) -> Function:
+    """Return the function of an arithmetic instruction."""
     function = BINARY[opcode]
-    if of.bits in (0, 1, 8, 16, 32, 64):
+    if not _is_odd(of):
         return function
     if opcode in ("udiv", "urem", "lshr"):
         return lambda a, b: narrowed(function(_cut(a, of), _cut(b, of)), of)
@@ -142,8 +124,7 @@ def elementwise(function: Function) -> Function:
 
     def each(*values: Value) -> Value:
         count = next(len(value) for value in values if isinstance(value, tuple))
-        parts = [value if isinstance(value, tuple) else (value,) * count for value in values]
-        return tuple(map(function, *parts))
+        return tuple(map(function, *(value if isinstance(value, tuple) else (value,) * count for value in values)))
 
     return each
 
@@ -155,7 +136,7 @@ def chosen(condition: Value, a: Value, b: Value) -> Value:
     if not condition.ndim:
         return a if condition else b
     return (
-        tuple(chosen(condition, x, y) for x, y in zip(a, b, strict=True))
+        tuple(chosen(condition, *pair) for pair in zip(a, b, strict=True))
         if isinstance(a, tuple)
         else np.where(condition, a, b)
     )
@@ -163,11 +144,9 @@ def chosen(condition: Value, a: Value, b: Value) -> Value:
 
 # integers
 def _leading_zeros(a: Value) -> Value:
-    size = 8 * a.dtype.itemsize
-    bits = unsigned(a)
-    for distance in (1, 2, 4, 8, 16, 32):
-        if distance < size:
-            bits = bits | (bits >> bits.dtype.type(distance))
+    size, bits = 8 * a.dtype.itemsize, unsigned(a)
+    for step in range(size.bit_length() - 1):
+        bits = bits | (bits >> bits.dtype.type(1 << step))
     return (size - np.bitwise_count(bits).astype(np.int64)).astype(a.dtype)
 
 
@@ -176,19 +155,14 @@ def _trailing_zeros(a: Value) -> Value:
     return np.bitwise_count(~bits & (bits - bits.dtype.type(1))).astype(a.dtype)
 
 
-def _funnel_left(a: Value, b: Value, distance: Value) -> Value:
-    """Return the upper half of the bits of *a* and *b* together, shifted to the left."""
+def _funnel(a: Value, b: Value, distance: Value, *, left: bool) -> Value:
+    """Return a half of the bits of *a* and *b* together, after a shift to the left or right."""
     one = unsigned(distance).dtype.type
-    size = one(8 * a.dtype.itemsize)
-    shift = unsigned(distance) % size
-    return signed((unsigned(a) << shift) | ((unsigned(b) >> one(1)) >> (size - one(1) - shift)))
-
-
-def _funnel_right(a: Value, b: Value, distance: Value) -> Value:
-    one = unsigned(distance).dtype.type
-    size = one(8 * a.dtype.itemsize)
-    shift = unsigned(distance) % size
-    return signed((unsigned(b) >> shift) | ((unsigned(a) << one(1)) << (size - one(1) - shift)))
+    size, high, low = one(8 * a.dtype.itemsize), unsigned(a), unsigned(b)
+    shift, last = unsigned(distance) % size, size - one(1)
+    if left:
+        return signed((high << shift) | ((low >> one(1)) >> (last - shift)))
+    return signed((low >> shift) | ((high << one(1)) << (last - shift)))
 
 
 def _product_high(a: Value, b: Value) -> Value:
@@ -200,11 +174,8 @@ def _product_high(a: Value, b: Value) -> Value:
     x, y, low, half = a.view(np.uint64), b.view(np.uint64), np.uint64(0xFFFFFFFF), np.uint64(32)
     x0, x1, y0, y1 = x & low, x >> half, y & low, y >> half
     middle = x1 * y0 + ((x0 * y0) >> half)
-    other = x0 * y1 + (middle & low)
-    high = x1 * y1 + (middle >> half) + (other >> half)
-    if a.dtype.kind == "u":
-        return high
-    return high.view(np.int64) - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
+    high = x1 * y1 + (middle >> half) + ((x0 * y1 + (middle & low)) >> half)
+    return high if a.dtype.kind == "u" else high.view(np.int64) - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
 
 
 def _saturated(function: Function) -> Function:
@@ -219,42 +190,80 @@ def _saturated(function: Function) -> Function:
     return limited
 
 
-def _average(up: int) -> Function:
-    return lambda a, b: (a >> 1) + (b >> 1) + ((a | b if up else a & b) & 1)
+def _average(a: Value, b: Value, *, up: bool) -> Value:
+    return (a >> 1) + (b >> 1) + ((a | b if up else a & b) & 1)
 
 
 def _reversed_bits(a: Value) -> Value:
-    size, bits = 8 * a.dtype.itemsize, unsigned(a)
-    result = np.zeros_like(bits)
-    for position in range(size):
-        result |= ((bits >> bits.dtype.type(position)) & bits.dtype.type(1)) << bits.dtype.type(size - 1 - position)
-    return signed(result)
+    bits, one = unsigned(a), unsigned(a).dtype.type
+    size = 8 * a.dtype.itemsize
+    parts = [((bits >> one(place)) & one(1)) << one(size - 1 - place) for place in range(size)]
+    return signed(reduce(np.bitwise_or, parts))
 
 
-def _overflowing(opcode: str) -> Function:
+def _overflowing(name: str) -> Function:
     """Return the function of ``llvm.uadd.with.overflow`` and its relatives."""
-    plain, is_signed = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[opcode[1:]], opcode[0] == "s"
+    function, view = BINARY[name[1:]], unsigned if name[0] == "u" else signed
 
     def both(a: Value, b: Value) -> Value:
-        x, y = (a, b) if is_signed else (unsigned(a), unsigned(b))
-        result, limits = plain(x, y), np.iinfo(x.dtype)
-        if opcode[1:] == "mul":
-            high = _product_high(x, y)
-            return signed(result), high != (result >> (x.dtype.itemsize * 8 - 1) if is_signed else 0)
-        near = plain(x.astype(object), y.astype(object))
-        return signed(result), np.asarray((near > limits.max) | (near < limits.min)).astype(np.bool_)
+        x, y = view(a), view(b)
+        exact, limits = function(np.asarray(x).astype(np.object_), np.asarray(y).astype(np.object_)), np.iinfo(x.dtype)
+        return signed(function(x, y)), np.asarray((exact > limits.max) | (exact < limits.min)).astype(np.bool_)[()]
 
     return both
+
+
+def _joined(a: Value, b: Value) -> Value:
+    wide = np.dtype(f"i{2 * a.dtype.itemsize}")
+    return (a.astype(wide) << wide.type(8 * a.dtype.itemsize)) | unsigned(b).astype(wide)
+
+
+_INTEGER: Mapping[str, Function] = {
+    **_numpy("abs max=maximum min=minimum mul24=multiply"),
+    "abs_diff": lambda a, b: np.where(a > b, a - b, b - a),
+    "clamp": lambda a, low, high: np.minimum(np.maximum(a, low), high),
+    "popcount": lambda a: np.bitwise_count(unsigned(a)).astype(a.dtype),
+    "clz": _leading_zeros,
+    "ctz": _trailing_zeros,
+    "rotate": lambda a, b: _funnel(a, a, b, left=True),
+    "mul_hi": _product_high,
+    "mad_hi": lambda a, b, c: _product_high(a, b) + c,
+    "mad24": lambda a, b, c: a * b + c,
+    "add_sat": _saturated(np.add),
+    "sub_sat": _saturated(np.subtract),
+    "mad_sat": _saturated(lambda a, b, c: a * b + c),
+    "hadd": lambda a, b: _average(a, b, up=False),
+    "rhadd": lambda a, b: _average(a, b, up=True),
+    "upsample": _joined,
+    "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
+    "bit_reverse": _reversed_bits,
+}
+_INTRINSICS: Mapping[str, Function] = {
+    **_numpy("smax=maximum smin=minimum"),
+    "umax": _on_unsigned(np.maximum),
+    "umin": _on_unsigned(np.minimum),
+    "abs": lambda a, _: np.abs(a),
+    "ctpop": _INTEGER["popcount"],
+    "ctlz": lambda a, _: _leading_zeros(a),
+    "cttz": lambda a, _: _trailing_zeros(a),
+    "fshl": lambda a, b, c: _funnel(a, b, c, left=True),
+    "fshr": lambda a, b, c: _funnel(a, b, c, left=False),
+    "bswap": lambda a: a.byteswap(),
+    "bitreverse": _reversed_bits,
+    "sadd.sat": _saturated(np.add),
+    "ssub.sat": _saturated(np.subtract),
+    "uadd.sat": _on_unsigned(_saturated(np.add)),
+    "usub.sat": lambda a, b: np.where(unsigned(a) > unsigned(b), a - b, a.dtype.type(0)),
+    "scmp": lambda a, b: (a > b).astype(np.int8) - (a < b).astype(np.int8),
+    "ucmp": lambda a, b: (unsigned(a) > unsigned(b)).astype(np.int8) - (unsigned(a) < unsigned(b)).astype(np.int8),
+    **{f"{kind}{name}.with.overflow": _overflowing(f"{kind}{name}") for kind in "su" for name in ("add", "sub", "mul")},
+}
 
 
 # floating-point numbers
 def _as(function: Function) -> Function:
     """Return *function* with results of the type of its first argument."""
     return lambda *values: function(*values).astype(values[0].dtype)
-
-
-def _fused(a: Value, b: Value, c: Value) -> Value:
-    return (a.astype(np.float64) * b + c).astype(a.dtype)
 
 
 def _half_turns(name: str) -> Function:
@@ -266,21 +275,20 @@ def _in_half_turns(name: str) -> Function:
 
 
 def _special(name: str) -> Function:
-    def call(*values: Value) -> Value:
+    def call(a: Value) -> Value:
         from scipy import special
 
-        return getattr(special, name)(*values).astype(values[0].dtype)
+        return getattr(special, name)(a)
 
-    return call
-
-
-def _rounded_away(a: Value) -> Value:
-    return np.copysign(np.floor(np.abs(a) + a.dtype.type(0.5)), a)
+    return _as(call)
 
 
-def _root(a: Value, n: Value) -> Value:
-    odd = np.copysign(np.abs(a) ** (1.0 / n), a)
-    return np.where(n % 2 == 0, a ** (1.0 / n), odd)
+def _product_sum(a: Value, b: Value, c: Value) -> Value:
+    return a * b + c
+
+
+def _fused(a: Value, b: Value, c: Value) -> Value:
+    return (a.astype(np.float64) * b + c).astype(a.dtype)
 
 
 def _smooth_step(a: Value, b: Value, x: Value) -> Value:
@@ -288,73 +296,59 @@ def _smooth_step(a: Value, b: Value, x: Value) -> Value:
     return t * t * (3 - 2 * t)
 
 
-def _of_magnitude(larger: bool) -> Function:
-    def pick(a: Value, b: Value) -> Value:
-        x, y = (np.abs(a), np.abs(b)) if larger else (np.abs(b), np.abs(a))
-        return np.where(x > y, a, np.where(y > x, b, np.fmax(a, b) if larger else np.fmin(a, b)))
-
-    return pick
+def _of_magnitude(a: Value, b: Value, *, larger: bool) -> Value:
+    x, y = (np.abs(a), np.abs(b)) if larger else (np.abs(b), np.abs(a))
+    return np.where(x > y, a, np.where(y > x, b, np.fmax(a, b) if larger else np.fmin(a, b)))
 
 
-def fraction(a: Value) -> tuple[Value, Value]:
-    """Return the results of ``fract``: the fraction, and the integer below."""
+def _root(a: Value, n: Value) -> Value:
+    return np.where(n % 2 == 0, a ** (1.0 / n), np.copysign(np.abs(a) ** (1.0 / n), a))
+
+
+def _fraction(a: Value) -> tuple[Value, Value]:
     below = np.floor(a)
     return np.minimum(a - below, np.nextafter(a.dtype.type(1), a.dtype.type(0))), below
 
 
-def parts(a: Value) -> tuple[Value, Value]:
-    """Return the results of ``modf``: the fraction and the integer towards 0, both with the sign of *a*."""
+def _parts(a: Value) -> tuple[Value, Value]:
     whole = np.trunc(a)
     return np.copysign(np.where(np.isinf(a), 0, a - whole).astype(a.dtype), a), whole
 
 
 TWO_RESULTS: Mapping[str, Function] = {
-    "fract": fraction,
-    "modf": parts,
+    "fract": _fraction,
+    "modf": _parts,
     "sincos": lambda a: (np.sin(a), np.cos(a)),
-    "frexp": lambda a: (np.frexp(a)[0].astype(a.dtype), np.frexp(a)[1].astype(np.int32)),
+    "frexp": lambda a: (np.frexp(a)[0], np.frexp(a)[1].astype(np.int32)),
 }
 """Functions that return one result, and store the other at an address."""
 _FLOATING: Mapping[str, Function] = {
-    **{
-        name: getattr(np, name)
-        for name in "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt".split()
-    },
-    **{
-        name: getattr(np, name)
-        for name in "floor ceil trunc rint fmin fmax fmod hypot copysign nextafter ldexp".split()
-    },
-    **{f"a{name}": getattr(np, f"arc{name}") for name in "sin cos tan sinh cosh tanh".split()},
+    **_numpy(
+        "sin cos tan sinh cosh tanh asin=arcsin acos=arccos atan=arctan asinh=arcsinh acosh=arccosh atanh=arctanh"
+    ),
+    **_numpy(
+        "exp exp2 expm1 log log2 log10 log1p sqrt cbrt floor ceil trunc rint roundeven=rint nearbyint=rint fabs=abs"
+    ),
+    **_numpy("fmin fmax minnum=fmin maxnum=fmax minimum maximum fmod hypot copysign nextafter ldexp atan2=arctan2"),
+    **_numpy("divide pow=power powr=power canonicalize=positive"),
     **{f"{name}pi": _half_turns(name) for name in ("sin", "cos", "tan")},
-    **{f"a{name}pi": _in_half_turns(f"arc{name}") for name in ("sin", "cos", "tan")},
+    **{f"{name}pi": _in_half_turns(f"arc{name[1:]}") for name in ("asin", "acos", "atan", "atan2")},
     **{
         name: _special(other)
         for name, other in {"erf": "erf", "erfc": "erfc", "tgamma": "gamma", "lgamma": "gammaln"}.items()
     },
-    "atan2": np.arctan2,
-    "atan2pi": _in_half_turns("arctan2"),
     "exp10": _as(lambda a: np.power(10.0, a)),
     "rsqrt": _as(lambda a: 1 / np.sqrt(a)),
     "recip": _as(lambda a: 1 / a),
-    "divide": np.divide,
-    "pow": np.power,
-    "powr": np.power,
     "pown": _as(np.power),
     "powi": _as(np.power),
     "rootn": _as(_root),
-    "round": _rounded_away,
-    "roundeven": np.rint,
-    "nearbyint": np.rint,
-    "fabs": np.abs,
+    "round": lambda a: np.copysign(np.floor(np.abs(a) + a.dtype.type(0.5)), a),
     "fma": _fused,
-    "fmuladd": lambda a, b, c: a * b + c,
-    "mad": lambda a, b, c: a * b + c,
-    "maxnum": np.fmax,
-    "minnum": np.fmin,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "maxmag": _of_magnitude(larger=True),
-    "minmag": _of_magnitude(larger=False),
+    "fmuladd": _product_sum,
+    "mad": _product_sum,
+    "maxmag": lambda a, b: _of_magnitude(a, b, larger=True),
+    "minmag": lambda a, b: _of_magnitude(a, b, larger=False),
     "remainder": _as(lambda a, b: a - b * np.rint(a / b)),
     "fdim": lambda a, b: np.where(a > b, a - b, np.where(a <= b, a.dtype.type(0), a + b)),
     "degrees": _as(np.degrees),
@@ -365,92 +359,33 @@ _FLOATING: Mapping[str, Function] = {
     "smoothstep": _as(_smooth_step),
     "logb": _as(lambda a: np.floor(np.log2(np.abs(a)))),
     "ilogb": lambda a: (np.frexp(a)[1] - 1).astype(np.int32),
-    "canonicalize": lambda a: a,
 }
-_INTEGER: Mapping[str, Function] = {
-    "abs": lambda a: np.abs(a) if a.dtype.kind != "u" else a,
-    "abs_diff": lambda a, b: np.where(a > b, a - b, b - a),
-    "max": np.maximum,
-    "min": np.minimum,
-    "clamp": lambda a, low, high: np.minimum(np.maximum(a, low), high),
-    "popcount": lambda a: np.bitwise_count(a.view(_UNSIGNED.get(a.dtype, a.dtype))).astype(a.dtype),
-    "clz": _leading_zeros,
-    "ctz": _trailing_zeros,
-    "rotate": lambda a, b: _funnel_left(a, a, b),
-    "mul_hi": _product_high,
-    "mad_hi": lambda a, b, c: _product_high(a, b) + c,
-    "mul24": np.multiply,
-    "mad24": lambda a, b, c: a * b + c,
-    "add_sat": _saturated(np.add),
-    "sub_sat": _saturated(np.subtract),
-    "mad_sat": _saturated(lambda a, b, c: a * b + c),
-    "hadd": _average(0),
-    "rhadd": _average(1),
-    "upsample": lambda a, b: (
-        (a.astype(f"i{2 * a.dtype.itemsize}") << (8 * a.dtype.itemsize))
-        | unsigned(b).astype(f"i{2 * a.dtype.itemsize}")
-    ),
-    "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
-    "bit_reverse": _reversed_bits,
-}
-_INTRINSICS: Mapping[str, Function] = {
-    "smax": np.maximum,
-    "smin": np.minimum,
-    "umax": _on_unsigned(np.maximum),
-    "umin": _on_unsigned(np.minimum),
-    "abs": lambda a, _: np.abs(a),
-    "ctpop": _INTEGER["popcount"],
-    "ctlz": lambda a, _: _leading_zeros(a),
-    "cttz": lambda a, _: _trailing_zeros(a),
-    "fshl": _funnel_left,
-    "fshr": _funnel_right,
-    "bswap": lambda a: a.byteswap(),
-    "bitreverse": _reversed_bits,
-    "sadd.sat": _saturated(np.add),
-    "ssub.sat": _saturated(np.subtract),
-    "uadd.sat": _on_unsigned(_saturated(np.add)),
-    "usub.sat": lambda a, b: signed(
-        np.where(unsigned(a) > unsigned(b), unsigned(a) - unsigned(b), unsigned(a).dtype.type(0))
-    ),
-    "scmp": lambda a, b: (a > b).astype(np.int8) - (a < b).astype(np.int8),
-    "ucmp": lambda a, b: (unsigned(a) > unsigned(b)).astype(np.int8) - (unsigned(a) < unsigned(b)).astype(np.int8),
-    **{f"{kind}{name}.with.overflow": _overflowing(f"{kind}{name}") for kind in "su" for name in ("add", "sub", "mul")},
-}
+_NAMES = "isequal=oeq isnotequal=une isgreater=ogt isgreaterequal=oge isless=olt islessequal=ole islessgreater=one"
 _TESTS: Mapping[str, Function] = {
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-    "isfinite": np.isfinite,
+    **_numpy("isnan isinf isfinite signbit"),
+    **{name: _PREDICATES[code] for name, _, code in (word.partition("=") for word in _NAMES.split())},
     "isnormal": lambda a: np.isfinite(a) & (np.abs(a) >= np.finfo(a.dtype).tiny),
-    "signbit": np.signbit,
-    "isequal": np.equal,
-    "isnotequal": np.not_equal,
-    "isgreater": np.greater,
-    "isgreaterequal": np.greater_equal,
-    "isless": np.less,
-    "islessequal": np.less_equal,
-    "islessgreater": lambda a, b: (a < b) | (a > b),
-    "isordered": lambda a, b: ~_unordered(a, b),
+    "isordered": _PREDICATES["ord"],
     "isunordered": _unordered,
 }
 
 
+# vectors
+def _listed(a: Value) -> tuple[Value, ...]:
+    return a if isinstance(a, tuple) else (a,)
+
+
 def _dot(a: Value, b: Value) -> Value:
-    return sum((x * y for x, y in zip(a, b, strict=True)), start=a[0].dtype.type(0)) if isinstance(a, tuple) else a * b
+    return reduce(np.add, (x * y for x, y in zip(_listed(a), _listed(b), strict=True)))
 
 
 def _length(a: Value) -> Value:
     return np.sqrt(_dot(a, a))
 
 
-def _minus(a: Value, b: Value) -> Value:
-    return tuple(x - y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a - b
-
-
 def _normalized(a: Value) -> Value:
-    if not isinstance(a, tuple):
-        return np.sign(a)
-    length = np.maximum(_length(a), np.finfo(a[0].dtype).tiny)
-    return tuple(x / length for x in a)
+    length = np.maximum(_length(a), np.finfo(_listed(a)[0].dtype).tiny)
+    return tuple(x / length for x in a) if isinstance(a, tuple) else a / length
 
 
 def _cross(a: Value, b: Value) -> Value:
@@ -461,108 +396,80 @@ def _cross(a: Value, b: Value) -> Value:
 _VECTOR: Mapping[str, Function] = {
     "dot": _dot,
     "length": _length,
-    "distance": lambda a, b: _length(_minus(a, b)),
+    "distance": lambda a, b: _length(tuple(x - y for x, y in zip(_listed(a), _listed(b), strict=True))),
     "normalize": _normalized,
     "cross": _cross,
-    "any": lambda a: (np.bitwise_or.reduce(np.broadcast_arrays(*_listed(a))) < 0).astype(np.int32),
-    "all": lambda a: (np.bitwise_and.reduce(np.broadcast_arrays(*_listed(a))) < 0).astype(np.int32),
+    "any": lambda a: (reduce(np.bitwise_or, _listed(a)) < 0).astype(np.int32),
+    "all": lambda a: (reduce(np.bitwise_and, _listed(a)) < 0).astype(np.int32),
 }
-_REDUCTIONS: Mapping[str, Function] = {
-    "add": np.add,
-    "mul": np.multiply,
-    "fadd": np.add,
-    "fmul": np.multiply,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "smax": np.maximum,
-    "smin": np.minimum,
-    "umax": _INTRINSICS["umax"],
-    "umin": _INTRINSICS["umin"],
-    "fmax": np.fmax,
-    "fmin": np.fmin,
-}
+FOLDS = _numpy("add mul=multiply min=minimum max=maximum and=bitwise_and or=bitwise_or xor=bitwise_xor")
+"""What reductions and atomic operations apply."""
+_REDUCTIONS: Mapping[str, Function] = {**BINARY, **_INTRINSICS, **_numpy("fmax fmin")}
 
 
-def _listed(a: Value) -> Value:
-    return a if isinstance(a, tuple) else (a,)
+# calls
+def demangled(name: str) -> tuple[str, str]:
+    """Return a function's plain name and, if it is mangled, the codes of its parameters' types (Itanium C++ ABI)."""
+    found = re.match(r"_Z(\d+)", name)
+    end = found.end() + int(found[1]) if found else len(name)
+    return (name[found.end() : end], name[end:]) if found else (name, "")
 
 
-def _reduction(name: str) -> Function:
-    def reduce(*values: Value) -> Value:
-        *start, vector = values
-        return functools.reduce(_REDUCTIONS[name], (*start, *vector))
+def plain_name(called: str) -> str:
+    """Return the name of a function without the marks of its types and precision."""
+    name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", demangled(called)[0].removeprefix("llvm."))
+    return re.sub(r"^(native|half|fast)_", "", name)
 
-    return reduce
+
+def pure(line: Instruction, called: str) -> Function | None:
+    """Return the function of a call that depends on its arguments only; ``None`` if there is no such function."""
+    (name, codes), plain, of = demangled(called), plain_name(called), line.bare[0]
+    of_vector = any(kind.name == "vector" for kind in line.types)
+    if plain.startswith("vector.reduce."):
+        return lambda *values: reduce(_REDUCTIONS[plain.split(".")[2]], (*values[:-1], *values[-1]))
+    if plain in _VECTOR:
+        return _VECTOR[plain]
+    found: Function | None
+    if name.startswith("llvm."):
+        found = _INTRINSICS.get(plain) or _FLOATING.get(plain)
+    elif name == "select":
+        found = lambda a, b, c: chosen(c < 0 if of_vector else c != 0, b, a)  # noqa: E731
+    elif plain in _TESTS:
+        true = of.element.dtype.type(-1 if of_vector else 1)
+        found = lambda *values: _TESTS[plain](*values) * true  # noqa: E731
+    else:
+        found = (
+            _conversion(name, of)
+            if name.startswith("convert_")
+            else (_INTEGER if plain in _INTEGER else _FLOATING).get(plain)
+        )
+        found = _on_unsigned(found) if found and re.match(r"(Dv\d+_)?[htjm]", codes) else found
+    return elementwise(found) if found and of_vector else found
 
 
 def _conversion(name: str, of: Type) -> Function:
     """Return the function of ``convert_uchar4_sat_rte`` and its relatives."""
-    target = re.match(r"convert_(u?)([a-z]+)\d*", name)
-    if target is None:
-        raise Unsupported(f"{name} is not supported")
-    wanted = of.element.dtype if not target[1] else _UNSIGNED[of.element.dtype]
-    how = name[-3:] if name.endswith(("_rte", "_rtz", "_rtp", "_rtn")) else ""
-    rounding = {"rte": np.rint, "rtz": np.trunc, "rtp": np.ceil, "rtn": np.floor}.get(how)
+    wanted = np.dtype(of.element.dtype.str.replace("i", "u")) if name.startswith("convert_u") else of.element.dtype
+    rounding = {"rte": np.rint, "rtp": np.ceil, "rtn": np.floor}.get(name[-3:], np.trunc)
 
     def convert(a: Value) -> Value:
-        if a.dtype.kind == "f" and wanted.kind != "f":
-            a = rounding(a) if rounding else np.trunc(a)
-        if "_sat" not in name or wanted.kind == "f":
-            return signed(a.astype(wanted))
-        limits = np.iinfo(wanted)
-        if a.dtype.kind == "f":
-            inside = np.clip(np.nan_to_num(a.astype(np.float64)), float(limits.min), float(limits.max))
-            whole = inside.astype(wanted)
-            return signed(np.where(inside >= float(limits.max), wanted.type(limits.max), whole).astype(wanted))
-        least, most = max(limits.min, np.iinfo(a.dtype).min), min(limits.max, np.iinfo(a.dtype).max)
-        return signed(np.clip(a, a.dtype.type(least), a.dtype.type(most)).astype(wanted))
+        if wanted.kind == "f":
+            return a.astype(wanted)
+        a = rounding(a) if a.dtype.kind == "f" else a
+        return signed(_limited(a, wanted) if "_sat" in name else a.astype(wanted))
 
     return convert
 
 
-def demangled(name: str) -> tuple[str, str]:
-    """Return a function's plain name and, if it is mangled, the codes of its parameters' types (Itanium C++ ABI)."""
-    found = re.match(r"_Z(\d+)", name)
-    if not found:
-        return name, ""
-    end = found.end() + int(found[1])
-    return name[found.end() : end], name[end:]
-
-
-def pure(instruction: Instruction, called: str) -> Function | None:
-    """Return the function of a call that depends on its arguments only; ``None`` if there is no such function."""
-    name, codes = demangled(called)
-    of = instruction.bare[0]
-    if name.startswith("llvm.vector.reduce."):
-        return _reduction(name.split(".")[3])
-    if name.startswith("llvm."):
-        plain = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", name.removeprefix("llvm."))
-        found = _INTRINSICS.get(plain) or _FLOATING.get(plain)
-        return _mapped(found, instruction) if found else None
-    if name.startswith("convert_"):
-        function = _conversion(name, of)
-        return _mapped(_viewed(function, codes), instruction)
-    plain = re.sub(r"^(native|half|fast)_", "", name)
-    if plain in _VECTOR:
-        return _VECTOR[plain]
-    if name == "select":
-        vector = "Dv" in codes
-        return _mapped(lambda a, b, c: chosen(c < 0 if vector else c != 0, b, a), instruction)
-    if plain in _TESTS:
-        true = np.int32(1) if of.width == 1 else of.element.dtype.type(-1)
-        return _mapped(lambda *values: _TESTS[plain](*values) * true, instruction)
-    found = (_INTEGER if plain in _INTEGER else _FLOATING).get(plain)
-    return _mapped(_viewed(found, codes), instruction) if found else None
-
-
-def _viewed(function: Function, codes: str) -> Function:
-    """Return *function*, applied to unsigned integers if the codes of its parameters say so."""
-    return _on_unsigned(function) if re.match(r"(Dv\d+_)?[htjm]", codes) else function
-
-
-def _mapped(function: Function, instruction: Instruction) -> Function:
-    return elementwise(function) if any(kind.name == "vector" for kind in instruction.types) else function
+def _limited(a: Value, wanted: np.dtype[Any]) -> Value:
+    """Return numbers as integers, limited to their range."""
+    limits = np.iinfo(wanted)
+    if a.dtype.kind != "f":
+        own = np.iinfo(a.dtype)
+        return np.clip(a, a.dtype.type(max(limits.min, own.min)), a.dtype.type(min(limits.max, own.max))).astype(wanted)
+    number = np.nan_to_num(a.astype(np.float64))
+    inside = np.clip(number, float(limits.min), float(limits.max)).astype(wanted)
+    return np.where(number >= float(limits.max), wanted.type(limits.max), inside)
 
 
 # parts of vectors and structs
@@ -645,8 +552,7 @@ _INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
     **dict.fromkeys(("mul", "mul24", "mad24"), ({"int32_mul": 1.0}, _MULTIPLY_64)),
     **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 3.0}, {"int32_mul": 8.0})),
     **dict.fromkeys(("popcount", "clz", "ctz", "ctpop", "ctlz", "cttz"), ({"int32": 4.0}, {"int32": 8.0})),
-    **dict.fromkeys(("trunc", "zext"), ({}, {})),
-    "sext": ({"int32": 1.0}, {}),
+    **dict.fromkeys(("trunc", "zext", "sext"), ({}, {})),
 }
 """Instructions for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
 _EXPANDED: Mapping[str, tuple[float, float]] = {
@@ -673,12 +579,6 @@ _FREE = frozenset(
     "bitcast addrspacecast ptrtoint inttoptr freeze fneg extractelement insertelement shufflevector extractvalue "
     "insertvalue alloca phi".split()
 )
-
-
-def plain_name(called: str) -> str:
-    """Return the name of a function without the marks of its types and precision."""
-    name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", demangled(called)[0].removeprefix("llvm."))
-    return re.sub(r"^(native|half|fast)_", "", name)
 
 
 def counts(instruction: Instruction, called: str = "") -> Counts:

@@ -473,7 +473,7 @@ def _function(line: Instruction) -> Function:
     if line.opcode in ("icmp", "fcmp"):
         function = operations.comparison(line.opcode, line.words[-1])
     elif line.opcode in operations.BINARY:
-        function = operations.narrowing(line.opcode, of.element)
+        function = operations.arithmetic(line.opcode, of.element)
     elif "to" in line.words:
         function = operations.converted(line.opcode, kind.element, of.element)
     else:
