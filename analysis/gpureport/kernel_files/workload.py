@@ -362,6 +362,7 @@ class KernelFileWorkload(Workload):
         trace = traced(step, Path(self.source), parameters, device, restrict=restrict)
         return replace(
             demand_of_trace(trace, shape, device),
+            branches=self.signature.loops or self.signature.conditions,
             registers=step.fields.registers or 32,
             ping_pong=step.fields.swap is not None,
             idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
