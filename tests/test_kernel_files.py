@@ -286,7 +286,6 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     code = MachineCode(form="PTX", counts=counts, global_loads={}, global_stores={}, loops=False)
     looping = code.model_copy(update={"loops": True})
     point = bare.verification()[0]
-    bare.is_executable = False
     names = set(bare.demand(point, TOY).operations)
     completed = bare.completed(code).demand(point, TOY).operations
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])

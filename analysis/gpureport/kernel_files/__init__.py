@@ -134,7 +134,8 @@ def _workloads(
         title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
         own = completed(each, folder, arrays)
         declared = partial(_signature, own, fields.variants.get(name), name, folder)
-        yield KernelFileWorkload(Formulas(own, arrays, document=document), name, title, folder, declared)
+        formulas, traced = Formulas(own, arrays, document=document), not each.arguments
+        yield KernelFileWorkload(formulas, name, title, folder, declared, traced=traced)
 
 
 def _signature(own: KernelFields, other: VariantFields | None, variant: str, folder: Path, options: str) -> Signature:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.inputs import read_text
-from gpureport.kernel_files.description import ArgumentFields, KernelFields
 from gpureport.kernel_files.formulas import SHARED_VALUES, Formulas, argument_value, initial_contents
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
@@ -18,8 +17,6 @@ from gpureport.trace.execution import NDRange, execute
 from gpureport.trace.program import Program, program
 from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
 from gpureport.workloads.model import Dispatch, Job, Local, Parameters
-
-_TRAFFIC = ("stride", "used_bytes", "passes", "outer_passes", "run", "uniform", "pattern", "gather", "atomic")
 
 
 def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
@@ -84,13 +81,6 @@ def _run(kernel: Program, dispatch: Dispatch, buffers: dict[str, NDArray[np.gene
     shape = NDRange(dispatch.global_size, dispatch.local_size)
     total = int(np.prod(shape.groups))
     execute(kernel, arguments, shape, range(total))
-
-
-def declares_demand(fields: KernelFields) -> bool:
-    """Return whether a description declares operations or traffic."""
-    plain = ArgumentFields(name="plain", type="float", elements="1")
-    own = any(getattr(each, name) != getattr(plain, name) for each in fields.arguments for name in _TRAFFIC)
-    return own or any((fields.operations, fields.chain, fields.memory_chain, fields.local_atomics != "0"))
 
 
 def traced(

@@ -17,7 +17,7 @@ from gpureport.errors import GpuReportError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept, shapes_of
-from gpureport.kernel_files.execution import declares_demand, executed_results, program_of, shape_of, traced
+from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import (
     SHARED_VALUES,
@@ -77,15 +77,24 @@ class KernelFileWorkload(Workload):
     _code: MachineCode | None = None
 
     def __init__(
-        self, formulas: Formulas, variant: str, title: str, folder: Path, declared: Callable[[str], Signature]
+        self,
+        formulas: Formulas,
+        variant: str,
+        title: str,
+        folder: Path,
+        declared: Callable[[str], Signature],
+        *,
+        traced: bool = False,
     ) -> None:
         """Describe one variant, whose fields name files in *folder*; *declared* is its kernel for build options.
+
+        *traced*: its demand is that of work-groups that are executed on the host.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
         fields = formulas.fields
-        self.formulas, self.fields, self.folder = formulas, fields, folder.absolute()
+        self.formulas, self.fields, self.folder, self.is_traced = formulas, fields, folder.absolute(), traced
         self.signature = declared(self.build_options(self.verification()[0]))
         self.variant, self.title, self.family = variant, title, family_of(fields)
         self.verification_dispatches = len(fields.sequence) + 1
@@ -103,7 +112,7 @@ class KernelFileWorkload(Workload):
     def _description(self) -> str:
         fields, said = self.fields, self.fields.description.strip().rstrip(".")
         sentences = [f"{said}."] if said else []
-        if self.is_executable and not declares_demand(fields):
+        if self.is_traced:
             sentences += [_TRACED, _inputs(fields)]
         else:
             sentences += [
@@ -355,7 +364,7 @@ class KernelFileWorkload(Workload):
         return replace(first, later_dispatches=tuple(others))
 
     def _demand(self, step: Formulas, parameters: Parameters, device: Device, *, restrict: bool) -> Demand:
-        if not self._is_traced(step):
+        if not self.is_traced:
             code = self._code if step is self.formulas else None
             return demand_of(step, parameters, device, code, self.signature)
         shape = shape_of(step, parameters)
@@ -368,12 +377,9 @@ class KernelFileWorkload(Workload):
             idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
         )
 
-    def _is_traced(self, step: Formulas) -> bool:
-        return self.is_executable and not declares_demand(step.fields)
-
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return the demand with ``restrict``, if pointers lack it."""
-        options, steps = self.build_options(parameters), list(filter(self._is_traced, self.formulas.steps))
+        options, steps = self.build_options(parameters), self.formulas.steps if self.is_traced else ()
         kernels = (program_of(Path(self.source), options, each.fields.kernel) for each in steps)
         if any(not parameter.noalias for kernel in kernels for parameter in kernel.parameters):
             yield "declare all pointers `restrict`", self._demands(parameters, device, restrict=True)
