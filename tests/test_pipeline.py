@@ -2,10 +2,12 @@
 
 from itertools import pairwise
 
+import pytest
+
 from gpureport.records.report import Report
-from gpureport.run.pipeline import run, wrong_results
+from gpureport.run.pipeline import _Run, run, wrong_results
 from tests.fake_backend import FakeBackend, Steps
-from tests.fake_run import Again, Copy, Missing, plan
+from tests.fake_run import Again, Copy, Missing, Two, plan
 from tests.present import LocalMeasurer
 
 
@@ -34,6 +36,17 @@ def test_a_report_is_saved_after_each_workload_and_at_the_end() -> None:
     assert [str(p.key) for p in saved[-1].predictions if p.kind == "calibrated"] == ["test/again/size"]
     compared = {(f.key.variant, f.feature) for f in saved[-1].findings if f.predicted and f.observed}
     assert {("copy", "rate"), ("again", "rate")} <= compared
+
+
+def test_predictions_are_the_same_if_they_are_calibrated_while_another_workload_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [reports(FakeBackend(), Copy(), Again(), Two())[-1]]
+    monkeypatch.setattr(_Run, "_may_overlap", lambda *_: False)
+    found.append(reports(FakeBackend(), Copy(), Again(), Two())[-1])
+    first, second = ([(p.kind, p.key, *p.points) for p in report.predictions] for report in found)
+    assert first == second
+    assert len({p.kind for p in found[0].predictions}) == 2
 
 
 def test_a_workload_that_the_device_cannot_run_says_why() -> None:

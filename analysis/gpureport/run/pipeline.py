@@ -17,7 +17,7 @@ from gpureport.measure.energy import power_loads
 from gpureport.measure.kernels import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
 from gpureport.measure.machine import machine_facts
-from gpureport.measure.measurer import Measured, Measurer
+from gpureport.measure.measurer import Compilations, Measured, Measurer
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
 from gpureport.predict.calibration.calibrate import calibrated
@@ -112,13 +112,17 @@ class _Run:
         return tuple(part for part in self.parts if not part.measurements)
 
     @property
+    def _microbenchmarks(self) -> list[WorkloadRun]:
+        return [part for part in self.parts if part.workload.microbenchmark]
+
+    @property
     def measurements(self) -> tuple[Measurement, ...]:
         """All measurements so far, also of sweeps of unfinished workloads."""
         return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
 
     def _use_again(self, kept: Report) -> str:
         """Take the measurements of an earlier run if it has those of all microbenchmarks; return when it began."""
-        parts = [part for part in self.parts if part.workload.microbenchmark]
+        parts = self._microbenchmarks
         if not {part.name for part in parts} <= kept.workloads.keys():
             return ""
         for part in parts:
@@ -151,19 +155,24 @@ class _Run:
         self.timings[key] = self.timings.get(key, 0.0) + seconds
 
     def carry_out(self, save: Save, progress: Progress) -> None:
-        """Measure each workload and evaluate its measurements: on a GPU, while the next workload is measured."""
+        """Measure each workload; on a GPU, evaluate it and calibrate the next one while another is measured."""
         try:
             parts = self.unfinished
             for number, part in enumerate(parts):
                 if self.measured and not self._may_overlap(self.measured[0].workload, part.workload):
                     self._evaluate(save)
-                if not part.workload.microbenchmark:
-                    with self.stage("calibrate", part):
-                        self._calibrate(part)
+                if not part.calibrated:
+                    self._calibrate(part, self._compiled(part))
+                following = next(iter(parts[number + 1 :]), None)
+                if following and not self._may_overlap(part.workload, following.workload):
+                    following = None
+                compiled = self._compiled(following) if following else None
                 settings = self._settings(part.workload, sum(len(each.sweeps_left) for each in parts[number:]))
                 self.started = part
                 self.measurer.start(Task(part.workload, part.sweeps_left, settings, part.expected_s))
                 self._evaluate(save)
+                if following:
+                    self._calibrate(following, compiled)
                 self.measured = part, self.measurer.finish(progress)
             if self.plan.with_power:
                 self._evaluate(save)
@@ -195,13 +204,20 @@ class _Run:
             report = with_ended(report, part.name, later(measured, self._earlier_s))
         return report
 
-    def _calibrate(self, part: WorkloadRun) -> None:
-        used = [each for each in self.parts if each.workload.microbenchmark]
-        observations = [observation for each in used for observation in each.observations]
-        if observations and not part.workload.missing(self._features):
-            specified = [prediction for each in used for prediction in each.specified]
-            device = calibrated(self.plan.match.device, specified, observations)
-            part.calibrate(device, self.measurer.compiled(part.workload, part.sweeps))
+    def _compiled(self, part: WorkloadRun) -> Compilations | None:
+        """Return the compiler's facts for calibrated predictions, if there will be any."""
+        observed = any(each.observations for each in self._microbenchmarks)
+        if part.workload.microbenchmark or not observed or part.workload.missing(self._features):
+            return None
+        with self.stage("calibrate", part):
+            return self.measurer.compiled(part.workload, part.sweeps)
+
+    def _calibrate(self, part: WorkloadRun, compiled: Compilations | None) -> None:
+        if compiled is not None:
+            with self.stage("calibrate", part):
+                specified = [prediction for each in self._microbenchmarks for prediction in each.specified]
+                observations = [observation for each in self._microbenchmarks for observation in each.observations]
+                part.calibrate(calibrated(self.plan.match.device, specified, observations), compiled)
 
     def _settings(self, workload: Workload, sweeps_left: int) -> SweepSettings:
         """Return the settings of a workload's sweeps, with their share of the remaining time.
