@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
-from gpureport.trace.operations import FOLDS, Counts, Value, unsigned
+from gpureport.trace.chains import Chains
+from gpureport.trace.operations import FOLDS, Value, unsigned
 from gpureport.trace.program import (
     LOCAL,
     PRIVATE,
@@ -26,7 +27,6 @@ from gpureport.trace.program import (
     Block,
     Layout,
     LocalArray,
-    Operation,
     Program,
     address,
     next_local,
@@ -36,8 +36,6 @@ _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
 _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
-_UNROLLED = 4
-"""Iterations of a loop that compilers interleave."""
 
 
 class Recorder(Protocol):
@@ -198,11 +196,6 @@ class _Memory:
         return self.views[dtype]
 
 
-_Link = tuple[float, Counts, Any]
-"""A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
-_START: _Link = (0.0, {}, None)
-
-
 class _Machine:
     def __init__(
         self,
@@ -214,7 +207,7 @@ class _Machine:
         recorder: Recorder | None,
         latencies: Mapping[str, float] | None,
     ) -> None:
-        self.program, self.shape, self.wave, self.recorder, self.latencies = program, shape, wave, recorder, latencies
+        self.program, self.shape, self.wave, self.recorder = program, shape, wave, recorder
         self._items(groups)
         self.all = _Lanes(self, np.arange(self.items), None)
         self.lanes = self.all
@@ -224,11 +217,8 @@ class _Machine:
         self.value: list[Value] = [None] * slots
         self.layout: list[_Lanes | None] = [None] * slots
         self.valid: list[_Lanes | None] = [None] * slots
-        self.links: list[_Link] = [_START] * slots
-        self.begin = self.latest = _START
-        self.fences: dict[int, _Link] = {}
-        self.rounds: Counter[int] = Counter()
-        self.missed, self.region = 0.0, 0
+        self.chains = Chains(program, latencies) if latencies is not None else None
+        self.seen: dict[int, tuple[int, float]] = {}
         for slot, constant in program.constants.items():
             self.now[slot] = constant
         for slot, argument in enumerate(self.scalars):
@@ -339,12 +329,12 @@ class _Machine:
         memory = self.memories.get(region)
         if memory is None:
             raise InputError(f"{self.program.file}:{access.line}: access through a pointer that points to no buffer")
-        lanes = self.lanes
-        self.region = region
+        lanes, missed = self.lanes, 0.0
         if self.recorder is not None:
             waves = lanes.waves if where is None else lanes.waves[where]
             each = offsets if offsets.ndim else np.broadcast_to(offsets, waves.shape)
-            self.missed = self.recorder.accessed(access, region if region < LOCAL else LOCAL - 1 - region, each, waves)
+            missed = self.recorder.accessed(access, region if region < LOCAL else LOCAL - 1 - region, each, waves)
+        self.seen[access.number] = region, missed
         if region == PRIVATE:
             index = lanes.index if where is None else lanes.index[where]
             return memory, offsets + index * np.int64(self.program.private_bytes)
@@ -494,15 +484,14 @@ class _Machine:
         self.issued[number] += lanes.wave_count
         for slot in block.inputs:
             now[slot] = self._read(slot, lanes)
-        timed = self.latencies is not None
-        if block.waits and timed:
-            self.begin = self._link(self.latest, {"barrier": 1.0})
         for op, function in zip(block.operations, self.functions[number], strict=True):
             value = function(*[now[slot] for slot in op.operands])
             if op.result >= 0:
                 now[op.result] = value
-            if timed:
-                self._time(op)
+        if self.chains:
+            if block.waits:
+                self.chains.barrier()
+            self.chains.block(number, self.seen)
         for slot in block.outputs:
             self._write(slot, now[slot], lanes)
         self._leave(number, block, lanes, pending, waiting)
@@ -516,8 +505,8 @@ class _Machine:
             self._go(number, block.targets[0], lanes, None, pending, waiting)
             return
         value = self.now[block.condition]
-        if self.latencies is not None:
-            self.begin = max(self.begin, self.links[block.condition], key=_ready)
+        if self.chains:
+            self.chains.branch(block.condition)
         ways = self._ways(block, value)
         if not value.ndim:
             target = next((target for target, chosen in ways if chosen), block.targets[0])
@@ -554,64 +543,18 @@ class _Machine:
         waiting: dict[int, _Lanes],
     ) -> None:
         block = self.program.blocks[target]
-        if self.latencies is not None and target <= number:
-            self.rounds[target] += 1
-            if self.rounds[target] % _UNROLLED == 0:
-                self.begin = max(self.begin, self.latest, key=_ready)
+        if self.chains:
+            self.chains.entered(number, target, block)
         for slot, sources in block.phis:
             value = self.now[sources[number]]
             self._write(
                 slot, value if chosen is None else _each(value, lambda part: part[chosen] if part.ndim else part), lanes
             )
-        if block.phis and self.latencies is not None:
-            links = [self.links[sources[number]] for _, sources in block.phis]
-            for (slot, _), link in zip(block.phis, links, strict=True):
-                self.links[slot] = link
         queue = waiting if block.waits else pending
         queue[target] = queue[target].joined(lanes) if target in queue else lanes
 
-    # chains
-    def _link(self, before: _Link, counts: Counts) -> _Link:
-        costs = self.latencies or {}
-        cycles = sum(count * costs.get(kind, costs["int32"]) for kind, count in counts.items())
-        return (before[0] + cycles, counts, before) if counts else before
-
-    def _time(self, op: Operation) -> None:
-        before = self.begin
-        for slot in op.operands:
-            if self.links[slot][0] > before[0]:
-                before = self.links[slot]
-        counts = op.counts
-        if op.access is not None:
-            before, counts = self._waited(op.access, before)
-        link = self._link(before, counts)
-        if op.result >= 0:
-            self.links[op.result] = link
-        if link[0] > self.latest[0]:
-            self.latest = link
-
-    def _waited(self, access: Access, before: _Link) -> tuple[_Link, Counts]:
-        """Return what an access waits for, and its own part of the chain."""
-        region, parameters = self.region, self.program.parameters
-        if region == LOCAL:
-            return before, {"local": 1.0} if access.atomic or not access.write else {}
-        if region > LOCAL or access.space == "constant":
-            return before, {}
-        if access.write and not access.atomic:
-            self.fences[region] = max(before, self.fences.get(region, _START), key=_ready)
-            return before, {}
-        for other, fence in self.fences.items():
-            aliases = other == region or not (parameters[other].noalias or parameters[region].noalias)
-            if aliases and fence[0] > before[0]:
-                before = fence
-        return before, {"atomic": 1.0} if access.atomic else {"hit": 1 - self.missed, "miss": self.missed}
-
     def _result(self) -> Execution:
-        chain: Counter[str] = Counter()
-        link: Any = self.latest
-        while link is not None:
-            _, counts, link = link
-            chain.update(counts)
+        cycles, chain = self.chains.longest() if self.chains else (0.0, {})
         operations: Counter[str] = Counter()
         issued: Counter[str] = Counter({"branch": self.split * self.wave} if self.split else {})
         waves = tuple(count * self.wave for count in self.issued)
@@ -619,11 +562,7 @@ class _Machine:
             for kind, count in block.counts.items():
                 operations[kind] += count * lanes
                 issued[kind] += count * slots
-        return Execution(self.items, tuple(self.executed), waves, operations, issued, chain, self.latest[0])
-
-
-def _ready(link: _Link) -> float:
-    return link[0]
+        return Execution(self.items, tuple(self.executed), waves, operations, issued, chain, cycles)
 
 
 def _each(value: Value, function: Any) -> Value:

@@ -48,7 +48,7 @@ class Type:
         """Elements of a vector; 1 for other types."""
         return self.count if self.name == "vector" else 1
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits of an integer; 0 for other types."""
         return int(self.name[1:]) if re.fullmatch(r"i\d+", self.name) else 0

@@ -84,15 +84,16 @@ def converted(opcode: str, source: Type, target: Type) -> Function:
     """Return the function of a conversion such as ``zext`` or ``sitofp``."""
     wanted = target.dtype
     whole = np.dtype(f"u{wanted.itemsize}") if wanted.kind == "i" else wanted
+    odd = _is_odd(source)
     if opcode == "trunc" and target.bits == 1:
         return lambda a: (a & 1).astype(np.bool_)
     if opcode == "sext" and source.bits == 1:
         return lambda a: -a.astype(wanted)
     if opcode in ("zext", "uitofp"):
-        return lambda a: signed(_cut(unsigned(a), source).astype(whole))
+        return lambda a: signed((_cut(unsigned(a), source) if odd else unsigned(a)).astype(whole))
     if opcode == "fptoui":
         return lambda a: signed(a.astype(whole))
-    return lambda a: narrowed(a.astype(wanted), target)
+    return (lambda a: narrowed(a.astype(wanted), target)) if _is_odd(target) else lambda a: a.astype(wanted)
 
 
 def _is_odd(of: Type) -> bool:

@@ -1,0 +1,105 @@
+"""The longest chain of dependent instructions of a work-item, found while blocks are executed.
+
+Instructions of a block start when their operands are ready. Compilers interleave a few iterations of a loop: only after
+them, the next ones wait for all that was started.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from gpureport.trace.operations import Counts
+from gpureport.trace.program import LOCAL, Access, Block, Program
+
+_UNROLLED = 4
+"""Iterations of a loop that compilers interleave."""
+
+Link = tuple[float, Counts, Any]
+"""A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
+_START: Link = (0.0, {}, None)
+
+
+class Chains:
+    """The latest links; *latencies* are cycles by instruction class, ``hit``, ``miss``, ``barrier`` and ``atomic``."""
+
+    def __init__(self, program: Program, latencies: Mapping[str, float]) -> None:
+        self._latencies, self._parameters = latencies, program.parameters
+        self._links = [_START] * program.slots
+        self._begin = self._latest = _START
+        self._fences: dict[int, Link] = {}
+        self._iterations: Counter[int] = Counter()
+        self._steps = [
+            [
+                (op.operands, op.result, op.counts, self._cycles(op.counts), op.access)
+                for op in block.operations
+                if op.operands
+            ]
+            for block in program.blocks
+        ]
+
+    def _cycles(self, counts: Counts) -> float:
+        usual = self._latencies.get("int32", 0.0)
+        return sum(count * self._latencies.get(kind, usual) for kind, count in counts.items())
+
+    def block(self, number: int, seen: Mapping[int, tuple[int, float]]) -> None:
+        """Follow a block; *seen*: region and share of misses of the accesses by their number."""
+        links, begin = self._links, self._begin
+        for operands, result, counts, cycles, access in self._steps[number]:
+            before = begin
+            for slot in operands:
+                if links[slot][0] > before[0]:
+                    before = links[slot]
+            if access is not None:
+                before, counts = self._access(access, *seen[access.number], before)
+                cycles = self._cycles(counts)
+            link = (before[0] + cycles, counts, before) if counts else before
+            if result >= 0:
+                links[result] = link
+            if link[0] > self._latest[0]:
+                self._latest = link
+
+    def _access(self, access: Access, region: int, missed: float, before: Link) -> tuple[Link, Counts]:
+        """Return what an access waits for, and its own part of the chain."""
+        if region == LOCAL:
+            return before, {"local": 1.0} if access.atomic or not access.write else {}
+        if region > LOCAL or access.space == "constant":
+            return before, {}
+        if access.write and not access.atomic:
+            self._fences[region] = max(before, self._fences.get(region, _START), key=_ready)
+            return before, {}
+        for other, fence in self._fences.items():
+            aliases = other == region or not (self._parameters[other].noalias or self._parameters[region].noalias)
+            if aliases and fence[0] > before[0]:
+                before = fence
+        return before, {"atomic": 1.0} if access.atomic else {"hit": 1 - missed, "miss": missed}
+
+    def barrier(self) -> None:
+        """Let all that follows wait for all before."""
+        counts = {"barrier": 1.0}
+        self._begin = self._latest = (self._latest[0] + self._cycles(counts), counts, self._latest)
+
+    def branch(self, slot: int) -> None:
+        """Let all that follows wait for a condition."""
+        self._begin = max(self._begin, self._links[slot], key=_ready)
+
+    def entered(self, before: int, number: int, block: Block) -> None:
+        """Follow the way from block *before* into another, which may be the next iteration of a loop."""
+        self._iterations[number] += number <= before
+        if number <= before and self._iterations[number] % _UNROLLED == 0:
+            self._begin = max(self._begin, self._latest, key=_ready)
+        values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
+        for slot, link in values:
+            self._links[slot] = link
+
+    def longest(self) -> tuple[float, Mapping[str, float]]:
+        """Return the cycles of the longest chain, and its instructions by class."""
+        found: Counter[str] = Counter()
+        link: Any = self._latest
+        while link is not None:
+            found.update(link[1])
+            link = link[2]
+        return self._latest[0], found
+
+
+def _ready(link: Link) -> float:
+    return link[0]
