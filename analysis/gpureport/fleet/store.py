@@ -11,13 +11,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from errno import ENOSPC
 from functools import cached_property
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gpureport.errors import InputError
-from gpureport.files import scratch_folder, write_file
+from gpureport.errors import GpuReportError, InputError
+from gpureport.files import no_scratch, scratch_folder, write_file
 from gpureport.fleet.schema import TABLES, Column, StoredRun, Table, arrow_schema, columns
 from gpureport.inputs import is_there
 from gpureport.text import quoted
@@ -184,6 +185,8 @@ class Store:
         try:
             return function(files)
         except duckdb.Error as error:
+            if (full := os.strerror(ENOSPC)) in str(error):
+                raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
             damaged = [] if isinstance(error, duckdb.OutOfMemoryException) else _damaged(files)
             if not damaged:
                 raise InputError(f"the query fails: {_first_line(error)}") from None
