@@ -177,7 +177,6 @@ def terminal() -> list[str]:
             save_report(report, Path(name) / "report.json")
         for file in (EXAMPLES / "saxpy.cl", EXAMPLES / "saxpy.yaml", PUBLISHED / "rtx_2060_bit_transpose.yaml"):
             shutil.copy(file, ".")
-        shutil.copy("saxpy.cl", "mine.cl")
         printed = _printed(
             "devices --known 'RTX 40'",
             f"predict h200 --quick -w {','.join(FEW)}",
@@ -186,7 +185,6 @@ def terminal() -> list[str]:
             "predict h200 --kernel saxpy.yaml --quick",
             "compare before after",
             "validate before rtx_2060_bit_transpose.yaml --times --worst 2",
-            "kernel --new mine.cl",
             "glossary occupency",
             "devices check nvidia/a40",
             "render before",

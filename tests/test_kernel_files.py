@@ -1,4 +1,4 @@
-"""Kernels of users: descriptions, expressions, signatures, drafts, and the shipped examples."""
+"""Kernels of users: sources, descriptions, expressions, and the shipped examples."""
 
 import pickle
 import re
@@ -24,7 +24,6 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import described, expressions, load_kernels, preprocessing
 from gpureport.kernel_files.description import kernel_schema
-from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import number_type, signatures
@@ -469,7 +468,6 @@ def test_a_source_is_what_the_preprocessor_leaves(
     preprocessing.preprocessed.cache_clear()
     if not problem:
         assert load_kernels([file])[0].signature.line == 9
-        assert "kernel: saxpy" in draft(tmp_path / "saxpy.cl")
         return
     with pytest.raises(InputError, match=problem):
         load_kernels([file])
@@ -720,72 +718,18 @@ def test_any_text_has_signatures_or_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("void f(void) {}", "is not OpenCL"),
-        ("kernel void f(read_only image2d_t g) {}", ":1: f: 'g' is an image2d_t"),
-        ("typedef struct { int a; } pair;\nkernel void f(const pair g) {}", ":2: f: 'g' is a structure by value"),
-        ("kernel void f(struct pair g) {}", ":1: f: 'g' is a structure by value"),
-        ("kernel void f(global int *x, size_t n) {}", ":1: f: 'n' is a size_t, which OpenCL C does not allow"),
-        ("\nkernel void f(ARGS(x, int), int n) {}", ":2: f: its parameters .* macros"),
-        ("kernel void f(void) {}", ":1: f: has no buffer"),
+        ("void f(void) {}", "contains no kernel"),
+        ("kernel void f(read_only image2d_t g) {}", ":1: images"),
+        ("typedef struct { int a; } pair;\nkernel void f(const pair g) {}", "structure by value, g"),
+        ("kernel void f(global int *x, size_t n) {}", ":1: .*size_t"),
+        ("\nkernel void f(ARGS(x, int), int n) {}", ":2: "),
     ],
 )
-def test_a_draft_of_something_else_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    source = tmp_path / "image.cl"
-    with pytest.raises(InputError, match="no such file"):
-        draft(source)
+def test_a_source_that_cannot_be_analysed_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    source = tmp_path / "other.cl"
     source.write_text(text)
-    with pytest.raises(InputError, match=rf"image.cl.*{problem}"):
-        draft(source)
-
-
-DRAFTS = {
-    "several": (
-        "kernel void b(read_only image2d_t g){}\nkernel void one(global int *x){}\nkernel void two(global int *x) {}",
-        (
-            "kernel: one",
-            "several.cl:1 also contains b: 'g' is an image2d_t",
-            "several.cl:3 also contains two: describe",
-        ),
-    ),
-    "vectors": (
-        "kernel void f(global float3 *w, constant uchar16 *t, const float2 ab) {}",
-        (
-            "type: float4, elements: n, access: read_write}  # CHECK: declared as float3",
-            "elements: 256",
-            "type: float2, v",
-        ),
-    ),
-    "qualifiers": (
-        "__kernel void f(__global const volatile float *restrict a, __global float *__restrict b, global void *c){}",
-        ("name: a, type: float, elements: n, access: read}", "name: b, type: float, elements: n, access: read_write}"),
-    ),
-    "macros": (
-        "#define REAL double\ntypedef unsigned int whole;\nkernel void f(global REAL *y, REAL a, whole n, half_t b) {}",
-        ("type: double, elements: n", "type: uint, value: n}  # CHECK: declared as whole", "CHECK: type of half_t"),
-    ),
-    "local": (
-        "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { local int t[64]; }",
-        ("work_groups: 64\n", "local_memory_bytes: 0  # CHECK"),
-    ),
-    "words": ("kernel void f(global int *in, int lambda) {}", ("sizes: {lambda_: auto}  # CHECK", "value: lambda_}")),
-    "struct": (
-        "struct pair { int a, b; };\nkernel void f(global struct pair *x) {}",
-        ("stride: 4, access: read_write}  # CHECK: type and stride of struct pair",),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DRAFTS)
-def test_drafts_are_valid_and_mark_their_guesses(tmp_path: Path, name: str) -> None:
-    """The first kernel that can be described; comments name the others."""
-    text, parts = DRAFTS[name]
-    source = tmp_path / f"{name}.cl"
-    source.write_text(text)
-    written = draft(source)
-    source.with_suffix(".yaml").write_text(written)
-    assert load_kernels([source.with_suffix(".yaml")])
-    for part in parts:
-        assert part in written
+    with pytest.raises(InputError, match=problem):
+        load_kernels([source])
 
 
 @pytest.mark.parametrize("part", ["#define a ", "typedef a ", "local a ", "} ", "/* ", "a(", "kernel ", " "])
@@ -805,23 +749,26 @@ def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
     )
     assert (first.work_group, second.work_group) == ((), (16, 4, 1))
     source = tmp_path / "required.cl"
-    source.write_text(DRAFTS["local"][0])
-    file = source.with_suffix(".yaml")
-    for wrong in ("work_groups: 32", "work_groups: [64, 128]", "work_groups: auto"):
-        file.write_text(draft(source).replace("work_groups: 64", wrong))
-        with pytest.raises(InputError, match=r"required.yaml:.*work_groups: f has reqd_work_group_size 64; write 64"):
-            load_kernels([file])
+    source.write_text(
+        "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { x[get_global_id(0)]++; }"
+    )
+    given = {"sizes": {"n": "auto"}, "global_size": ["n"]}
+    assert load_kernels([source], given)[0].fields.work_groups == ((64,),)
+    arguments = [{"name": "x", "type": "int", "elements": "n"}]
+    for wrong in (32, [64, 128], "auto"):
+        with pytest.raises(InputError, match=r"work_groups: f has reqd_work_group_size 64; write 64"):
+            described({**given, "source": str(source), "arguments": arguments, "work_groups": wrong}, tmp_path)
 
 
 @pytest.mark.xdist_group("opencl")
 def test_a_vector_by_value_has_one_number_in_all_its_parts(backend: OpenCLBackend, tmp_path: Path) -> None:
     source = tmp_path / "scale.cl"
     source.write_text("kernel void scale(global float *y, float2 ab) { y[get_global_id(0)] *= ab.x + ab.y; }")
-    file = source.with_suffix(".yaml")
-    file.write_text(draft(source).replace("value: 1.0", "value: 3").replace("# expect", "expect"))
-    file.write_text(re.sub(r"expect:.*", 'expect: {y: "y * (ab[0] + ab[1])"}', file.read_text()))
-    (workload,) = load_kernels([file])
-    assert verify(backend, workload, np.random.default_rng(5)).passed
+    given = {"sizes": {"n": "auto"}, "global_size": ["n"]}
+    for expected in ({}, {"expect": {"y": "y * (ab[0] + ab[1])"}}):
+        (workload,) = load_kernels([source], {**given, **expected})
+        assert [each.type for each in workload.fields.arguments] == ["float", "float2"]
+        assert verify(backend, workload, np.random.default_rng(5)).passed
 
 
 def test_the_schema_accepts_the_examples() -> None:
@@ -935,9 +882,6 @@ def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str
     source = ["--kernel", f"{EXAMPLE_CL / 'streams.cl'}:copy", "--size", "n=1000000,4000000", "--global", "n"]
     assert main(["predict", "nvidia/h200_sxm", "nvidia/a40", *source, "--local", "64"]) == 0
     assert "copy/copy" in capsys.readouterr().out
-    copy(SAXPY.with_suffix(".cl"), tmp_path / "saxpy.cl")
-    for code in (0, 2):
-        assert main(["kernel", "--new", str(tmp_path / "saxpy.cl")]) == code
     for wrong in (["kernel"], ["kernel", str(tmp_path / "none.yaml")], ["predict", "a40", "--kernel", "none.yaml"]):
         assert main(wrong) == 2
 

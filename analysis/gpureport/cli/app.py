@@ -42,7 +42,6 @@ gpureport predict --lscpu node7.txt      # caches and memory of a CPU
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
 gpureport kernel saxpy.cl                # your own kernel: report with prediction
 gpureport kernel gemm.cl --size n=auto --size m=n --global n,m --local 16,16
-gpureport kernel --new saxpy.cl          # draft saxpy.yaml, a description
 gpureport kernel --check saxpy.cl        # look for faults
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
@@ -463,8 +462,6 @@ class KernelOptions(RunOptions):
     """Measure the microbenchmarks that calibrate predictions again. Those of an earlier run on the same device with the
     same driver are used otherwise."""
     resume: Path | None = None
-    new: Annotated[Path | None, _path("SOURCE")] = None
-    """Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml."""
     check: _Flag = False
     """Only look for accesses outside arrays or of memory without a value, data races and divergent barriers."""
 

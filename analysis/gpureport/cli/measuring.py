@@ -32,7 +32,7 @@ from gpureport.cli.predicting import print_advice
 from gpureport.cli.rendering import write_documents
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
-from gpureport.files import is_stream, remove_files, uninterrupted, write_file
+from gpureport.files import is_stream, remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.kernels import difference
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
@@ -413,24 +413,10 @@ def _print_timings(report: Report, rendering_s: float | None) -> None:
 
 
 def use_kernels(options: KernelOptions) -> int:
-    """Draft a description, look for faults, or measure and render."""
-    if options.new or options.check:
-        if bool(options.new) == bool(options.kernels) or (options.new and options.check):
-            raise InputError("kernel: give a source or description, or only --new SOURCE")
-        return _draft_kernel(options.new, options.name, options.force) if options.new else _check_kernels(options)
+    """Look for faults, or measure and render."""
     if not options.kernels:
         raise InputError("kernel: give the source of a kernel (OpenCL C), or its description")
-    return measure(options)
-
-
-def _draft_kernel(source: Path, name: str, force: bool) -> int:
-    from gpureport.kernel_files.draft import draft
-
-    text, path = draft(source, name), source.with_suffix(".yaml")
-    with writing([path], force=force, option="--new"):
-        write_file(path, text)
-    note(f"Written: {path}. Complete the lines with CHECK, then run `gpureport kernel {path}`.")
-    return 0
+    return _check_kernels(options) if options.check else measure(options)
 
 
 def _check_kernels(options: KernelOptions) -> int:

@@ -15,11 +15,6 @@ _LIMIT_S = 20.0
 EVALUATE = "install gpureport[trace], whose compiler evaluates the conditions of the preprocessor"
 
 
-def is_conditional(text: str) -> bool:
-    """Return whether conditions decide which code a compiler sees, and nothing here can evaluate them."""
-    return find_spec("ziglang") is None and re.search(r"^[ \t]*#[ \t]*if", text, re.MULTILINE) is not None
-
-
 @cache
 def preprocessed(text: str, folder: Path, options: str = "") -> str:
     """Return a source without directives, in which everything keeps its line.

@@ -575,6 +575,8 @@ def _uniform(values: Value) -> Value:
 
 
 def _scalar(argument: Any, dtype: np.dtype[Any]) -> Value:
+    if isinstance(argument, np.void):
+        return tuple(np.frombuffer(argument, dtype.str.replace("u", "i")))
     value = (
         np.asarray(argument).reshape(-1)[0].astype(dtype)
         if not isinstance(argument, int)
