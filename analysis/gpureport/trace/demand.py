@@ -55,10 +55,8 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     """Return instructions by class, those of idle lanes included, and the accesses of waves."""
     counted = {name: count for name, count in trace.issued.items() if name not in _FREE}
     lanes = {"memory": 0.0, "local": 0.0}
-    own_port = device.architecture.constant_cycles > 0
     for each in trace.accesses:
-        if each.space != "constant" or not own_port:
-            lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
+        lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
     counted = _listed(counted, device.architecture.rates_per_cycle)
     accesses = {name: count for name, count in lanes.items() if count}
     return {**counted, **accesses, "instruction": sum(counted.values()) + sum(accesses.values())}
