@@ -98,8 +98,9 @@ class KernelTrace:
 def placed(device: Device, local_size: Sequence[int], resources: Resources, groups: int) -> Placement:
     """Return where *groups* work-groups of a kernel run; *resources* limit those that are resident together.
 
-    Work-groups that two compute units share use both nearest caches alike. Lines stay in a cache up to the midpoint of
-    its transition range.
+    Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
+    midpoint of its latency's transition range, which shows its replacement most clearly, and in the last cache up to
+    that of cyclic sweeps.
     """
     architecture = device.architecture
     fitting = occupancy(architecture, local_size, resources)
@@ -115,8 +116,8 @@ def placed(device: Device, local_size: Sequence[int], resources: Resources, grou
         line_bytes=device.line_bytes,
         sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
         unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
-        cache_bytes=capacity * near.bandwidth_transition.midpoint if near else 0.0,
-        last_cache_bytes=last.capacity_bytes * last.bandwidth_transition.midpoint if last else 0.0,
+        cache_bytes=capacity * near.latency_transition.midpoint if near else 0.0,
+        last_cache_bytes=last.capacity_bytes * last.transition("cyclic_transition").midpoint if last else 0.0,
         allocates=architecture.write_allocate,
         banks=architecture.local_memory_banks,
         latencies=tuple(sorted(latencies.items())),
