@@ -69,13 +69,33 @@ def test_atomic_operations_of_local_memory_on_one_address_follow_each_other() ->
     assert _class_times(demand)["local"] == pytest.approx(36e-6)
 
 
-@pytest.mark.parametrize(("cycles", "expected"), [(10.0, {"constant": 80e-6}), (0.0, {"memory": 8e-6})])
-def test_different_constants_are_read_one_after_another(cycles: float, expected: dict[str, float]) -> None:
-    """Without a cache of their own, constants are read like global memory: 8 lines."""
-    operations = {} if cycles else {"memory": 32 * WAVES}
-    demand = _demand(_access(space="constant", distinct=8.0, lines=8.0), operations=operations)
+@pytest.mark.parametrize(
+    ("cycles", "buffer", "distinct", "expected"),
+    [
+        # A table of the program; without a cache of its own it is read like global memory: 8 lines
+        (10.0, "", 8.0, {"memory": 0.0, "constant": 70e-6}),
+        (0.0, "", 8.0, {"memory": 8e-6}),
+        # An argument: only if all lanes read one address
+        (10.0, "a", 8.0, {"memory": 8e-6}),
+        (10.0, "a", 1.0, {"memory": 0.0}),
+    ],
+)
+def test_constants_are_read_one_after_another(
+    cycles: float, buffer: str, distinct: float, expected: dict[str, float]
+) -> None:
+    """Each further one takes 10 cycles of a cache with a port of its own."""
+    access = _access(space="constant", buffer=buffer, distinct=distinct, lines=8.0)
 
-    assert _class_times(demand, toy(constant_cycles=cycles)) == pytest.approx(expected)
+    times = _class_times(_demand(access, operations={"memory": 32 * WAVES}), toy(constant_cycles=cycles))
+    assert times == pytest.approx(expected)
+
+
+def test_conflicts_lengthen_a_dependent_load() -> None:
+    """A wave waits 2.2 cycles for each further cycle of its access; stores do not count."""
+    demand = _demand(_access(conflict_cycles=11.0), _access("store", conflict_cycles=32.0), nearest_chain=1.0)
+
+    group = execution(TOY, demand, Resources(32)).isolated_group(0.0, {})
+    assert group.loads_s == pytest.approx((32 + 2.2 * 10) * 1e-9)
 
 
 def test_slices_of_the_cache_take_time_for_each_request_sector_and_partly_written_line() -> None:

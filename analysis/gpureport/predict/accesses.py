@@ -10,33 +10,57 @@ from math import ceil
 
 from gpureport.predict.traffic import touched_bytes
 from gpureport.spec.models import Architecture, Cache, Device
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
 from gpureport.workloads.model import AccessDemand, Demand
 
+PASS_DELAY = constant(
+    2.2,
+    "a wave of an H200 waits 69 cycles longer for 32 words in one bank of the L1, and 70 for 32 lines of the L2",
+    measured_on=("nvidia/h200_sxm",),
+)
+"""Cycles that each further cycle of the load/store unit adds to the latency of the access."""
 
-def global_accesses(demand: Demand, architecture: Architecture) -> tuple[AccessDemand, ...]:
-    """Return the accesses of global memory, and of constant memory unless it has a cache with a port of its own."""
-    own_port = architecture.constant_cycles > 0
-    return tuple(a for a in demand.accesses if a.space == "global" or (a.space == "constant" and not own_port))
+
+def by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
+    """Whether a constant cache with a port of its own serves an access.
+
+    Compilers use it for tables of the program, and if all lanes of a wave read the same address.
+    """
+    port = each.space == "constant" and architecture.constant_cycles > 0
+    return port and (not each.buffer or each.distinct <= each.waves)
+
+
+def _global_accesses(demand: Demand, architecture: Architecture) -> tuple[AccessDemand, ...]:
+    """Return the accesses of the load/store unit to global memory, and to constant memory without a port of its own."""
+    return tuple(a for a in demand.accesses if a.space != "local" and not by_constant_port(a, architecture))
 
 
 def global_passes(demand: Demand, device: Device) -> float:
-    """Return the mean time of a wave's global access relative to an access to neighbouring words.
+    """Return the mean time of a wave's access relative to a global access to neighbouring words; 0 if by another port.
 
     The cache looks up an access's lines one by one, those that it contains faster. A first cache that uses the banks of
     local memory also reads words in the same bank one by one, a cycle each.
     """
+    return _mean((each, _passes(each, device)) for each in demand.accesses if each.space != "local")
+
+
+def _passes(each: AccessDemand, device: Device) -> float:
     architecture = device.architecture
+    if by_constant_port(each, architecture):
+        return 0.0
     unified = bool(device.caches) and device.caches[0].unified_with_local_memory
-    banks = _share_of_access(architecture, "memory") if unified else 0.0
+    banks = each.conflict_cycles * _share_of_access(architecture, "memory") if unified else 0.0
     hits = architecture.hit_lines_per_access or architecture.lines_per_access
+    missed = missed_lines(each) if each.kind == "load" else each.lines
+    return max(each.waves, banks, missed / architecture.lines_per_access + (each.lines - missed) / hits)
 
-    def time(each: AccessDemand) -> float:
-        missed = missed_lines(each) if each.kind == "load" else each.lines
-        lines = missed / architecture.lines_per_access + (each.lines - missed) / hits
-        return max(lines, each.conflict_cycles * banks)
 
-    return _mean((each, time(each)) for each in global_accesses(demand, architecture))
+def further_load_cycles(demand: Demand, device: Device) -> float:
+    """Return the cycles by which lines and banks lengthen a dependent load."""
+    loads = (each for each in _global_accesses(demand, device.architecture) if each.kind == "load")
+    passes = _mean((each, _passes(each, device)) for each in loads)
+    return PASS_DELAY * (passes - 1) / _share_of_access(device.architecture, "memory")
 
 
 def local_passes(demand: Demand, architecture: Architecture) -> float:
@@ -47,11 +71,11 @@ def local_passes(demand: Demand, architecture: Architecture) -> float:
     """
     cycle = _share_of_access(architecture, "local")
 
-    def cycles(each: AccessDemand) -> float:
+    def time(each: AccessDemand) -> float:
         repeated = each.repeated - each.waves if each.kind == "atomic" else 0.0
-        return each.conflict_cycles + repeated
+        return max(each.waves, cycle * (each.conflict_cycles + repeated))
 
-    return _mean((each, cycle * cycles(each)) for each in demand.accesses if each.space == "local")
+    return _mean((each, time(each)) for each in demand.accesses if each.space == "local")
 
 
 def _share_of_access(architecture: Architecture, name: str) -> float:
@@ -60,15 +84,16 @@ def _share_of_access(architecture: Architecture, name: str) -> float:
 
 
 def _mean(times: Iterable[tuple[AccessDemand, float]]) -> float:
-    """Return the mean of times that are sums over waves, each at least 1 per wave; 1 without accesses."""
-    counted = [(each.waves, max(each.waves, time)) for each, time in times]
+    """Return the mean of times that are sums over waves; 1 without accesses."""
+    counted = [(each.waves, time) for each, time in times]
     waves = sum(count for count, _ in counted)
     return sum(time for _, time in counted) / waves if waves else 1.0
 
 
 def constant_cycles(demand: Demand, architecture: Architecture) -> float:
-    """Return the cycles of constant caches of all compute units, which read one address of a wave after another."""
-    return architecture.constant_cycles * sum(a.distinct for a in demand.accesses if a.space == "constant")
+    """Return the cycles of constant caches of all compute units, which read further addresses of a wave one by one."""
+    further = (a.distinct - a.waves for a in demand.accesses if by_constant_port(a, architecture))
+    return architecture.constant_cycles * sum(further)
 
 
 def sectors_and_lines_written(demand: Demand) -> tuple[float, float]:
@@ -95,7 +120,7 @@ def _updates(each: AccessDemand) -> float:
 
 def requested_lines(demand: Demand, architecture: Architecture) -> float:
     """Return the lines from which loads request sectors of the shared cache: a slice accepts one request at a time."""
-    return sum(missed_lines(each) for each in global_accesses(demand, architecture))
+    return sum(missed_lines(each) for each in _global_accesses(demand, architecture))
 
 
 def missed_lines(each: AccessDemand) -> float:

@@ -187,6 +187,7 @@ class Execution(ABC):
         rounds = (
             demand.memory_chain * cycles + demand.cached_chain * near_cycles + demand.nearest_chain * nearest_cycles
         )
+        rounds += (demand.memory_chain + demand.nearest_chain) * self.further_load_cycles()
         loads_s, issue_s = device.cycles(rounds), self.issue_time_s(class_times)
         if demand.accesses:
             # While a wave waits, others issue; only at the first load all wait together.
@@ -197,6 +198,10 @@ class Execution(ABC):
     @abstractmethod
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the cycles for which a group waits for its loads: of *load_cycles* each, and of the shared cache."""
+
+    def further_load_cycles(self) -> float:
+        """Return the cycles by which the lines and banks of an access lengthen a dependent load; by default none."""
+        return 0.0
 
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
         """Return the seconds that one group's instructions take to issue on a compute unit without other groups.

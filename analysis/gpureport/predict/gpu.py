@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from math import ceil, inf
 
 from gpureport.predict import traffic
-from gpureport.predict.accesses import without_order
+from gpureport.predict.accesses import further_load_cycles, without_order
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.spec.models import AmdOccupancy, units_per_group
 from gpureport.spec.uncertainty import constant
@@ -125,6 +125,10 @@ class GpuExecution(Execution):
         loaded = self.architecture.loaded_latency_factor if demand.loaded else 1.0
         several = SEVERAL_LOADS if self._loads_at_once() > 1 else 1.0
         return load_cycles * loaded * several, shared.latency_cycles if shared else 0.0
+
+    def further_load_cycles(self) -> float:
+        """Return the cycles by which the lines and banks of an access lengthen a dependent load."""
+        return further_load_cycles(self.demand, self.device) if self.demand.accesses else 0.0
 
     def _loads_at_once(self) -> int:
         """Return the number of loads for which a wave waits together, of one stream each."""

@@ -526,8 +526,8 @@ class Architecture(Record):
     barrier_cycles: Annotated[Amount, _stall("barrier_cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     constant_cycles: Annotated[Amount, _stall("constant_cycles", 0.1, 1000)] = 0.0
-    """Cycles in which the constant cache of a compute unit reads one address for a wave, whose different addresses
-    follow each other; default 0: constant memory is read like global memory."""
+    """Cycles in which the constant cache of a compute unit reads each further address of a wave; default 0: constant
+    memory is read like global memory."""
     groups_as_loops: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
     """Whether a compiler turns each work-group into loops, and a core runs one group after another. Lanes then do not
     access memory together, a barrier is the end of a loop, and instructions are the compiler's choice. Default: on
