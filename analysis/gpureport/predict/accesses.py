@@ -42,7 +42,24 @@ def global_passes(demand: Demand, device: Device) -> float:
     The cache looks up an access's lines one by one, those that it contains faster. A first cache that uses the banks of
     local memory also reads words in the same bank one by one, a cycle each.
     """
-    return _mean((each, _passes(each, device)) for each in demand.accesses if each.space != "local")
+    share = _share_of_access(device.architecture, "memory") * min(1.0, demand.groups / device.compute_units)
+    return _mean(
+        (each, max(_passes(each, device), share * _accepted_cycles(each, device)))
+        for each in demand.accesses
+        if each.space != "local"
+    )
+
+
+def _accepted_cycles(each: AccessDemand, device: Device) -> float:
+    """Return the cycles in which the shared cache accepts stores, if all compute units store at once; 0: not known.
+
+    Later loads wait behind them in the load/store unit.
+    """
+    architecture, shared = device.architecture, device.shared_cache
+    rate, line_rate = architecture.sector_writes_per_cycle, architecture.line_writes_per_cycle
+    if each.kind != "store" or each.space != "global" or not (rate and line_rate and shared and shared.slices):
+        return 0.0
+    return (each.sectors / rate + each.partly_written / line_rate) * device.compute_units / shared.slices
 
 
 def _passes(each: AccessDemand, device: Device) -> float:
