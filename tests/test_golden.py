@@ -12,6 +12,7 @@ from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
 
@@ -22,7 +23,7 @@ from gpureport.data import data_dir
 from gpureport.findings.key_figures import measured_rates
 from gpureport.fleet.analysis import analyse
 from gpureport.fleet.website import write_website
-from gpureport.kernel_files import load_kernels
+from gpureport.kernel_files import KernelFileWorkload, load_kernels
 from gpureport.records.curves import Points
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
@@ -119,10 +120,14 @@ def two_predictions() -> list[str]:
 
 
 def own_kernels() -> list[str]:
-    """A kernel of the user, measured on a device that does not exist."""
-    with TemporaryDirectory() as folder:
-        unverified = (EXAMPLES / "saxpy.yaml").read_text(encoding="utf-8").partition("expect:")[0]
-        (Path(folder) / "saxpy.yaml").write_text(unverified, encoding="utf-8")
+    """A kernel of the user, without a description, measured on a device that does not exist and computes nothing."""
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(KernelFileWorkload, "expected", return_value={}),
+        patch("gpureport.measure.kernels._overrun", return_value=None),
+    ):
+        description = "source: saxpy.cl\nsizes: {n: auto}\nglobal_size: [n]\n"
+        (Path(folder) / "saxpy.yaml").write_text(description, encoding="utf-8")
         shutil.copy(EXAMPLES / "saxpy.cl", folder)
         kernels = load_kernels([Path(folder) / "saxpy.yaml"])
         made = run(plan(*kernels), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
