@@ -414,20 +414,8 @@ class Reader:
             self._accept(",")
 
 
-_CONSTANTS = (
-    "undef",
-    "poison",
-    "zeroinitializer",
-    "null",
-    "true",
-    "false",
-    "splat",
-    "getelementptr",
-    "inttoptr",
-    "ptrtoint",
-    "addrspacecast",
-    "bitcast",
-    "asm",
+_CONSTANTS = frozenset(
+    "undef poison zeroinitializer null true false splat getelementptr inttoptr ptrtoint addrspacecast bitcast asm".split()
 )
 
 
