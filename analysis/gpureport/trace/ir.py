@@ -253,7 +253,7 @@ class Reader:
             return self._parts(word)
         if word.startswith('c"'):
             return tuple(np.int8(code - 256 if code > 127 else code) for code in _characters(word[2:-1]))
-        return self._expression(word) if re.match("[a-z]", word) and word not in _CONSTANTS else _number(word, of)
+        return self._expression(word) if word in _EXPRESSIONS else _number(word, of)
 
     def _parts(self, opening: str) -> Operand:
         nested = opening == "<" and self._accept("{")
@@ -265,8 +265,8 @@ class Reader:
         return tuple(parts)
 
     def _expression(self, operation: str) -> Operand:
-        self._attributes()
-        self._take()
+        while self._take() != "(":
+            pass
         bare, values = [], []
         while not self._accept(")"):
             kind = self._type()
@@ -281,9 +281,11 @@ class Reader:
             return values[0]
         raise Unsupported(f"constants that need {operation} are not supported")
 
-    def variables(self) -> Iterator[Variable]:
-        """Yield the variables of the program."""
+    def variables(self, body: str) -> Iterator[Variable]:
+        """Yield the variables of the program that *body* names."""
         for name, rest in re.findall(r"^(@\S+) = (.*)$", self.text, re.M):
+            if name not in body:
+                continue
             head, kind, after = re.split(r"\b(constant|global)\b", rest, maxsplit=1)
             space = re.search(r"addrspace\((\d)\)", head)
             del kind
@@ -414,9 +416,8 @@ class Reader:
             self._accept(",")
 
 
-_CONSTANTS = frozenset(
-    "undef poison zeroinitializer null true false splat getelementptr inttoptr ptrtoint addrspacecast bitcast asm".split()
-)
+_EXPRESSIONS = frozenset("getelementptr inttoptr ptrtoint addrspacecast bitcast sub add".split())
+_CONSTANTS = frozenset({*_EXPRESSIONS, *"undef poison zeroinitializer null true false splat asm".split()})
 
 
 def walk(source: Type, indices: list[Operand]) -> tuple[int, list[tuple[Name, int]]]:

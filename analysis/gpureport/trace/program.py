@@ -179,12 +179,12 @@ class _Builder:
 
     def _place_variables(self) -> None:
         tables, arrays, end = bytearray(), [], 0
-        for variable in self.reader.variables():
+        for variable in self.reader.variables(self.function.body):
             if variable.space != "local":
                 tables += bytes(-len(tables) % 64)
                 self.reader.addresses[variable.name] = int(address(TABLES)) + len(tables)
                 tables += self.reader.initial(variable)
-            elif variable.name in self.function.body:
+            else:
                 arrays.append(LocalArray(variable.name.split(".")[-1], end, variable.type.nbytes))
                 self.reader.addresses[variable.name] = int(address(LOCAL)) + end
                 end = next_local(end, variable.type.nbytes)
