@@ -700,13 +700,13 @@ def test_signatures_survive_comments_macros_and_attributes() -> None:
         """
     )
     assert (found.name, found.line, found.dimensions) == ("f", 7, 2)
-    assert [(each.name, each.type, each.kind, each.constant) for each in found.parameters] == [
-        ("a", "uint", "buffer", True),
-        ("b", "Record", "buffer", False),
-        ("c", "float4", "local", False),
-        ("d", "ulong", "scalar", True),
-        ("e", "float", "buffer", True),
-        ("g", "image2d_t", "other", False),
+    assert [(each.name, each.type, each.kind) for each in found.parameters] == [
+        ("a", "uint", "buffer"),
+        ("b", "Record", "buffer"),
+        ("c", "float4", "local"),
+        ("d", "ulong", "scalar"),
+        ("e", "float", "buffer"),
+        ("g", "image2d_t", "other"),
     ]
 
 

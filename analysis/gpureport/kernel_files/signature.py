@@ -1,16 +1,12 @@
-"""Arguments of the kernels in an OpenCL C file, parsed with pycparser.
+"""Arguments of the kernels in an OpenCL C file.
 
-Only the declaration of a kernel is parsed, so bodies may use any macros and built-in functions. Comments, directives
-and OpenCL's qualifiers are removed first, because pycparser reads C.
+Only the declaration of a kernel is read, so bodies may use any macros and built-in functions.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
-
-from pycparser import c_ast, c_parser
+from typing import Literal
 
 from gpureport.kernel_files.description import SCALARS
 
@@ -27,18 +23,13 @@ _ALIAS = re.compile(
     rf"^[ \t]*\#[ \t]*define[ \t]+(\w+)[ \t]+{_WORDS}[ \t]*$ | \btypedef\s+{_WORDS}\s+(\w+)\s*;",
     re.MULTILINE | re.VERBOSE,
 )
-_LOCAL_ARRAY = re.compile(r"\b(?:__)?local\s+\w[^;(){}*]{0,200}\[")
 _MOST_ALIASES = 8
 """Macros and types that name each other in turn."""
 _ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 _NAME = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_SPACES = {"global": "buffer", "constant": "buffer", "local": "local", "private": "scalar"}
-_QUALIFIERS = re.compile(
-    r"\b(?:(?:__)?(?:global|constant|local|private|read_only|write_only|read_write)|restrict|__restrict(?:__)?)\b"
-)
-_NUMBERS = ("char", "short", "int", "long", "float", "double", "signed", "unsigned")
-_C_WORDS = frozenset((*_NUMBERS, "void", "const", "volatile", "struct", "union", "enum"))
+_DECLARED = re.compile(r"([\w\s*]*[\s*])(\w+)\s*(\[[^\[\]]*\])?")
+_SPACES: dict[str, Kind] = {"global": "buffer", "constant": "buffer", "local": "local", "private": "scalar"}
+_QUALIFIERS = frozenset((*_SPACES, "const", "volatile", "restrict", "read_only", "write_only", "read_write"))
 _LONG_NAMES = {
     "unsigned char": "uchar",
     "unsigned short": "ushort",
@@ -49,7 +40,6 @@ _LONG_NAMES = {
     "long int": "long",
 }
 _TYPES = [f"{name}{lanes}" for name in SCALARS for lanes in ("", 2, 3, 4, 8, 16)]
-_TYPEDEFS = " ".join(f"typedef int {name};" for name in (*_TYPES, "size_t", "bool") if name not in _C_WORDS)
 
 
 @dataclass(frozen=True)
@@ -59,8 +49,6 @@ class Parameter:
     name: str
     type: str  # of its elements as in descriptions; for types of the file itself their name
     kind: Kind  # what the description of an argument must contain; ``other`` for images and samplers
-    constant: bool  # the kernel cannot write it
-    small: bool = False  # it is in constant memory, which is small
 
 
 @dataclass(frozen=True)
@@ -69,12 +57,11 @@ class Signature:
 
     name: str
     line: int  # of the file, counted from 1
-    parameters: tuple[Parameter, ...] | None  # None: pycparser cannot read them, for example because of macros
+    parameters: tuple[Parameter, ...] | None  # None: they cannot be read, for example because of macros
     dimensions: int  # largest dimension of ``get_global_id``, plus one
     loops: bool = False  # it contains a loop
     conditions: bool = False  # it contains more than one simple condition: work-items may take different paths
     work_group: tuple[int, ...] = ()  # the dimensions of ``reqd_work_group_size``, if they are numbers
-    declares_local: bool = False  # it declares arrays in local memory
 
 
 def signatures(text: str) -> tuple[Signature, ...]:
@@ -123,7 +110,6 @@ def _signature(code: str, start: int, end: int, attributed: str) -> Signature | 
         loops=re.search(r"\b(?:for|while)\b", body) is not None,
         conditions=len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", body)) > 1,
         work_group=tuple(map(int, required.groups())) if required else (),
-        declares_local=_LOCAL_ARRAY.search(body) is not None,
     )
 
 
@@ -141,43 +127,20 @@ def _parts(code: str, start: int) -> tuple[list[str], int]:
 
 
 def _parameters(parts: list[str]) -> tuple[Parameter, ...] | None:
-    plain = [_QUALIFIERS.sub(" ", part) for part in parts]
-    own = {name for part in plain for name in _own_type(part)}
-    typedefs = " ".join(f"typedef int {name};" for name in sorted(own))
-    try:
-        tree = c_parser.CParser().parse(f"{_TYPEDEFS} {typedefs} void kernel_({', '.join(plain) or 'void'});")
-    except c_parser.ParseError:
+    found = [each for part in parts if (each := _parameter(part))]
+    return tuple(found) if len(found) == len(parts) else None
+
+
+def _parameter(part: str) -> Parameter | None:
+    declared = _DECLARED.fullmatch(part.strip())
+    if declared is None:
         return None
-    function = tree.ext[-1]
-    if not isinstance(function, c_ast.Decl) or not isinstance(function.type, c_ast.FuncDecl):
-        return None
-    declared = function.type.args.params if parts and function.type.args else []
-    if len(declared) != len(parts) or not all(isinstance(each, c_ast.Decl) for each in declared):
-        return None
-    return tuple(_parameter(part, each) for part, each in zip(parts, declared, strict=True))
-
-
-def _own_type(part: str) -> Iterator[str]:
-    """Yield the name of a type that the file defines: a word before the parameter's name that C does not know."""
-    for word in _WORD.findall(part)[:-1]:
-        if word not in _C_WORDS and word not in _TYPES and word not in ("size_t", "bool"):
-            yield word
-
-
-def _parameter(part: str, declared: Any) -> Parameter:  # noqa: ANN401 - pycparser has no types
-    words = [word.removeprefix("__") for word in _WORD.findall(part)]
-    pointer = isinstance(declared.type, c_ast.PtrDecl | c_ast.ArrayDecl)
-    inner = declared.type.type if pointer else declared.type
-    simple = isinstance(inner, c_ast.TypeDecl)
-    names = _type_name(inner.type) if simple else ""
-    space = next((_SPACES[word] for word in words if word in _SPACES), "other" if pointer else "scalar")
-    kind: Any = space if pointer else "scalar"
-    if "image" in names or names == "sampler_t" or not simple:
+    words = declared[1].replace("*", " ").split()
+    qualifiers = [plain for word in words if (plain := word.strip("_")) in _QUALIFIERS]
+    name = " ".join(word for word in words if word.strip("_") not in _QUALIFIERS)
+    pointers = declared[1].count("*") + bool(declared[3])
+    spaces: list[Kind] = [_SPACES[each] for each in qualifiers if each in _SPACES]
+    kind: Kind = (spaces or ["other"])[0] if pointers else "scalar"
+    if pointers > 1 or name.startswith("image") or name == "sampler_t":
         kind = "other"
-    small = "constant" in words
-    constant = small or (simple and "const" in inner.quals)
-    return Parameter(declared.name or "", _LONG_NAMES.get(names, names), kind, constant, small)
-
-
-def _type_name(declared: Any) -> str:  # noqa: ANN401 - pycparser has no types
-    return " ".join(declared.names) if isinstance(declared, c_ast.IdentifierType) else f"struct {declared.name}"
+    return Parameter(declared[2], _LONG_NAMES.get(name, name), kind) if name else None
