@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from dataclasses import replace
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpureport.trace.accesses import AccessRecorder, Counts, Placement
+from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
 from gpureport.trace.program import Access
 from gpureport.trace.reuse import ReuseClock, eviction_window
 
@@ -35,12 +36,13 @@ TILE = LANES % 8 * 4 + LANES // 8 * 4096
 """Offsets of tiles of eight columns of words, four rows for each wave, in rows of 4096 bytes."""
 
 
-def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[Counts, AccessRecorder]:
+def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleNamespace, AccessRecorder]:
     """Return what executions of an access at these offsets touch, two waves each, summed over both."""
     recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, 1)
     for offsets in executions:
         recorder.accessed(access, 0, offsets, WAVES)
-    return Counts(*recorder.instructions[access, 0].total.tolist()), recorder
+    total = recorder.instructions[access, 0].total.tolist()
+    return SimpleNamespace(**dict(zip(COUNTED, total, strict=True))), recorder
 
 
 @pytest.mark.parametrize(

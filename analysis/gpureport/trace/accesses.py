@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
@@ -17,8 +17,8 @@ Numbers = NDArray[np.int64]
 
 _SPAN = 1 << 44
 """Bytes of the address space of each wave; offsets are counted from its middle."""
-PRIVATE_MEMORY = -2
-"""Number of the private memory, whose accesses are not recorded; it is assumed to be registers."""
+LOCAL_MEMORY, PRIVATE_MEMORY = -1, -2
+"""Numbers of memory without an argument; lower ones: constants. Private memory is not recorded."""
 WORD_BYTES = 4
 """Granularity of used bytes, and width of a bank."""
 _PAGE_BYTES = 4096
@@ -59,38 +59,15 @@ class Placement:
     latencies: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Of the accesses of waves.
-
-    Attributes:
-        lanes: that access memory.
-        waves: with such lanes.
-        lines: that each wave touches, summed over the waves.
-        sectors: likewise; units of stores, which do not fetch the rest of a sector.
-        conflict_cycles: that banks need for each wave, one for each word of the fullest bank.
-        distinct: addresses that differ within a wave.
-        repeated: lanes of each wave with its most frequent address, of atomic operations.
-        partly_written: lines with sectors that a store of a wave covers in part.
-        missed_sectors: that the nearest cache fetches.
-        missing_waves: that wait for at least one of them.
-    """
-
-    lanes: float = 0.0
-    waves: float = 0.0
-    lines: float = 0.0
-    sectors: float = 0.0
-    conflict_cycles: float = 0.0
-    distinct: float = 0.0
-    repeated: float = 0.0
-    partly_written: float = 0.0
-    missed_sectors: float = 0.0
-    missing_waves: float = 0.0
-
-
+COUNTED = (
+    *("lanes", "waves", "lines", "sectors", "conflict_cycles", "distinct", "repeated", "partly_written"),
+    *("missed_sectors", "missing_waves"),
+)
+"""Fields of :class:`.AccessDemand` that are counted, in the order of arrays of them. Sectors of stores are the smallest
+units that are moved."""
 _LANES, _WAVES, _LINES = range(3)
 _MISSED = -2
-"""Places of counts within vectors of all of them; missed sectors and missing waves are the last two."""
+"""Places of counts; missed sectors and missing waves are the last two."""
 
 
 def distinct(values: Numbers) -> Numbers:
@@ -134,17 +111,17 @@ class Coalesced:
         in_line = self.sectors // per_line
         self.lines = distinct(in_line)
         self.line_of_sector = np.searchsorted(self.lines, in_line)
-        counts = Counts(
-            lanes=offsets.size,
-            waves=self._first_sectors.size,
-            lines=_starts(lines).size,
-            sectors=sectors.size,
-            distinct=self._addresses.size,
-            conflict_cycles=self._bank_cycles(),
-            repeated=self._repeated() if access.atomic else 0.0,
-            partly_written=self._partly_written() if access.write and not access.atomic else 0.0,
-        )
-        self.counts = np.array(astuple(counts))
+        counts = {
+            "lanes": offsets.size,
+            "waves": self._first_sectors.size,
+            "lines": _starts(lines).size,
+            "sectors": sectors.size,
+            "distinct": self._addresses.size,
+            "conflict_cycles": self._bank_cycles(),
+            "repeated": self._repeated() if access.atomic else 0,
+            "partly_written": self._partly_written() if access.write and not access.atomic else 0,
+        }
+        self.counts = np.array([counts.get(name, 0) for name in COUNTED], np.float64)
 
     def same(self, offsets: Numbers, waves: Numbers) -> bool:
         """Return whether lanes access memory at the same *offsets* from the first one's line."""
@@ -201,7 +178,7 @@ class Instruction:
     def __init__(self) -> None:
         """Begin without any."""
         self.executions, self.lanes = 0, 0
-        self.early, self.later = np.array(astuple(Counts())), np.array(astuple(Counts()))
+        self.early, self.later = np.zeros((2, len(COUNTED)))
         self.known: dict[int, Coalesced] = {}
 
     @property
@@ -211,7 +188,7 @@ class Instruction:
 
     @property
     def total(self) -> NDArray[np.float64]:
-        """Counts of all executions, in the order of :class:`Counts`; not recorded ones are as the recorded ones."""
+        """Counts of all executions, as of :data:`COUNTED`; not recorded ones are as the recorded ones."""
         others: float = (self.lanes - self.early[_LANES]) / self.usual[_LANES]
         total: NDArray[np.float64] = self.early + others * self.usual
         return total

@@ -1,18 +1,14 @@
 """The demand of a dispatch, from its trace."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from math import prod
-from typing import Literal
 
 from gpureport.spec.models import Device
-from gpureport.trace.accesses import Counts
 from gpureport.trace.execution import NDRange
-from gpureport.trace.summary import AccessTrace, Footprint, KernelTrace
+from gpureport.trace.summary import Footprint, KernelTrace
 from gpureport.workloads.instructions import listed_class
-from gpureport.workloads.model import AccessDemand, Demand, Stream
+from gpureport.workloads.model import Demand, Stream
 
-_COUNTS = (*(each.name for each in fields(Counts)), "hottest")
 _FREE = frozenset({"other", "predicate"})
 """Classes of instructions of the intermediate language that a device does not execute."""
 _ADDRESS = "int32"
@@ -26,7 +22,7 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
     """
     chain = dict(trace.chain)
     missed, near = chain.pop("miss", 0.0), chain.pop("hit", 0.0)
-    atomic = any(each.access.atomic for each in trace.accesses)
+    atomic = any(each.kind == "atomic" for each in trace.accesses)
     return Demand(
         work_items=prod(shape.global_size),
         work_group=tuple(shape.local_size),
@@ -36,18 +32,8 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
         memory_chain=missed,
         nearest_chain=near,
         local_memory_bytes=trace.local_bytes,
-        accesses=tuple(map(_access, trace.accesses)),
+        accesses=trace.accesses,
         phases_aligned=not atomic and missed + near <= 1,
-    )
-
-
-def _access(each: AccessTrace) -> AccessDemand:
-    kind: Literal["load", "store", "atomic"]
-    kind = "atomic" if each.access.atomic else "store" if each.access.write else "load"
-    counts = {name: getattr(each, name) for name in _COUNTS}
-    instruction = each.access
-    return AccessDemand(
-        buffer=each.name, space=each.space, kind=kind, line=instruction.line, nbytes=instruction.nbytes, **counts
     )
 
 
@@ -73,26 +59,23 @@ def _listed(counts: Mapping[str, float], listed: Mapping[str, float]) -> dict[st
 
 def _streams(footprint: Footprint, trace: KernelTrace) -> Iterator[Stream]:
     """Yield a stream of touched units; those that are written completely need no other data from memory."""
-    placement, used, unit = trace.placement, footprint.used_bytes, trace.placement.unit_bytes
-    own = [each for each in trace.accesses if (each.buffer, each.access.write) == (footprint.buffer, footprint.write)]
-    requested = sum(each.distinct * each.access.nbytes for each in own)
-    loaded = sum(each.missed_sectors for each in own) * placement.sector_bytes
-    moved = sum(each.sectors for each in own) * unit if footprint.write else loaded
-    full = footprint.full_units if footprint.write else 0.0
-    partly = footprint.units - full
-    spread = max(unit, round(footprint.lines * placement.line_bytes / footprint.units))
-    outer = moved / footprint.units / unit
-    for elements, record, each_used in (
-        (full, unit, unit),
-        (partly, spread, max(1, round((used - full * unit) / max(1.0, partly)))),
-    ):
+    placement, unit, write = trace.placement, trace.placement.unit_bytes, footprint.write
+    used, units, full, lines = footprint.extent
+    own = [each for each in trace.accesses if (each.buffer, each.kind != "load") == (footprint.buffer, write)]
+    requested = sum(each.distinct * each.nbytes for each in own)
+    moved = sum(each.sectors * unit if write else each.missed_sectors * placement.sector_bytes for each in own)
+    full, outer = full if write else 0.0, moved / units / unit
+    partly = units - full
+    spread = max(unit, round(lines * placement.line_bytes / units))
+    partly_used = max(1, round((used - full * unit) / max(1.0, partly)))
+    for elements, record, each_used in ((full, unit, unit), (partly, spread, partly_used)):
         if elements and outer:
             yield Stream(
-                buffer=footprint.name,
+                buffer=footprint.buffer,
                 elements=elements,
                 record_bytes=record,
                 used_bytes=each_used,
-                write=footprint.write,
+                write=write,
                 passes=requested / used,
                 outer_passes=outer,
                 memory_passes=min(1.0, outer) + trace.lost * outer,

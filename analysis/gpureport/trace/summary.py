@@ -1,7 +1,7 @@
 """The trace of a dispatch: what sampled work-groups do, extrapolated to all of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import blake2b
 from math import ceil, prod, sqrt
 from typing import Any, Literal
@@ -10,33 +10,10 @@ import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Device, units_per_group
-from gpureport.trace.accesses import AccessRecorder, Counts, Extent, Placement
+from gpureport.trace.accesses import COUNTED, LOCAL_MEMORY, AccessRecorder, Extent, Placement
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
 from gpureport.trace.program import Access, Program
-
-
-@dataclass(frozen=True, kw_only=True)
-class AccessTrace(Counts):
-    """The accesses of one instruction to one buffer, in a whole dispatch.
-
-    Attributes:
-        access: the instruction.
-        buffer: number of the kernel's argument; -1: local memory, -3: constants of the program.
-        name: of this argument; empty: of local memory and constants.
-        hottest: of atomic operations, those on the most frequent address.
-    """
-
-    access: Access
-    buffer: int
-    name: str
-    hottest: float = 0.0
-
-    @property
-    def space(self) -> Literal["global", "constant", "local"]:
-        """Where it accesses data."""
-        if self.buffer == -1:
-            return "local"
-        return "constant" if self.buffer == -3 or self.access.space == "constant" else "global"
+from gpureport.workloads.model import AccessDemand
 
 
 @dataclass(frozen=True)
@@ -44,23 +21,15 @@ class Footprint:
     """What a dispatch reads, or writes, of one buffer.
 
     Attributes:
-        buffer: number of the kernel's argument.
-        name: of this argument.
+        buffer: name of the kernel's argument.
         write: whether it writes.
-        used_bytes: in whole words.
-        units: with at least one of these words, the smallest that are moved.
-        full_units: with all words.
-        lines: likewise.
-        units_apart: the same, if work-groups on different compute units had no sectors in common.
+        extent: of all work-groups.
+        units_apart: its units, if work-groups on different compute units had none in common.
     """
 
-    buffer: int
-    name: str
+    buffer: str
     write: bool
-    used_bytes: float
-    units: float
-    full_units: float
-    lines: float
+    extent: Extent
     units_apart: float
 
 
@@ -83,7 +52,7 @@ class KernelTrace:
     """
 
     placement: Placement
-    accesses: tuple[AccessTrace, ...]
+    accesses: tuple[AccessDemand, ...]
     footprints: tuple[Footprint, ...]
     operations: Mapping[str, float]
     issued: Mapping[str, float]
@@ -163,7 +132,7 @@ class _Sample:
     def work(self) -> float:
         """Operations, and sectors, of a work-group."""
         operations = sum(self.execution.operations.values()) * self.weight
-        sectors = sum(Counts(*each).sectors for each in self.counts.values())
+        sectors = sum(float(each[COUNTED.index("sectors")]) for each in self.counts.values())
         return (operations + sectors) / self.represented
 
 
@@ -241,16 +210,8 @@ def _footprint(key: tuple[int, bool], name: str, samples: Sequence[_Sample], pla
     most = most if together.most(placement) == most else together.whole(placement)
     every = np.maximum(seen, np.minimum(most, apart))
     found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
-    return Footprint(
-        buffer=key[0],
-        name=name,
-        write=key[1],
-        used_bytes=found.used_bytes,
-        units=found.units,
-        full_units=_full_units(found, sampled, placement.unit_bytes),
-        lines=found.lines,
-        units_apart=max(found.units, float(apart[1])),
-    )
+    full_units = _full_units(found, sampled, placement.unit_bytes)
+    return Footprint(name, key[1], found._replace(full_units=full_units), max(found.units, float(apart[1])))
 
 
 _NEW = 0.5
@@ -276,21 +237,32 @@ def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: 
 
     The units run alike. What several of them read is in the cache once.
     """
-    apart, together = (sum(getattr(each, name) for each in footprints) for name in ("units_apart", "units"))
+    apart, together = sum(each.units_apart for each in footprints), sum(each.extent.units for each in footprints)
     if not together:
         return 0.0
     lines = placement.last_cache_bytes / placement.line_bytes * apart / together
     return recorder.beyond.missed_again(lines / min(placement.units, groups))
 
 
-def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessTrace]:
+def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
-        counts = sum(sample.counts.get((access, buffer), np.zeros(1)) for sample in samples)
-        named = dict(zip((each.name for each in fields(Counts)), np.asarray(counts).tolist(), strict=True))
-        found = samples[0].recorder.hottest(buffer) if access.atomic else None
-        hottest = found.operations * (samples[0].weight if found.common else 1.0) if found else 0.0
-        name = names[buffer] if buffer >= 0 else ""
-        yield AccessTrace(**named, access=access, buffer=buffer, name=name, hottest=hottest)
+        counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
+        hottest = samples[0].recorder.hottest(buffer)
+        yield AccessDemand(
+            buffer=names[buffer] if buffer >= 0 else "",
+            space=_space(access, buffer),
+            kind="atomic" if access.atomic else "store" if access.write else "load",
+            line=access.line,
+            nbytes=access.nbytes,
+            hottest=hottest.operations * (samples[0].weight if hottest.common else 1.0) if access.atomic else 0.0,
+            **dict(zip(COUNTED, np.asarray(counts).tolist(), strict=True)),
+        )
+
+
+def _space(access: Access, buffer: int) -> Literal["global", "constant", "local"]:
+    if buffer == LOCAL_MEMORY:
+        return "local"
+    return "constant" if buffer < LOCAL_MEMORY or access.space == "constant" else "global"
 
 
 def _summed(samples: Sequence[_Sample], name: str) -> dict[str, float]:
