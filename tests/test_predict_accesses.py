@@ -91,11 +91,12 @@ def test_constants_are_read_one_after_another(
 
 
 def test_conflicts_lengthen_a_dependent_load() -> None:
-    """A wave waits 2.2 cycles for each further cycle of its access; stores do not count."""
-    demand = _demand(_access(conflict_cycles=11.0), _access("store", conflict_cycles=32.0), nearest_chain=1.0)
+    """A wave waits 2.2 cycles for each further cycle of its access, 5.5 for constants; stores do not count."""
+    loads = _access(conflict_cycles=11.0), _access(space="constant", buffer="", distinct=5.0)
+    demand = _demand(*loads, _access("store", conflict_cycles=32.0), nearest_chain=1.0)
 
-    group = execution(TOY, demand, Resources(32)).isolated_group(0.0, {})
-    assert group.loads_s == pytest.approx((32 + 2.2 * 10) * 1e-9)
+    group = execution(toy(constant_cycles=2.0), demand, Resources(32)).isolated_group(0.0, {})
+    assert group.loads_s == pytest.approx((32 + (2.2 * 10 + 5.5 * 2 * 4) / 2) * 1e-9)
 
 
 def test_slices_of_the_cache_take_time_for_each_request_sector_and_partly_written_line() -> None:
