@@ -912,6 +912,7 @@ _RACE = "without a barrier in between, and one of them stores it"
         ("if (l < 8) barrier(1);", "work-item 8 does not reach this barrier, unlike others of its group"),
         (f"if (i == 17) return; {_FILL}", "work-item 17 does not reach this barrier, unlike others of its group"),
         (f"{_FILL} y[i] = tile[15 - l]; barrier(1); {_FILL}", ""),
+        ("float2 v; v.x = x[i]; v.y = 0; part[l] = v.x; y[i] = part[l];", ""),
         ("float p[4]; for (int k = 0; k < 4; k++) p[k] = x[i]; y[i] = p[l & 3];", ""),
     ],
 )

@@ -21,6 +21,8 @@ _OPTIMISED = shlex.split(
     "-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600 -fno-vectorize -fno-slp-vectorize"
 )
 """All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
+_OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
+"""The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
 _SECONDS = 120
 
@@ -67,7 +69,7 @@ def compile_file(
     inlined = re.sub(
         r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*convergent)", r"\1alwaysinline ", plain, flags=re.M
     )
-    return Module(path, _clang(["-O0", *again], path, inlined))
+    return Module(path, _OF_STORE.sub(r"\1, !part", _clang(["-O0", *again], path, inlined)))
 
 
 def _taken(options: str | Sequence[str]) -> list[str]:

@@ -125,8 +125,8 @@ class _Faults:
         memory, private = self.memories.get(buffer), buffer == _PRIVATE
         self.accesses += 1
         variable = int(offsets[0]), access.nbytes
-        if memory is None or (private and variable in self.variables and not offsets.strides[0]):
-            return 0.0  # a constant of the program, or a variable that all work-items have set
+        if memory is None or not access.line or (private and variable in self.variables and not offsets.strides[0]):
+            return 0.0  # a constant of the program, part of a store, or a variable that all work-items have set
         does = "stores" if access.write else "loads"
         for i in np.flatnonzero(memory.outside(offsets, access.nbytes))[:1]:
             element, count = memory.element(int(offsets[i]), access.nbytes)

@@ -361,7 +361,7 @@ class Reader:
         result = self._take() if self._tokens[-2:-1] == ["="] else ""
         self._accept("=")
         self.line = (self.place(debug[1])[1] if debug else 0) or self.line
-        each = Instruction(self._take(), self.line, result)
+        each = Instruction(self._take(), 0 if text.endswith("!part") else self.line, result)
         while each.opcode in ("tail", "musttail", "notail"):
             each.opcode = self._take()
         while self._next and self._next[0] not in "!#":
