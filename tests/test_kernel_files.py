@@ -793,6 +793,9 @@ def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 EXAMPLE_CL = SAXPY.parent
+TWO = """kernel void first(global int *x, int n, int m) { int i = get_global_id(0); if (i < n) x[i] = m; }
+kernel void second(global int *x, int n, int m) { int i = get_global_id(0); if (i < m) x[i] = n; }
+"""
 ROW_STARTS = {"starts": "5 * arange(rows + 1)"}
 SQUARE = {"width": "auto", "height": "width"}
 TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
@@ -802,6 +805,7 @@ TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
     ("source", "given", "elements", "global_size"),
     [
         ("saxpy.cl", {}, "n, n", "n"),
+        ("two.cl:first", {"sizes": {"n": "auto", "m": 100}}, "n", "n"),
         (
             "stencil_5_point.cl",
             {"sizes": SQUARE},
@@ -828,10 +832,11 @@ TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
     ],
 )
 def test_a_source_determines_its_description(
-    source: str, given: dict[str, object], elements: str, global_size: str
+    tmp_path: Path, source: str, given: dict[str, object], elements: str, global_size: str
 ) -> None:
     """Sizes of buffers, also those that other buffers index, and work-items."""
-    (workload,) = load_kernels([EXAMPLE_CL / source], given)
+    (tmp_path / "two.cl").write_text(TWO)
+    (workload,) = load_kernels([(tmp_path if "two" in source else EXAMPLE_CL) / source], given)
     assert ", ".join(each.elements for each in workload.fields.arguments if each.elements) == elements.strip(", ")
     assert (", ".join(workload.fields.global_size), workload.is_executable) == (global_size, True)
 

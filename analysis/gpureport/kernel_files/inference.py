@@ -88,10 +88,13 @@ class _Kernel:
         path = folder / fields.source
         self.fields, self.folder, self.arrays = fields, folder, arrays
         self.text = preprocessed(read_text(path), folder, fields.build_options)
-        found = [each for each in signatures(self.text) if each.name == fields.kernel]
+        declared = signatures(self.text)
+        found = [each for each in declared if each.name == fields.kernel]
         self.signature: Signature | None = found[-1] if found else None
         self.where = f"{path.name}:{self.signature.line}: {fields.kernel}" if self.signature else fields.kernel
-        self.body = self.text[self.text.find(fields.kernel) :]
+        first = self.signature.line if self.signature else 1
+        end = next((each.line - 1 for each in declared if each.line > first), None)
+        self.body = "\n".join(self.text.splitlines()[first - 1 : end])
 
     def completed(self) -> KernelFields:
         """Return the whole description."""
@@ -144,7 +147,7 @@ class _Kernel:
 
     # work-items
     def _work_items(self) -> dict[str, object]:
-        fields, guards = self.fields, dict(self._guards())
+        fields, guards = self.fields, dict(reversed(list(self._guards())))
         dimensions = self.signature.dimensions if self.signature else 1
         given = fields.global_size or tuple(guards.get(axis, "") for axis in range(dimensions))
         if not all(given) or (not fields.global_size and "get_global_size" in self.body):
