@@ -226,6 +226,11 @@ def test_barriers_that_some_lanes_miss(tmp_path: Path) -> None:
         ("float s = 0; for (int k = 0; k < n; k++) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 64, "miss": 0}),
         ("int k = i; for (int j = 0; j < n; j++) k = ((global int *)x)[k]; y[i] = k;", 1.0, {"hit": 0, "miss": 256}),
         ("for (int k = 0; k < n; k++) y[i] += x[k * 64 + i];", 0.5, {"hit": 128, "miss": 128}),
+        (
+            "float s = 0; if (i > 0) s += 2 * x[i - 1]; if (i < 9) s += 2 * x[i + 1]; y[i] = s;",
+            1.0,
+            {"hit": 0, "miss": 2},
+        ),
     ],
 )
 def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Path) -> None:

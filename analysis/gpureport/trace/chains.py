@@ -1,7 +1,8 @@
 """The longest chain of dependent instructions of a work-item, found while blocks are executed.
 
-Instructions of a block start when their operands are ready. Compilers interleave a few iterations of a loop: only after
-them, the next ones wait for all that was started.
+Instructions of a block start when their operands are ready. Those of the next block start after them, because waves
+issue in order: loads of a block wait for the loads whose values the block before has used. Compilers interleave a few
+iterations of a loop: only after them, the next ones wait for all that was started.
 """
 
 from collections import Counter
@@ -25,7 +26,7 @@ class Chains:
     def __init__(self, program: Program, latencies: Mapping[str, float]) -> None:
         self._latencies, self._parameters = latencies, program.parameters
         self._links = [_START] * program.slots
-        self._begin = self._latest = _START
+        self._begin = self._latest = self._issued = _START
         self._fences: dict[int, Link] = {}
         self._iterations: Counter[int] = Counter()
         self._steps = [
@@ -44,11 +45,14 @@ class Chains:
     def block(self, number: int, seen: Mapping[int, tuple[int, float]]) -> None:
         """Follow a block; *seen*: region and share of misses of the accesses by their number."""
         links, begin = self._links, self._begin
+        self._issued = begin
         for operands, result, counts, cycles, access in self._steps[number]:
             before = begin
             for slot in operands:
                 if links[slot][0] > before[0]:
                     before = links[slot]
+            if access is None and counts and before[0] > self._issued[0]:
+                self._issued = before
             if access is not None:
                 before, counts = self._access(access, *seen[access.number], before)
                 cycles = self._cycles(counts)
@@ -85,6 +89,8 @@ class Chains:
     def entered(self, before: int, number: int, block: Block) -> None:
         """Follow the way from block *before* into another, which may be the next iteration of a loop."""
         self._iterations[number] += number <= before
+        if number > before:
+            self._begin = max(self._begin, self._issued, key=_ready)
         if number <= before and self._iterations[number] % _UNROLLED == 0:
             self._begin = max(self._begin, self._latest, key=_ready)
         values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
