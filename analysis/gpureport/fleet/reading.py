@@ -20,6 +20,7 @@ from gpureport.records.ceilings import layer_of
 from gpureport.records.curves import Points, SweepKey
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report, load_report, report_file
+from gpureport.text import printable
 
 _OTHERS = """
 SELECT run, family, variant, sweep, position, level, measured FROM features
@@ -96,7 +97,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
         others.append(used)
     reasons = {reason for r in running for reason in r.throttle_reasons or () if reason != IDLE}
     return {
-        "node": node,
+        "node": printable(node),
         "device": present.name,
         "pci_address": present.pci_address,
         "uuid": facts.get("UUID"),
