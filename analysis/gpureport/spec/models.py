@@ -748,7 +748,7 @@ class PresentDevice(Record):
     """``vendor:device`` in hexadecimal, if an extension reports it."""
     pci_address: Name | None = None
     """``domain:bus:device.function`` in hexadecimal, if an extension reports it."""
-    wave_size: Count | None = None
+    wave_size: Whole | None = None
     """Warp or wavefront size, if an extension reports it."""
     compute_capability: Name | None = None
     """Of CUDA, e.g. ``9.0``, if an extension reports it."""

@@ -149,7 +149,9 @@ def wave_size(present: PresentDevice) -> int | None:
 
 def limits(present: PresentDevice) -> dict[str, Value]:
     """Return the limits that a runtime sets."""
-    values = {"occupancy.local_memory": queried(max(0.0, present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")}
+    values = dict[str, Value]()
+    if size := _up_to(_MOST_BYTES, present.local_memory_bytes):
+        values["occupancy.local_memory"] = queried(float(size), "CL_DEVICE_LOCAL_MEM_SIZE")
     if (most := _up_to(_MOST_WORK_ITEMS, present.max_work_group)) is not None:
         values["max_work_group"] = queried(most, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
     return values
