@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import replace
-from math import inf
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from gpureport.predict.occupancy import Resources
+from gpureport.spec.database import Database
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
-from gpureport.trace.program import Access
-from gpureport.trace.reuse import ReuseClock, eviction_window
+from gpureport.trace.compiler import compile_file
+from gpureport.trace.demand import demand_of_trace
+from gpureport.trace.execution import NDRange
+from gpureport.trace.program import Access, program
+from gpureport.trace.reuse import ReuseClock
+from gpureport.trace.summary import placed, trace_dispatch
 
 PLACEMENT = Placement(
     wave=32,
@@ -154,7 +160,21 @@ def test_the_window_misses_as_a_cache_that_replaces_the_oldest_line(seed: int, k
     assert misses / steps.size == pytest.approx(lru_misses(lines.tolist(), capacity) / steps.size, abs=0.03)
 
 
-def test_everything_fits_a_cache_of_all_lines() -> None:
-    none = np.zeros(0, np.int64)
+def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Database, tmp_path: Path) -> None:
+    """A copy of words to every eighth one: each store covers a part of its own sector, 8 lines for a wave."""
+    source, items, device = tmp_path / "spread.cl", 1 << 18, database.device("nvidia/h200_sxm")
+    source.write_text("kernel void k(global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
+    arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], NDRange((items,), (256,))
+    placement = placed(device, shape.local_size, Resources(32), items // 256)
+    trace = trace_dispatch(program(compile_file(source), "k"), arrays, shape, placement)
+    demand = demand_of_trace(trace, shape, device)
 
-    assert eviction_window(none, np.array([1, 2]), np.array([1, 2]), 2, 2) == inf
+    assert (trace.groups, len(trace.traced), trace.error) == (1024, 10, 0)
+    assert [(each.buffer, each.kind, each.lines / each.waves) for each in demand.accesses] == [
+        ("x", "load", 1),
+        ("y", "store", 8),
+    ]
+    read, written = demand.streams
+    assert (read.elements, read.used_bytes, read.passes, read.outer_passes) == (items / 8, 32, 1, 1)
+    assert (written.elements, written.record_bytes, written.used_bytes, written.outer_passes) == (items, 32, 4, 1)
+    assert (demand.memory_chain, demand.nearest_chain, demand.operations["memory"]) == (1, 0, 2 * items)
