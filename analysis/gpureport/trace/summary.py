@@ -41,8 +41,7 @@ class KernelTrace:
         placement: of its work-groups.
         accesses: by instruction and buffer, in the order of their first execution.
         footprints: of the buffers in global memory.
-        operations: of all lanes, by instruction class.
-        issued: the same with idle lanes of waves.
+        issued: operations by instruction class, with those of idle lanes of waves.
         chain: the longest chain of dependent operations of a work-item, by class; ``hit`` and ``miss``: loads.
         local_bytes: of a work-group.
         groups: number of work-groups.
@@ -54,7 +53,6 @@ class KernelTrace:
     placement: Placement
     accesses: tuple[AccessDemand, ...]
     footprints: tuple[Footprint, ...]
-    operations: Mapping[str, float]
     issued: Mapping[str, float]
     chain: Mapping[str, float]
     local_bytes: int
@@ -131,7 +129,7 @@ class _Sample:
     @property
     def work(self) -> float:
         """Operations, and sectors, of a work-group."""
-        operations = sum(self.execution.operations.values()) * self.weight
+        operations = sum(self.execution.issued.values()) * self.weight
         sectors = sum(float(each[COUNTED.index("sectors")]) for each in self.counts.values())
         return (operations + sectors) / self.represented
 
@@ -181,8 +179,7 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         placement=placement,
         accesses=tuple(_accesses(samples, names)),
         footprints=footprints,
-        operations=_summed(samples, "operations"),
-        issued=_summed(samples, "issued"),
+        issued=_issued(samples),
         chain=samples[0].execution.chain,
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
         groups=prod(shape.groups),
@@ -265,12 +262,9 @@ def _space(access: Access, buffer: int) -> Literal["global", "constant", "local"
     return "constant" if buffer < LOCAL_MEMORY or access.space == "constant" else "global"
 
 
-def _summed(samples: Sequence[_Sample], name: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for sample in samples:
-        for each, count in getattr(sample.execution, name).items():
-            found[each] = found.get(each, 0.0) + count * sample.weight
-    return found
+def _issued(samples: Sequence[_Sample]) -> dict[str, float]:
+    names = dict.fromkeys(name for sample in samples for name in sample.execution.issued)
+    return {name: sum(each.execution.issued.get(name, 0.0) * each.weight for each in samples) for name in names}
 
 
 def _error(samples: Sequence[_Sample]) -> float:
