@@ -48,35 +48,29 @@ def global_passes(demand: Demand, device: Device) -> float:
     The cache looks up an access's lines one by one, those that it contains faster. A first cache that uses the banks of
     local memory also reads words in the same bank one by one, a cycle each.
     """
-    share = _share_of_access(device.architecture, "memory") * min(1.0, demand.groups / device.compute_units)
-    return _mean(
-        (each, max(_passes(each, device), share * _accepted_cycles(each, device)))
-        for each in demand.accesses
-        if each.space != "local"
-    )
+    return _mean((each, _passes(each, device)) for each in demand.accesses if each.space != "local")
 
 
-def _accepted_cycles(each: AccessDemand, device: Device) -> float:
-    """Return the cycles in which the shared cache accepts stores, if all compute units store at once; 0: not known.
-
-    Later loads wait behind them in the load/store unit.
-    """
-    architecture, shared = device.architecture, device.shared_cache
-    rate, line_rate = architecture.sector_writes_per_cycle, architecture.line_writes_per_cycle
-    if each.kind != "store" or each.space != "global" or not (rate and line_rate and shared and shared.slices):
-        return 0.0
-    return (each.sectors / rate + each.partly_written / line_rate) * device.compute_units / shared.slices
+def lookup_cycles(demand: Demand, device: Device) -> float:
+    """Return the cycles in which all compute units look up the lines of loads."""
+    loads = (each for each in demand.accesses if each.kind == "load" and each.space != "local")
+    return sum(_lookups(each, device) for each in loads) / _share_of_access(device.architecture, "memory")
 
 
-def _passes(each: AccessDemand, device: Device) -> float:
+def _lookups(each: AccessDemand, device: Device) -> float:
     architecture = device.architecture
     if by_constant_port(each, architecture):
         return 0.0
-    unified = bool(device.caches) and device.caches[0].unified_with_local_memory
-    banks = each.conflict_cycles * _share_of_access(architecture, "memory") if unified else 0.0
     hits = architecture.hit_lines_per_access or architecture.lines_per_access
     missed = missed_lines(each) if each.kind == "load" else each.lines
-    return max(each.waves, banks, missed / architecture.lines_per_access + (each.lines - missed) / hits)
+    return max(each.waves, missed / architecture.lines_per_access + (each.lines - missed) / hits)
+
+
+def _passes(each: AccessDemand, device: Device) -> float:
+    port = by_constant_port(each, device.architecture)
+    if port or not (device.caches and device.caches[0].unified_with_local_memory):
+        return _lookups(each, device)
+    return max(_lookups(each, device), each.conflict_cycles * _share_of_access(device.architecture, "memory"))
 
 
 def further_load_cycles(demand: Demand, device: Device) -> float:

@@ -14,6 +14,7 @@ from gpureport.predict import traffic
 from gpureport.predict.accesses import (
     atomic_sectors,
     lines_at_once,
+    lookup_cycles,
     requested_lines,
     sectors_and_lines_written,
     waits_beyond,
@@ -185,6 +186,9 @@ def write_time_s(run: Execution) -> float:
 
     Strided writes of an H200 (memory/scatter) take 1.25 cycles of a slice for each sector and 1.2 more for each line,
     within 3 % at strides of 2 to 64 words. At stride 1, where stores cover whole sectors, only the sectors take time.
+
+    While the cache does not accept stores, later loads wait behind them before the load/store unit looks up their
+    lines. An H200 that reads and writes columns, 32 lines for each wave, takes the sum of both.
     """
     device, demand, shared = run.device, run.demand, run.device.shared_cache
     sector = shared.sector_bytes if shared else device.memory.access_bytes
@@ -197,7 +201,10 @@ def write_time_s(run: Execution) -> float:
     if demand.accesses:
         sectors, lines = sectors_and_lines_written(demand)
     cycles = sum(count / per_cycle for count, per_cycle in ((sectors, rate), (lines, line_rate)) if per_cycle)
-    return device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
+    writing_s = device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
+    if not (demand.accesses and writing_s):
+        return writing_s
+    return writing_s + device.cycles(lookup_cycles(demand, device) / (device.compute_units * run.busy_fraction))
 
 
 def request_time_s(run: Execution, cache: Cache) -> float:
