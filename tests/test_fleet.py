@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -119,21 +120,19 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
     Store(tmp_path).add(run)
     content = Store(tmp_path).path_of(run.run).read_bytes()
     flipped = bytes(byte ^ 0x5A if 500 < number < 9000 else byte for number, byte in enumerate(content))
-    contents = {"runs/cut": content[:900], "runs/flipped": flipped, "packed/text": b"text", "runs/\udcff": b""}
-    files = [tmp_path / f"{name}.parquet" for name in (*contents, "runs/fifo", "runs/folder", "runs/loop")]
+    names = ("runs/cut", "runs/flipped", "packed/text", "runs/\udcff", "runs/fifo", "runs/folder", "runs/loop")
+    files = [tmp_path / f"{name}.parquet" for name in names]
+    *damaged, fifo, folder, loop = files
     (tmp_path / "packed").mkdir()
-    for file, damaged in zip(files, contents.values(), strict=False):
-        file.write_bytes(damaged)
-    *_, fifo, folder, loop = files
+    for file, wrong in zip(damaged, (content[:900], flipped, b"text", b""), strict=True):
+        file.write_bytes(wrong)
     os.mkfifo(fifo)
     folder.mkdir()
     loop.symlink_to(loop)
-
     for command in (["list"], ["query", "SELECT * FROM points"], ["export", str(tmp_path / "x.csv")], ["report"]):
         assert main(["fleet", *command, "--store", str(tmp_path)]) == 0
-        assert sorted(re.findall(r"^Left out: (\S+): is", capsys.readouterr().err, re.MULTILINE)) == sorted(
-            str(file).replace("\udcff", "\N{REPLACEMENT CHARACTER}") for file in files
-        )
+        named = re.findall(r"^Left out: (\S+): is", capsys.readouterr().err, re.MULTILINE)
+        assert set(named) == {str(file).replace("\udcff", "\N{REPLACEMENT CHARACTER}") for file in files}
     Store(tmp_path).path_of(run.run).unlink()
     assert main(["fleet", "list", "--store", str(tmp_path)]) == 2
     assert "is damaged" in capsys.readouterr().err
@@ -215,15 +214,12 @@ def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "printed"),
     [
-        ("SELECT interval '99999999 years' AS a", "a\n99999999 years\n"),
-        ("SELECT '\\x80'::blob AS a", "a\n\\x80\n"),
-        ("SELECT now() > '2026-01-01' AS a", "a\ntrue\n"),
+        ("SELECT interval '99999999 years' AS a, '\\x80'::blob AS b, now() AS c", "99999999 years  \\x80"),
         ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n48\n"),
         ("SELECT i, i / 3 AS x FROM range(2) t(i) ORDER BY i DESC", "1  0.333333"),
         ("SELECT repeat('x', 20000000)", "gpureport: the rows have more than 10000000 characters"),
         ("SELECT repeat('x', 2000000000)", "gpureport: the query fails: Out of Memory"),
         ("SELECT '\udcff'", "is not UTF-8"),
-        ("SELECT CAST('a' AS INT)", "gpureport: the query fails: Conversion Error"),
     ],
 )
 def test_queries_print_what_python_cannot_represent(
@@ -285,19 +281,17 @@ def test_exports_have_all_rows(
     assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
 
 
-@pytest.mark.parametrize("begin", "=+-@\t\r\n")
-def test_spreadsheets_execute_no_text_of_an_export(begin: str, run: StoredRun, tmp_path: Path) -> None:
-    Store(tmp_path / "store").add(varied(run, "run", f"{begin}1+1", 1, 0.0))
-    for name in ("a.csv", "a.parquet"):
-        command = ["fleet", "export", str(tmp_path / name), "--table", "points", "--store", str(tmp_path / "store")]
-        assert main(command) == 0
-    with (tmp_path / "a.csv").open(newline="") as file:
-        cells = [row["node"] for row in csv.DictReader(file)]
-    numbers, expected = pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "a.parquet")
+def test_spreadsheets_execute_no_text_of_an_export(run: StoredRun, tmp_path: Path) -> None:
+    nodes = [f"{begin}1+1" for begin in "=+-@\t\r\n"]
+    for number, node in enumerate(nodes):
+        Store(tmp_path).add(varied(run, f"run{number}", node, 1, 0.0))
+    table, file = Store(tmp_path).table("points"), BytesIO(Store(tmp_path).export("points", ".csv"))
+    with TextIOWrapper(file, newline="") as lines:
+        rows = list(csv.DictReader(lines))
 
-    assert set(cells) == {f"'{begin}1+1"}
-    assert numbers["log_speed"].min() < 0
-    assert numbers["log_speed"].tolist() == pytest.approx(expected["log_speed"].tolist(), nan_ok=True)
+    assert {row["node"] for row in rows} == {f"'{node}" for node in nodes}
+    assert min(table["log_speed"]) < 0
+    assert sorted(float(row["measured"]) for row in rows) == sorted(table["measured"])
 
 
 def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
