@@ -114,5 +114,5 @@ def stand_in(
     monkeypatch.setattr(presence, "present", lambda: nullcontext(found))
     monkeypatch.setattr(presence, "opened", opened)
     monkeypatch.setattr(
-        presence, "kernel_problems", lambda found: tuple(reasons.get(each.device.index) for each in found)
+        presence, "kernel_problems", lambda found: tuple(reasons.get(each.device.index) for each in found.candidates)
     )

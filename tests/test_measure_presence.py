@@ -124,7 +124,7 @@ def test_a_driver_that_hangs_while_building_is_ended(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("FAULT", "hang_when_built")
     found = find_devices()
     monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 0.7)
-    assert kernel_problems(found.candidates) == ("its driver did not answer within 0.7 s",)
+    assert kernel_problems(found) == ("its driver did not answer within 0.7 s",)
 
 
 @pytest.mark.usefixtures("isolated")

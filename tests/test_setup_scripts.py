@@ -414,9 +414,9 @@ def test_answer_of_the_check(
     """The first processor that runs kernels, or why none does; GPUs are not asked."""
     check = runpy.run_path(str(ROOT / "scripts" / "cpu_runtime.py"))["answer"]
 
-    def asked(candidates: list[RuntimeDevice]) -> tuple[str | None, ...]:
-        assert all(each.device.kind == "cpu" for each in candidates)
-        return tuple(problems.get(each.device.name) for each in candidates)
+    def asked(found: Presence) -> tuple[str | None, ...]:
+        assert all(each.kind == "cpu" for each in found.devices)
+        return tuple(problems.get(each.name) for each in found.devices)
 
     monkeypatch.setitem(check.__globals__, "installed_runtimes", lambda: (POCL,))
     monkeypatch.setitem(check.__globals__, "find_devices", lambda: Presence(devices, failures))

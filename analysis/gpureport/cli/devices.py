@@ -32,8 +32,8 @@ def list_devices(options: DevicesOptions) -> int:
 def _list_present(options: DevicesOptions, database: Database) -> int:
     from gpureport.measure import presence
 
-    found = presence.find_devices()
-    problems = presence.kernel_problems(found.candidates)
+    with presence.present() as found:
+        problems = presence.kernel_problems(found)
     present = [each.device for each in found.candidates]
     listed = list(zip(present, map(database.match, present), problems, strict=True))
     for _, match, _ in listed:

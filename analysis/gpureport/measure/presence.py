@@ -74,7 +74,7 @@ def find_devices() -> Presence:
         DeviceError: there is none; the message says whether no runtime is installed or why each one failed.
     """
     with present() as presence:
-        return presence
+        return replace(presence, children={})
 
 
 @contextmanager
@@ -120,10 +120,10 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
     return Presence(tuple(candidates), reasons, children)
 
 
-def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
+def kernel_problems(presence: Presence) -> tuple[str | None, ...]:
     """Return for each device why it runs no kernel; ``None``: it built and ran one, with correct results."""
     problems: list[str | None] = []
-    for opening in [Measurer(each) for each in candidates]:  # all at the same time
+    for opening in [_opening(each, presence) for each in presence.candidates]:  # all at the same time
         with opening:
             try:
                 opening.opened(ANSWER_LIMIT_S)
@@ -135,7 +135,11 @@ def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ..
 
 def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
     """Open a device and run a kernel on it, in the process that listed it, if there is one."""
-    return Measurer(candidate, presence.children.pop(candidate.runtime, None)).opened(ANSWER_LIMIT_S)
+    return _opening(candidate, presence).opened(ANSWER_LIMIT_S)
+
+
+def _opening(candidate: RuntimeDevice, presence: Presence) -> Measurer:
+    return Measurer(candidate, presence.children.pop(candidate.runtime, None))
 
 
 def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
