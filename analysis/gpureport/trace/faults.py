@@ -134,9 +134,10 @@ class _Faults:
         cells = np.add.outer(offsets + waves * memory.nbytes * private, np.arange(access.nbytes)).ravel()
         items = waves.repeat(access.nbytes)
         if not access.write or access.atomic:
-            for i in np.flatnonzero(~memory.known[cells])[:1]:
-                what = "a private variable" if private else memory.element(int(cells[i]), access.nbytes)[0]
-                self._refuse(access, f"work-item {self._item(items[i])} loads {what}, which has no value")
+            known = memory.known[cells].reshape(-1, access.nbytes).any(axis=1)  # structures have gaps
+            for i in np.flatnonzero(~known)[:1]:
+                what = "a private variable" if private else memory.element(int(offsets[i]), access.nbytes)[0]
+                self._refuse(access, f"work-item {self._item(waves[i])} loads {what}, which has no value")
         memory.known[cells] |= access.write
         if private and access.write and not offsets.strides[0] and waves.size == self.items:
             self.variables.add(variable)
