@@ -19,6 +19,8 @@ SPAN, MIDDLE = 1 << 40, 1 << 39
 """Bytes between the addresses of two regions; each begins in the middle, so that what is before it belongs to it."""
 LOCAL, PRIVATE, TABLES = 1 << 20, (1 << 20) + 1, (1 << 20) + 2
 """Regions of memory; others are the numbers of arguments."""
+UNROLLED = 4
+"""Iterations of a loop that compilers interleave."""
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
 
@@ -170,6 +172,7 @@ class _Builder:
         self.slot_of: dict[str, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
+        self.made: dict[str, Operation] = {}
         self.function = self.reader.function(name)
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
@@ -228,7 +231,10 @@ class _Builder:
             for line in lines:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
-            _discount(block, lines)
+            counting = _counting(label, lines)
+            for name in counting:
+                self._count(block, self.made[name], 1 / UNROLLED - 1)
+            _discount(block, [line for line in lines if line.result not in counting])
             yield block
 
     def _add(self, block: Block, line: Instruction, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
@@ -243,8 +249,12 @@ class _Builder:
             block.cases = tuple(line.operands[1:])
         elif line.opcode not in ("ret", "unreachable") and (found := self._operation(line)):
             block.operations.append(found)
-            for kind, count in found.counts.items():
-                block.counts[kind] += count * found.width  # type: ignore[assignment]
+            self.made[line.result] = found
+            self._count(block, found)
+
+    def _count(self, block: Block, operation: Operation, share: float = 1.0) -> None:
+        for kind, count in operation.counts.items():
+            block.counts[kind] += count * operation.width * share  # type: ignore[assignment]
 
     def _operation(self, line: Instruction) -> Operation | None:
         if line.opcode == "call":
@@ -279,7 +289,8 @@ class _Builder:
         self._same_root(line)
         operands = tuple(self.slot(value) for value in (line.operands[0], *(name for name, _ in terms)))
         function = _moved(np.int64(fixed), [np.int64(size) for _, size in terms])
-        return Operation(function, operands, self.slot(Name(line.result)), {"address": 1.0})
+        counts = {"address": 1.0} if terms else {}
+        return Operation(function, operands, self.slot(Name(line.result)), counts)
 
     def _same_root(self, line: Instruction) -> None:
         if line.types[0].name == "vector":
@@ -510,6 +521,35 @@ def _discount(block: Block, lines: Sequence[Instruction]) -> None:
                 block.counts["add" if line.opcode == "add" else "ternary"] -= line.types[0].width
                 makers.pop(line.result, None)
                 break
+
+
+_AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split())
+
+
+def _counting(label: str, lines: Sequence[Instruction]) -> set[str]:
+    """Return what counts the iterations of a loop and moves its addresses, once for all interleaved iterations."""
+    made = {line.result: line for line in lines}
+    found: set[str] = set()
+    for line in lines:
+        inside = {*_names(line)} & made.keys()
+        if _is_counter(label, line, made) or (line.opcode in _AFFINE and inside and found >= inside):
+            found.add(line.result)
+    ends = [name for line in lines[-1:] if label in line.labels for name in _names(line)]
+    return {name for name in found if made[name].opcode != "phi"} if found.intersection(ends) else set()
+
+
+def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
+    """Return whether each iteration adds the same to a value."""
+    if line.opcode != "phi" or label not in line.labels:
+        return False
+    step = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
+    return (
+        step is not None and step.opcode in ("add", "getelementptr") and {*_names(step)} & made.keys() == {line.result}
+    )
+
+
+def _names(line: Instruction) -> list[str]:
+    return [value.name for value in line.operands if isinstance(value, Name)]
 
 
 def _connect(built: Program) -> None:
