@@ -272,7 +272,7 @@ class _Builder:
     def _access(self, line: Instruction, pointer: int, nbytes: int, *, write: bool, atomic: bool = False) -> Access:
         region, space = self._root(line.operands[pointer]), ir.SPACES[line.types[pointer].count]
         if region is not None and region < LOCAL:
-            space = "constant" if space == "private" else "global"
+            space = "constant" if space in ("private", "constant") else "global"
         access = Access(len(self.accesses), line.line, space, write, atomic, nbytes, region)
         self.accesses.append(access)
         return access
