@@ -181,11 +181,19 @@ def lines_at_once(demand: Demand) -> float:
     return max(1.0, sum(map(missed_lines, demand.accesses)) / waits) if waits else 1.0
 
 
-def without_order(demand: Demand) -> float:
-    """Return the share of missed sectors that loads fetch one by one, and never find in the nearest cache again."""
+def without_order(demand: Demand, line_bytes: float) -> float:
+    """Return the share of missed sectors that loads fetch one by one, and never find in the nearest cache again.
+
+    A wave of such a load uses less than a quarter of each of several lines, and one sector of each.
+    """
     loads = [each for each in demand.accesses if each.kind == "load" and each.missed_sectors]
-    single = (each for each in loads if each.lines == each.sectors and each.missed_sectors > each.sectors / 2)
-    return sum(each.missed_sectors for each in single) / sum(each.missed_sectors for each in loads) if loads else 0.0
+
+    def is_single(each: AccessDemand) -> bool:
+        sparse = each.waves < each.lines == each.sectors and 4 * each.distinct * each.nbytes < each.lines * line_bytes
+        return sparse and each.missed_sectors > each.sectors / 2
+
+    single = (each.missed_sectors for each in loads if is_single(each))
+    return sum(single) / sum(each.missed_sectors for each in loads) if loads else 0.0
 
 
 def atomic_sectors(demand: Demand, device: Device) -> float:

@@ -206,4 +206,4 @@ class GpuExecution(Execution):
         efficiency = self.device.memory.efficiency
         if traffic.one_way(self.demand.streams, self.device):
             efficiency = 1 - ONE_WAY_LOSS * (1 - efficiency)
-        return efficiency * (1 - (1 - WITHOUT_ORDER) * without_order(self.demand))
+        return efficiency * (1 - (1 - WITHOUT_ORDER) * without_order(self.demand, self.device.line_bytes))
