@@ -62,7 +62,7 @@ def _lookups(each: AccessDemand, device: Device) -> float:
     if by_constant_port(each, architecture):
         return 0.0
     hits = architecture.hit_lines_per_access or architecture.lines_per_access
-    missed = missed_lines(each) if each.kind == "load" else each.lines
+    missed = missed_lines(each)
     return max(each.waves, missed / architecture.lines_per_access + (each.lines - missed) / hits)
 
 
