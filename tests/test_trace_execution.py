@@ -159,6 +159,32 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
     assert (done.operations["fp32"], done.issued["fp32"], done.issued["branch"]) == (2, 32, 32)
 
 
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("(a[i] & b[i]) ^ a[i + 64]", {"ternary": 1}),
+        ("a[i] * b[i] + a[i + 64]", {"int32_mul": 1, "add": 0}),
+        ("rotate(a[i], 3) >> 2", {"shift": 2}),
+        (
+            "a[i] / 7 + convert_int(sin((float)b[i]))",
+            {"int32_mul": 2, "fp32": 30, "transcendental": 1, "conversion": 2},
+        ),
+        (
+            "0; for (int k = 0; k < a[200]; k++) b[i] ^= a[k + i]",
+            {"ternary": 40, "add": 20, "int32": 11, "address": 11},
+        ),
+    ],
+)
+def test_counted_instructions(text: str, counts: dict[str, float], tmp_path: Path) -> None:
+    """Of one work-item; a loop of 40 iterations, four of which are interleaved."""
+    source = (
+        f"kernel void k(global int *restrict a, global int *restrict b) {{ int i = get_global_id(0); b[i] = {text}; }}"
+    )
+    done = run(tmp_path, source, [np.full(256, 40, np.int32), np.full(128, 40, np.int32)])
+
+    assert {kind: done.operations[kind] / done.items for kind in counts} == counts
+
+
 def test_atomics_take_turns(tmp_path: Path) -> None:
     place, total, log = np.zeros(1, np.int32), np.zeros(1, np.float32), np.zeros(64, np.int32)
     source = """kernel void k(global int *place, volatile global int *total, global int *log) {

@@ -592,8 +592,11 @@ def counts(instruction: Instruction, called: str = "") -> Counts:
         return {"conversion": 1.0} if of != kind or not name.startswith("convert") else {}
     words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
     if of.dtype.kind != "f" or name in ("select", "fcmp") or name in _TESTS:
-        if name.endswith(("div", "rem")) and not isinstance(instruction.operands[1], Name):
+        by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], Name)
+        if by_constant and name.endswith(("div", "rem")):
             return {"int32_mul": 2.0 * words, "shift": 1.0}
+        if by_constant and name in ("shl", "lshr", "ashr") and words > 1:
+            return {} if np.all(instruction.operands[1] == 32) else {"shift": 2.0}
         return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
     return _of_floats(name, of, fast="native_" in called or "half_" in called)
 
