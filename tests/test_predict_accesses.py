@@ -16,7 +16,6 @@ from gpureport.predict.memory import (
 from gpureport.predict.model import execution
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.traffic import memory_bytes
-from gpureport.spec.models import Device
 from gpureport.workloads.model import AccessDemand, Demand, Stream
 from tests.builders import altered
 from tests.toy import L1, L2, TOY, of_groups, toy
@@ -38,56 +37,35 @@ def _demand(*accesses: AccessDemand, **changes: Any) -> Demand:
     return of_groups(12_500, accesses=accesses, **changes)
 
 
-def _class_times(demand: Demand, device: Device = TOY) -> Any:
-    return execution(device, demand, Resources(32)).class_times()
+_TABLE, _ARGUMENT = {"space": "constant", "buffer": ""}, {"space": "constant"}
 
 
 @pytest.mark.parametrize(
-    ("accesses", "cycles"),
+    ("accesses", "expected"),
     [
-        ([{"lines": 1.0, "conflict_cycles": 1.0}], 1.0),
-        ([{"lines": 16.0}], 4.0),
-        ([{"lines": 16.0, "sectors": 16.0, "missed_sectors": 8.0}], 5.0 + 2.0),
-        ([{"lines": 16.0, "conflict_cycles": 12.0}], 12.0),
-        # A sum over instructions, not the time of a mean access: 8 + 1 cycles
-        ([{"lines": 32.0}, {"lines": 1.0}], 9.0),
+        ([{"lines": 1.0, "conflict_cycles": 1.0}], {"memory": 1.0}),
+        ([{"lines": 16.0}], {"memory": 4.0}),
+        ([{"lines": 16.0, "sectors": 16.0, "missed_sectors": 8.0}], {"memory": 5.0 + 2.0}),
+        ([{"lines": 16.0, "conflict_cycles": 12.0}], {"memory": 12.0}),
+        # A sum over instructions, not the time of a mean access
+        ([{"lines": 32.0}, {"lines": 1.0}], {"memory": 8.0 + 1.0}),
+        # 4 cycles of conflicts; 32 lanes that add to one address
+        ([{"space": "local", "conflict_cycles": 4.0}], {"local": 4.0}),
+        ([{"kind": "atomic", "space": "local", "conflict_cycles": 1.0, "repeated": 32.0}], {"local": 32.0}),
+        # Each further constant takes 10 cycles of a port of its own: in tables, not in arguments.
+        ([{**_TABLE, "distinct": 8.0, "lines": 8.0}], {"memory": 0.0, "constant": 70.0}),
+        ([{**_ARGUMENT, "distinct": 8.0, "lines": 8.0}], {"memory": 2.0}),
+        ([{**_ARGUMENT, "distinct": 1.0, "lines": 1.0}], {"memory": 0.0}),
     ],
 )
-def test_the_load_store_unit_takes_the_sum_of_its_accesses(accesses: list[dict[str, float]], cycles: float) -> None:
-    """It takes the time of its lines, 4 hits or 1.6 misses a cycle, or of its banks: 1000 waves on a unit at 1 GHz."""
-    device = toy(lines_per_access=1.6, hit_lines_per_access=4.0)
-    demand = _demand(*(_access(**each) for each in accesses), operations={"memory": 32 * WAVES * len(accesses)})
+def test_units_take_the_sum_of_their_accesses(accesses: list[dict[str, Any]], expected: dict[str, float]) -> None:
+    """Of lines, 4 hits or 1.6 misses a cycle, or of banks: cycles of each of 1000 waves on a unit at 1 GHz."""
+    device = toy(lines_per_access=1.6, hit_lines_per_access=4.0, constant_cycles=10.0)
+    name = "local" if "local" in expected else "memory"
+    demand = _demand(*(_access(**each) for each in accesses), operations={name: 32 * WAVES * len(accesses)})
 
-    assert _class_times(demand, device)["memory"] == pytest.approx(cycles * 1e-6)
-
-
-def test_atomic_operations_of_local_memory_on_one_address_follow_each_other() -> None:
-    """Conflicts take 4 cycles, 32 lanes on one address 32; both are of one unit."""
-    atomic = _access("atomic", "local", conflict_cycles=1.0, repeated=32.0)
-    demand = _demand(_access(space="local", conflict_cycles=4.0), atomic, operations={"local": 64 * WAVES})
-
-    assert _class_times(demand)["local"] == pytest.approx(36e-6)
-
-
-@pytest.mark.parametrize(
-    ("cycles", "buffer", "distinct", "expected"),
-    [
-        # A table of the program; without a cache of its own it is read like global memory: 8 lines
-        (10.0, "", 8.0, {"memory": 0.0, "constant": 70e-6}),
-        (0.0, "", 8.0, {"memory": 8e-6}),
-        # An argument: only if all lanes read one address
-        (10.0, "a", 8.0, {"memory": 8e-6}),
-        (10.0, "a", 1.0, {"memory": 0.0}),
-    ],
-)
-def test_constants_are_read_one_after_another(
-    cycles: float, buffer: str, distinct: float, expected: dict[str, float]
-) -> None:
-    """Each further one takes 10 cycles of a cache with a port of its own."""
-    access = _access(space="constant", buffer=buffer, distinct=distinct, lines=8.0)
-
-    times = _class_times(_demand(access, operations={"memory": 32 * WAVES}), toy(constant_cycles=cycles))
-    assert times == pytest.approx(expected)
+    times = execution(device, demand, Resources(32)).class_times()
+    assert times == pytest.approx({name: cycles * 1e-6 for name, cycles in expected.items()})
 
 
 def test_conflicts_lengthen_a_dependent_load() -> None:
