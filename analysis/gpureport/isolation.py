@@ -10,10 +10,14 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from runpy import run_path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpureport.errors import GpuReportError, InputError, limit_remark
 
@@ -48,6 +52,26 @@ def isolated(function: Callable[P, R], most_s: float, most_bytes: int, /, *argum
     if isinstance(result, GpuReportError):
         raise result
     return result
+
+
+def arrays_of(file: Path, function: str, arguments: Mapping[str, Any]) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays that a *function* of a user's Python file returns, by name; called in a process of its own.
+
+    Raises:
+        InputError: it raises anything, or returns something else; the message is the end of a sentence.
+    """
+    try:
+        found = run_path(str(file))[function](**arguments)
+        if not isinstance(found, Mapping):
+            raise InputError(f"returned {type(found).__name__}; it must return a dict of arrays by buffer")
+        arrays = {str(name): np.asarray(values) for name, values in found.items()}
+    except InputError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the user's code
+        raise InputError(f"failed: {type(error).__name__}: {error}".rstrip(": ")) from None
+    if wrong := next((name for name, values in arrays.items() if values.dtype.kind not in "biufc"), None):
+        raise InputError(f"returned something for {wrong!r} that is not an array of numbers")
+    return arrays
 
 
 def _ending(done: subprocess.CompletedProcess[bytes]) -> str:

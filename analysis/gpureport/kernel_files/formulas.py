@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
+from gpureport.isolation import arrays_of, isolated
 from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, steps_of
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
-from gpureport.kernel_files.isolated import CallError, arrays_of
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
 from gpureport.workloads.model import Argument, Job, Local, Parameters
@@ -27,6 +27,8 @@ _PATTERN_BYTES = 2**22
 """Random data, which larger buffers repeat."""
 _MOST_AMOUNT = 1e24
 """More than any device does in a year."""
+_MOST_S, _MOST_BYTES = 300.0, 2**34
+"""Limits of a function that computes expected results."""
 
 
 class FieldError(InputError):
@@ -315,6 +317,6 @@ def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str
     if not (path.is_file() and function):
         raise formulas.error("expect_from", f"{quoted(file)} cannot be imported; write module:function")
     try:
-        return dict(arrays_of(path, function, known))
-    except CallError as error:
+        return dict(isolated(arrays_of, _MOST_S, _MOST_BYTES, path, function, known))
+    except GpuReportError as error:
         raise formulas.error("expect_from", f"{shorten(reference)} {shorten(str(error))}") from None
