@@ -761,13 +761,16 @@ def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("opencl")
-def test_a_vector_by_value_has_one_number_in_all_its_parts(backend: OpenCLBackend, tmp_path: Path) -> None:
+def test_vectors_by_value_and_structures_have_numbers(backend: OpenCLBackend, tmp_path: Path) -> None:
     source = tmp_path / "scale.cl"
-    source.write_text("kernel void scale(global float *y, float2 ab) { y[get_global_id(0)] *= ab.x + ab.y; }")
+    source.write_text(
+        "typedef struct { float u, v; } Pair; kernel void scale(global float *y, float2 ab, global Pair *p) {"
+        "int i = get_global_id(0); y[i] *= (ab.x + ab.y) * p[i].u + p[i].v; }"
+    )
     given = {"sizes": {"n": "auto"}, "global_size": ["n"]}
-    for expected in ({}, {"expect": {"y": "y * (ab[0] + ab[1])"}}):
+    for expected in ({}, {"expect": {"y": "y * ((ab[0] + ab[1]) * p[::2] + p[1::2])"}}):
         (workload,) = load_kernels([source], {**given, **expected})
-        assert [each.type for each in workload.fields.arguments] == ["float", "float2"]
+        assert [each.type for each in workload.fields.arguments] == ["float", "float2", "float"]
         assert verify(backend, workload, np.random.default_rng(5)).passed
 
 

@@ -127,6 +127,8 @@ def test_a_tolerance_is_relative(got: float, *, wrong: bool) -> None:
     expected = np.array([1.0, 1.0])
     assert (difference(np.array([1.0, got]), expected, 1e-3) is not None) == wrong
     assert (difference(np.array([1e6, 1e6 * got]), 1e6 * expected, 1e-3) is not None) == wrong
+    assert difference(np.array([np.inf, got]), np.array([np.inf, got]), 1e-3) is None
+    assert difference(np.array([1.0, got]), np.array([-np.inf, got]), 1e-3) is not None
 
 
 def test_small_values_may_have_the_error_of_large_values() -> None:

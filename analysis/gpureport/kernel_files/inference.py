@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
+from itertools import product, starmap
 from keyword import iskeyword
 from math import lcm, prod
 from pathlib import Path
@@ -103,7 +103,7 @@ class _Kernel:
         options = Formulas(self.fields, self.arrays).build_options(point)
         self.program = program_of(self.folder / self.fields.source, options, self.fields.kernel)
         self._change(sizes=self._sizes())
-        arguments = tuple(map(self._argument, self.program.parameters))
+        arguments = tuple(starmap(self._argument, enumerate(self.program.parameters)))
         self._change(arguments=arguments, **self._work_items())
         return self.fields.model_copy(update={"arguments": tuple(self._measured())})
 
@@ -126,10 +126,10 @@ class _Kernel:
             raise self._error("sizes", f"{what} {' '.join(example)}")
         return sizes
 
-    def _argument(self, parameter: Parameter) -> ArgumentFields:
+    def _argument(self, number: int, parameter: Parameter) -> ArgumentFields:
         if parameter.dtype.kind == "V" and parameter.kind == "scalar":
             raise self._error("arguments", f"has a structure by value, {parameter.name}, which cannot be given")
-        known = {"name": parameter.name, "type": self._type(parameter)}
+        known = {"name": parameter.name, "type": self._type(number, parameter)}
         if parameter.kind == "scalar":
             value = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
             return ArgumentFields.model_validate({**known, "value": value})
@@ -138,12 +138,16 @@ class _Kernel:
         values = self.fields.data.get(parameter.name, "random")
         return ArgumentFields.model_validate({**known, "elements": "1", "values": values})
 
-    def _type(self, parameter: Parameter) -> str:
+    def _type(self, number: int, parameter: Parameter) -> str:
+        """Return the declared type; of structures, that of the real numbers in them."""
         declared = (self.signature.parameters or ()) if self.signature else ()
         name = next((number_type(each.type, self.text) for each in declared if each.name == parameter.name), "")
         name = f"{name[:-1]}4" if name.endswith("3") else name
-        plain = next(each for each, kind in SCALARS.items() if np.dtype(kind) == parameter.dtype)
-        return name if name in TYPES else plain
+        if name in TYPES:
+            return name
+        fields = [each.dtype for each in self.program.accesses if each.region == number and each.dtype.kind == "f"]
+        found = max(fields, key=lambda each: each.itemsize, default=parameter.dtype)
+        return next(each for each, kind in SCALARS.items() if np.dtype(kind) == found)
 
     # work-items
     def _work_items(self) -> dict[str, object]:

@@ -100,7 +100,7 @@ class KernelFileWorkload(Workload):
         self.verification_dispatches = len(fields.sequence) + 1
         self.source = str(self.folder / fields.source)
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
-        self.place = str(formulas.error(results, title)) if formulas.document else ""
+        self.place = str(formulas.error(results, title)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
         self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance

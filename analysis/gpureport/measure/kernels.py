@@ -160,7 +160,7 @@ def difference(got: NDArray[np.generic], expected: NDArray[np.generic], toleranc
         expected: the reference.
         tolerance: 0: equal bit by bit. Otherwise the largest permitted difference, relative to the value or to the
             array's root mean square, whichever is larger: after cancellation, small values have the error of large
-            ones.
+            ones. Infinities and NaN must be the same.
     """
     got, expected = got.ravel(), expected.ravel()
     wrong = np.flatnonzero(_unequal(got, expected) if tolerance == 0 else _far(got, expected, tolerance))
@@ -180,5 +180,8 @@ def _unequal(got: NDArray[np.generic], expected: NDArray[np.generic]) -> NDArray
 
 def _far(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> NDArray[np.bool_]:
     value, reference = got.astype(np.float64), expected.astype(np.float64)
-    scale = np.maximum(np.abs(reference), np.sqrt(np.mean(reference**2)))
-    return np.asarray(~(np.abs(value - reference) <= tolerance * scale))  # so that NaN counts as wrong
+    finite = np.isfinite(reference)
+    scale = np.maximum(np.abs(reference), np.sqrt(np.mean(reference**2, where=finite)) if finite.any() else 0.0)
+    with np.errstate(invalid="ignore"):
+        near = finite & (np.abs(value - reference) <= tolerance * scale)  # no NaN
+    return np.asarray(~(near | (value == reference) | (np.isnan(value) & np.isnan(reference))))

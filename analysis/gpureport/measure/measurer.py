@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar, cast
 
-from gpureport.errors import DeviceError, InputError
+from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure.backends.protocol import State
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
 from gpureport.measure.child import Child, EndedError
@@ -177,10 +177,10 @@ class Measurer:
         return Measured(tuple(self._done), restarted="; ".join(self._endings))
 
 
-def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> str | None:
+def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> GpuReportError | None:
     """Build and verify a workload on an open device; return why it cannot be measured, or ``None``.
 
-    Wrong results have the place of the expected ones in front.
+    Wrong results have the place of the expected ones in front; without one, the kernel or the device is wrong.
 
     Raises:
         DeviceError: the device was lost.
@@ -190,7 +190,8 @@ def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> 
     wrong = checked.verification is not None and not checked.verification.passed
     missing = checked.verification is None
     place = workload.place if wrong and workload.place else workload.title
-    return f"{place}: {checked.skipped}" if checked.failed or wrong or missing else None
+    kind = GpuReportError if wrong and not workload.place else InputError
+    return kind(f"{place}: {checked.skipped}") if checked.failed or wrong or missing else None
 
 
 def checked(
@@ -203,18 +204,20 @@ def checked(
 
     Raises:
         InputError: none is right: they do not fit within the *limits* of *device*, do not build, cannot be launched, or
-            give wrong results.
+            give other results than described.
+        GpuReportError: none is right, and the first gives other results than its source executed on the host.
         DeviceError: the device was lost.
     """
-    fitting, errors = list[W](), list[InputError]()
+    fitting, errors = list[W](), list[GpuReportError]()
     for workload in workloads:
         try:
             workload.sweeps(device, limits)
-            fitting.append(workload)
-            if problem := check_kernel(measurer, workload, progress):
-                raise InputError(problem)
         except InputError as error:
             errors.append(error)
+            continue
+        fitting.append(workload)
+        if problem := check_kernel(measurer, workload, progress):
+            errors.append(problem)
     if errors and len(errors) == len(workloads):
         raise errors[0]
     return fitting, [str(error) for error in errors]

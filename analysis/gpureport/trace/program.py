@@ -30,6 +30,9 @@ def address(region: int) -> np.int64:
     return np.int64((region + 1) * SPAN + MIDDLE)
 
 
+BYTE = np.dtype(np.uint8)
+
+
 @dataclass(frozen=True)
 class Access:
     """One load, store or atomic instruction; *nbytes* of one work-item."""
@@ -43,6 +46,8 @@ class Access:
     nbytes: int
     region: int | None
     """The argument's number or another region that it accesses; ``None``: known only when it is executed."""
+    dtype: np.dtype[Any] = BYTE
+    """Of its elements."""
 
 
 @dataclass(frozen=True)
@@ -269,11 +274,11 @@ class _Builder:
         return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, counts, **more)
 
     # memory
-    def _access(self, line: Instruction, pointer: int, nbytes: int, *, write: bool, atomic: bool = False) -> Access:
+    def _access(self, line: Instruction, pointer: int, layout: Layout, *, write: bool, atomic: bool = False) -> Access:
         region, space = self._root(line.operands[pointer]), ir.SPACES[line.types[pointer].count]
         if region is not None and region < LOCAL:
             space = "constant" if space in ("private", "constant") else "global"
-        access = Access(len(self.accesses), line.line, space, write, atomic, nbytes, region)
+        access = Access(len(self.accesses), line.line, space, write, atomic, layout.nbytes, region, layout.dtype)
         self.accesses.append(access)
         return access
 
@@ -310,12 +315,12 @@ class _Builder:
 
     def _load(self, line: Instruction) -> Operation:
         layout = _layout(line.bare[0], line.align)
-        access = self._access(line, 0, layout.nbytes, write=False)
+        access = self._access(line, 0, layout, write=False)
         return self._accessing(line, access, lambda machine, at: machine.load(access, layout, at))
 
     def _store(self, line: Instruction) -> Operation:
         layout = _layout(line.types[0], line.align)
-        access = self._access(line, 1, layout.nbytes, write=True)
+        access = self._access(line, 1, layout, write=True)
         return self._accessing(line, access, lambda machine, value, at: machine.store(access, layout, at, value))
 
     # calls
@@ -358,7 +363,7 @@ class _Builder:
         dtype = np.dtype(np.float16) if "_half" in name else of.element.dtype
         layout = Layout(of.width, dtype, of.name == "vector")
         step = np.int64((4 if "a_half3" in name else of.width) * dtype.itemsize)
-        access = self._access(line, 1 + write, layout.nbytes, write=write)
+        access = self._access(line, 1 + write, layout, write=write)
 
         def run(machine: Any, *operands: Value) -> Value:
             at = operands[1 + write] + operands[write].astype(np.int64) * step
@@ -371,7 +376,7 @@ class _Builder:
     def _two_results(self, line: Instruction, name: str, _: str) -> Operation:
         """Functions that store their second result."""
         of = line.bare[0]
-        access = self._access(line, 1, of.nbytes, write=True)
+        access = self._access(line, 1, _layout(of, 0), write=True)
         both = operations.TWO_RESULTS[re.sub("^(native|half)_", "", name)]
 
         def run(machine: Any, value: Value, at: Value) -> Value:
@@ -391,7 +396,7 @@ class _Builder:
             else line.bare[0]
         )
         is_unsigned = of.dtype.kind == "i" and bool(re.search(r"[jm](?=[jm]|12memory|$)", codes))
-        access = self._access(line, 0, of.nbytes, write=plain != "load", atomic=True)
+        access = self._access(line, 0, _layout(of, 0), write=plain != "load", atomic=True)
         return self._accessing(
             line, access, lambda machine, *values: machine.atomic(access, plain, of.dtype, is_unsigned, values)
         )
@@ -403,12 +408,12 @@ class _Builder:
         size = int(line.operands[2])
         layout = Layout(size, np.dtype(np.int8), vector=True)
         line.operands = line.operands[:2]
-        target = self._access(line, 0, size, write=True)
+        target = self._access(line, 0, layout, write=True)
         if name.startswith("llvm.memset"):
             return self._accessing(
                 line, target, lambda machine, at, byte: machine.store(target, layout, at, (byte,) * size)
             )
-        source = self._access(line, 1, size, write=False)
+        source = self._access(line, 1, layout, write=False)
         return self._accessing(
             line, target, lambda machine, to, at: machine.store(target, layout, to, machine.load(source, layout, at))
         )
