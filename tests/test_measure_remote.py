@@ -257,13 +257,14 @@ def test_the_messages_of_a_workload_fit_into_the_connection() -> None:
 
 @pytest.mark.slow
 def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (folder := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
     before = children()
     with Measurer(working()).opened() as opened:
         assert len(children() - before) == 1
         assert measured(opened, Sound()).measurements
     assert children() <= before
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
 
 def install(monkeypatch: pytest.MonkeyPatch, *workloads: Sound) -> None:
