@@ -2,9 +2,9 @@
 
 import pickle
 import re
+import sys
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from shutil import copy
 from time import process_time
@@ -22,7 +22,7 @@ import gpureport
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.kernel_files import described, expressions, load_kernels, preprocessing
+from gpureport.kernel_files import described, expressions, load_kernels
 from gpureport.kernel_files.description import kernel_schema
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
@@ -42,6 +42,7 @@ from gpureport.records.report import save_report
 from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
+from gpureport.trace.compiler import preprocessed
 from gpureport.trace.faults import check
 from gpureport.workloads import select
 from gpureport.workloads.model import Demand, Features, Limits
@@ -464,8 +465,9 @@ def test_a_source_is_what_the_preprocessor_leaves(
     """With line ends of Windows, too. Without a compiler, a choice between kernels is refused."""
     file = changed(tmp_path, "guarded: true", f"guarded: true\nbuild_options: '{options or ''}'")
     (tmp_path / "saxpy.cl").write_text(CONDITIONAL, newline="")
-    monkeypatch.setattr(preprocessing, "find_spec", Mock(return_value=None) if options is None else find_spec)
-    preprocessing.preprocessed.cache_clear()
+    preprocessed.cache_clear()
+    if options is None:
+        monkeypatch.setitem(sys.modules, "ziglang", None)
     if not problem:
         assert load_kernels([file])[0].signature.line == 9
         return

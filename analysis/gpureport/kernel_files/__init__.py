@@ -14,11 +14,11 @@ from gpureport.inputs import FileError, is_there, read_text
 from gpureport.kernel_files.description import TYPES, KernelFields, VariantFields, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.inference import completed, named
-from gpureport.kernel_files.preprocessing import EVALUATE, preprocessed
 from gpureport.kernel_files.signature import Signature, article, number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload, family_of
 from gpureport.spec.reading import Document, mistakes, read_file
 from gpureport.text import quoted, suggestion
+from gpureport.trace.compiler import preprocessed
 from gpureport.workloads import all_workloads
 
 __all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "described", "load_kernels"]
@@ -169,7 +169,7 @@ def _found(text: str, source: str, kernel: str, field: str) -> Signature:
         raise FieldError(field, f"{source} contains no kernel {kernel!r}{suggestion(kernel, names)}")
     if any(each.parameters != named[0].parameters for each in named):
         lines = " and ".join(str(each.line) for each in named)
-        raise FieldError(field, f"{source} declares {kernel!r} in lines {lines} with different arguments; {EVALUATE}")
+        raise FieldError(field, f"{source} declares {kernel!r} in lines {lines} with different arguments; {_EVALUATE}")
     return named[-1]
 
 
@@ -203,4 +203,5 @@ def _checked(text: str, source: str, fields: KernelFields, kernel: str, argument
     return signature
 
 
+_EVALUATE = "install gpureport[trace], whose compiler evaluates the conditions of the preprocessor"
 _FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

@@ -27,8 +27,8 @@ from gpureport.kernel_files.description import (
 from gpureport.kernel_files.execution import host_arguments, program_of
 from gpureport.kernel_files.expressions import ExpressionError, evaluate
 from gpureport.kernel_files.formulas import SHARED_VALUES, FieldError, Formulas
-from gpureport.kernel_files.preprocessing import preprocessed
-from gpureport.kernel_files.signature import Signature, number_type, signatures
+from gpureport.kernel_files.signature import Signature, signatures
+from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import NDRange, execute, local_arrays
 from gpureport.trace.program import Access, Parameter, Program
 
@@ -140,9 +140,7 @@ class _Kernel:
 
     def _type(self, number: int, parameter: Parameter) -> str:
         """Return the declared type; of structures, that of the real numbers in them."""
-        declared = (self.signature.parameters or ()) if self.signature else ()
-        name = next((number_type(each.type, self.text) for each in declared if each.name == parameter.name), "")
-        name = f"{name[:-1]}4" if name.endswith("3") else name
+        name = f"{parameter.type[:-1]}4" if parameter.type.endswith("3") else parameter.type
         if name in TYPES:
             return name
         fields = [each.dtype for each in self.program.accesses if each.region == number and each.dtype.kind == "f"]

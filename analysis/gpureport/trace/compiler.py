@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 
@@ -24,6 +24,9 @@ _OPTIMISED = shlex.split(
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 """The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
+_PREPROCESSOR = shlex.split("-E -x cl -cl-std=CL2.0 -cl-no-stdinc -w --target=spir64-unknown-unknown")
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:if|include|define)", re.M)
+_MARKER = re.compile(r'#\s+(\d+)\s+"(.*?)"')
 _SECONDS = 120
 
 
@@ -70,6 +73,29 @@ def compile_file(
         r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*convergent)", r"\1alwaysinline ", plain, flags=re.M
     )
     return Module(path, _OF_STORE.sub(r"\1, !part", _clang(["-O0", *again], path, inlined)))
+
+
+@cache
+def preprocessed(text: str, folder: Path, options: str = "") -> str:
+    """Return a source without directives, in which everything keeps its line; an included file is in that of its name.
+
+    Unchanged without the compiler, or if the preprocessor reports an error: a driver may define other macros.
+    """
+    if not (_DIRECTIVE.search(text) or "-D" in options):
+        return text
+    try:
+        output = _clang([*_PREPROCESSOR, f"-I{folder}", *_taken(options), "-"], folder, text)
+    except (GpuReportError, subprocess.TimeoutExpired):
+        return text
+    lines, line, inside = dict[int, str](), 1, True
+    for each in output.splitlines():
+        if marker := _MARKER.match(each):
+            inside = marker[2] == "<stdin>"
+            line = int(marker[1]) if inside else line
+        else:
+            lines[line] = f"{lines.get(line, '')} {each}" if line in lines else each
+            line += inside
+    return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
 
 
 def _taken(options: str | Sequence[str]) -> list[str]:

@@ -59,6 +59,8 @@ class Parameter:
     space: Space
     dtype: np.dtype[Any]
     """Of a scalar, or of the elements of a buffer; bytes if they are structs."""
+    type: str
+    """Its name in OpenCL C, or that of the elements."""
     noalias: bool
     """Whether nothing else points to its data (``restrict``, constant memory)."""
 
@@ -209,7 +211,8 @@ class _Builder:
             dtype = np.dtype(f"V{each.copied.nbytes}") if each.copied else _dtype(text, each.type)
             self.roots[each.name] = LOCAL if space == "local" else number
             noalias = "noalias" in each.attributes or space in ("constant", "private")
-            yield Parameter(name, kinds.get(space, "buffer"), space, dtype, noalias)
+            plain = re.sub(r" __attribute__\(\(ext_vector_type\((\d+)\)\)\)", r"\1", text).rstrip("*")
+            yield Parameter(name, kinds.get(space, "buffer"), space, dtype, plain, noalias)
 
     def slot(self, operand: Operand) -> int:
         """Return the slot of a value or constant."""
