@@ -203,5 +203,5 @@ def _checked(text: str, source: str, fields: KernelFields, kernel: str, argument
     return signature
 
 
-_EVALUATE = "install gpureport[trace], whose compiler evaluates the conditions of the preprocessor"
+_EVALUATE = "pip install 'ziglang==0.17.*' installs a compiler that evaluates the conditions of the preprocessor"
 _FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

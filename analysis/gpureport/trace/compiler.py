@@ -108,7 +108,7 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
     try:
         import ziglang
     except ImportError as error:
-        message = "executing kernels needs a compiler, which pip install 'gpureport[trace]' installs"
+        message = "executing kernels needs a compiler; install it with: pip install 'ziglang==0.17.*'"
         raise GpuReportError(message) from error
     program = Path(ziglang.__file__).parent / "zig"
     done = subprocess.run(  # noqa: S603
