@@ -17,7 +17,7 @@ from gpureport.trace.compiler import compile_file
 from gpureport.trace.execution import Execution, NDRange, execute
 from gpureport.trace.program import Access, program, programs
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Features, Local, Workload
+from gpureport.workloads.model import Features, Workload
 
 pytest.importorskip("ziglang")
 SHOWN = Features(
@@ -48,11 +48,8 @@ def test_results_are_right(workload: Workload) -> None:
         for name, buffer in job.buffers.items()
     }
     for dispatch in (*job.before, *islice(cycle(job.dispatches), max(count, len(job.dispatches)))):
-        given = [
-            arrays[a] if isinstance(a, str) else a.nbytes if isinstance(a, Local) else a for a in dispatch.arguments
-        ]
         shape = NDRange(dispatch.global_size, dispatch.local_size)
-        execute(program(module, dispatch.kernel), given, shape, range(prod(shape.groups)))
+        execute(program(module, dispatch.kernel), dispatch.on_host(arrays), shape, range(prod(shape.groups)))
     for name, expected in workload.expected(point, job, count).items():
         found = arrays[name][: expected.nbytes].view(expected.dtype).reshape(expected.shape)
         np.testing.assert_allclose(found, expected, rtol=max(workload.tolerance, 2e-5), atol=workload.tolerance)
@@ -75,16 +72,8 @@ class Seen:
         self.left.append((line, waves.size))
 
 
-CYCLES = {
-    "hit": 30.0,
-    "miss": 500.0,
-    "fp32": 4.0,
-    "add": 4.0,
-    "address": 4.0,
-    "int32": 4.0,
-    "barrier": 20.0,
-    "local": 25.0,
-}
+_FOUR = dict.fromkeys(("fp32", "add", "address", "int32"), 4.0)
+CYCLES = {**_FOUR, "hit": 30.0, "miss": 500.0, "barrier": 20.0, "local": 25.0}
 
 
 def run(
@@ -226,14 +215,8 @@ def test_memory_of_all_kinds(tmp_path: Path) -> None:
 
 def test_accesses_beyond_a_buffer_are_seen_and_change_nothing(tmp_path: Path) -> None:
     x, seen = np.arange(4, dtype=np.int32), Seen()
-    run(
-        tmp_path,
-        "kernel void k(global int *x) { int i = get_global_id(0); x[i + 3] = x[i - 1]; }",
-        [x],
-        2,
-        2,
-        recorder=seen,
-    )
+    source = "kernel void k(global int *x) { int i = get_global_id(0); x[i + 3] = x[i - 1]; }"
+    run(tmp_path, source, [x], 2, 2, recorder=seen)
 
     assert (x.tolist(), seen.offsets) == ([0, 1, 2, 0], [(False, 0, [-4, 0]), (True, 0, [12, 16])])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from gpureport.trace.compiler import compile_file
 from gpureport.trace.execution import NDRange, execute
 from gpureport.trace.program import Program, program
 from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
-from gpureport.workloads.model import Dispatch, Job, Local, Parameters
+from gpureport.workloads.model import Job, Local, Parameters
 
 
 def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
@@ -69,18 +70,9 @@ def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[
     """Return the contents of all buffers after the dispatches of *job*, all of whose work-groups are executed."""
     buffers = {name: each.filled().copy() for name, each in job.buffers.items()}
     for each in job.dispatches:
-        _run(program_of(source, options, each.kernel), each, buffers)
+        kernel, shape = program_of(source, options, each.kernel), NDRange(each.global_size, each.local_size)
+        execute(kernel, each.on_host(buffers), shape, range(prod(shape.groups)))
     return buffers
-
-
-def _run(kernel: Program, dispatch: Dispatch, buffers: dict[str, NDArray[np.generic]]) -> None:
-    arguments = [
-        buffers[each] if isinstance(each, str) else each.nbytes if isinstance(each, Local) else each
-        for each in dispatch.arguments
-    ]
-    shape = NDRange(dispatch.global_size, dispatch.local_size)
-    total = int(np.prod(shape.groups))
-    execute(kernel, arguments, shape, range(total))
 
 
 def traced(
@@ -90,5 +82,5 @@ def traced(
     kernel = program_of(source, formulas.build_options(parameters), formulas.fields.kernel, restrict=restrict)
     shape = shape_of(formulas, parameters)
     resources = Resources(formulas.fields.registers or 32, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
-    placement = placed(device, shape.local_size, resources, int(np.prod(shape.groups)))
+    placement = placed(device, shape.local_size, resources, prod(shape.groups))
     return trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)

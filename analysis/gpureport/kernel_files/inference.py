@@ -73,12 +73,10 @@ def completed(fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[n
     """
     if not fields.arguments:
         fields = _Kernel(fields, folder, arrays).completed()
+    if fields.work.amount:
+        return fields
     amount = " * ".join(f"({each})" for each in fields.global_size)
-    return (
-        fields
-        if fields.work.amount
-        else fields.model_copy(update={"work": WorkFields(amount=amount, unit="work-items")})
-    )
+    return fields.model_copy(update={"work": WorkFields(amount=amount, unit="work-items")})
 
 
 class _Kernel:

@@ -17,7 +17,7 @@ from gpureport.errors import InputError
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.execution import NDRange, execute, local_arrays
 from gpureport.trace.program import Access, LocalArray, Program, program
-from gpureport.workloads.model import Job, Local, Parameters, Workload
+from gpureport.workloads.model import Job, Parameters, Workload
 
 Numbers = NDArray[np.int64]
 _LOCAL, _PRIVATE = -1, -2
@@ -48,9 +48,7 @@ def check(
     whole = True
     for each in islice(cycle(job.dispatches), workload.verification_dispatches):
         kernel, shape = program(module, each.kernel), NDRange(each.global_size, each.local_size)
-        arguments = [
-            contents[a] if isinstance(a, str) else a.nbytes if isinstance(a, Local) else a for a in each.arguments
-        ]
+        arguments = each.on_host(contents)
         names = zip(kernel.parameters, each.arguments, strict=True)
         buffers = {
             number: _Memory([LocalArray(parameter.name, 0, known[name].size)], known=known[name])

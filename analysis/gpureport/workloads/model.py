@@ -77,6 +77,10 @@ class Dispatch:
     local_size: Shape
     arguments: Arguments
 
+    def on_host(self, buffers: Mapping[str, NDArray[np.generic]]) -> list[Any]:
+        """Return the arguments with arrays for *buffers* and bytes for local memory."""
+        return [buffers[a] if isinstance(a, str) else a.nbytes if isinstance(a, Local) else a for a in self.arguments]
+
 
 @dataclass(frozen=True)
 class Copy:
