@@ -363,34 +363,29 @@ def _corners(groups: Sequence[int]) -> list[int]:
 def _polynomial(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:
     """Return the expression of lowest degree with these values; ``None`` if they need a higher degree than 3."""
     for degree in range(min(_MOST_DEGREE + 1, max(1, len(xs) - 1))):
-        found = _through(xs[: degree + 1], ys[: degree + 1])
+        found = _through(xs[: degree + 1], [*map(Fraction, ys[: degree + 1])])
         if all(sum(c * x**i for i, c in enumerate(found)) == y for x, y in zip(xs, ys, strict=True)):
             return _text(name, found)
     return None
 
 
-def _through(xs: Sequence[int], ys: Sequence[int]) -> list[Fraction]:
-    """Return the coefficients of the polynomial through these points, the constant first (Lagrange)."""
-    total = [Fraction(0)] * len(xs)
-    for x, y in zip(xs, ys, strict=True):
-        term = [Fraction(y)]
-        for other in xs:
-            if other != x:
-                shifted = [Fraction(0), *term], [*(-other * each for each in term), Fraction(0)]
-                term = [(a + b) / (x - other) for a, b in zip(*shifted, strict=True)]
-        total = [a + b for a, b in zip(total, term, strict=True)]
-    return total
+def _through(xs: Sequence[int], ys: Sequence[Fraction]) -> list[Fraction]:
+    """Return the coefficients of the polynomial through these points, the constant first: y + (x - first) * rest."""
+    if not xs:
+        return []
+    (first, *others), (y, *values) = xs, ys
+    rest = _through(others, [(value - y) / Fraction(x - first) for x, value in zip(others, values, strict=True)])
+    return [a - first * b for a, b in zip([y, *rest], [*rest, Fraction(0)], strict=True)]
 
 
 def _text(name: str, coefficients: Sequence[Fraction]) -> str:
     common = lcm(*(each.denominator for each in coefficients))
-    powers = ["", name, f"{name} * {name}", f"{name} * {name} * {name}"]
-    terms = [(int(each * common), power) for each, power in zip(coefficients, powers, strict=False) if each]
-    parts = [
-        " * ".join(filter(None, ("" if abs(c) == 1 and power else str(abs(c)), power))) for c, power in reversed(terms)
-    ]
-    signs = ["-" if c < 0 else "+" for c, _ in reversed(terms)]
-    whole = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True)).removeprefix("+ ") or "0"
+    parts = []
+    for power, each in reversed([*enumerate(coefficients)]):
+        if factor := int(each * common):
+            names = " * ".join([name] * power)
+            parts.append({1: "", -1: "-"}.get(factor, f"{factor} * ") + names if names else str(factor))
+    whole = " + ".join(parts).replace("+ -", "- ") or "0"
     if common == 1 and min(coefficients) >= 0:
         return whole
     return f"max(1, {whole if common == 1 else f'({whole}) // {common}'})"
