@@ -9,8 +9,8 @@ from gpureport.trace.summary import Footprint, KernelTrace
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Demand, Stream
 
-_FREE = frozenset({"other", "predicate"})
-"""Classes of instructions of the intermediate language that a device does not execute."""
+_FREE, _ACCESSES = frozenset({"other", "predicate"}), frozenset({"memory", "local"})
+"""Classes of instructions of the intermediate language that a device does not execute, and those of accesses."""
 _ADDRESS = "int32"
 """Class of instructions that compute addresses."""
 
@@ -39,13 +39,14 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
 
 def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     """Return instructions by class, those of idle lanes included, and the accesses of waves."""
-    counted = {name: count for name, count in trace.issued.items() if name not in _FREE}
+    counted = {name: count for name, count in trace.issued.items() if name not in _FREE | _ACCESSES}
     lanes = {"memory": 0.0, "local": 0.0}
     for each in trace.accesses:
         lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
     counted = _listed(counted, device.architecture.rates_per_cycle)
     accesses = {name: count for name, count in lanes.items() if count}
-    return {**counted, **accesses, "instruction": sum(counted.values()) + sum(accesses.values())}
+    further = lanes["memory"]  # addresses of 64 bits take two instructions, of which one is counted
+    return {**counted, **accesses, "instruction": sum(counted.values()) + sum(accesses.values()) + further}
 
 
 def _listed(counts: Mapping[str, float], listed: Mapping[str, float]) -> dict[str, float]:
