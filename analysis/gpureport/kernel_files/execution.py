@@ -48,11 +48,12 @@ def host_arguments(
 ) -> list[Any]:
     """Return the arguments of a kernel for the host; buffers without *computed* contents are zero.
 
-    By default those are computed whose contents do not depend on chance alone.
+    By default those are computed that may determine what a kernel does: integers, and all that is not random.
     """
     found: list[Any] = []
     for argument in formulas.fields.arguments:
-        own = argument.values not in SHARED_VALUES or argument.name in formulas.arrays
+        integers = argument.dtype.kind in "iu" and argument.values != "zeros"
+        own = integers or argument.values not in SHARED_VALUES or argument.name in formulas.arrays
         if argument.kind == "buffer":
             count = formulas.elements(argument, parameters) * argument.lanes
             if argument.name in computed if computed is not None else own:
