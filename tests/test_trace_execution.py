@@ -229,17 +229,26 @@ def test_barriers_that_some_lanes_miss(tmp_path: Path) -> None:
     assert seen.left == [(3, 6)]
 
 
+LONG = " * ".join(f"(v + {term})" for term in range(1, 10))
+
+
 @pytest.mark.parametrize(
     ("text", "missed", "chain"),
     [
         ("float s = 0; for (int k = 0; k < n; k++) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 64, "miss": 0}),
+        ("float s = 0; for (uint k = 0; k < n; k += n >> 8) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 256}),
+        (
+            f"float s = 0; for (int k = 0; k < n; k++) {{ float v = x[k * 64 + i]; s += {LONG}; }} y[i] = s;",
+            0.0,
+            {"hit": 128},
+        ),
         ("int k = i; for (int j = 0; j < n; j++) k = ((global int *)x)[k]; y[i] = k;", 1.0, {"hit": 0, "miss": 256}),
         ("for (int k = 0; k < n; k++) y[i] += x[k * 64 + i];", 0.5, {"hit": 128, "miss": 128}),
         ("float s = 0; if (i > 0) s += 2 * x[i]; if (i < 9) s += 2 * x[64 + i]; y[i] = s;", 1.0, {"hit": 0, "miss": 2}),
     ],
 )
 def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Path) -> None:
-    """Of 256 iterations: independent loads are interleaved by four; others wait, also for stores and used loads."""
+    """Of 256 iterations: up to four short ones are interleaved, if none waits for a store or a use."""
     source = f"kernel void k(global float *x, global float *y, int n) {{ int i = get_global_id(0); {text} }}"
     arguments = [np.zeros(256 * 64, np.float32), np.zeros(64, np.float32), np.int32(256)]
     done = run(tmp_path, source, arguments, recorder=Seen(missed), latencies=CYCLES)

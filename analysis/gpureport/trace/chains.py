@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpureport.trace.operations import Counts
-from gpureport.trace.program import LOCAL, UNROLLED, Access, Block, Program
+from gpureport.trace.program import LOCAL, Access, Block, Program
 
 Link = tuple[float, Counts, Any]
 """A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
@@ -88,7 +88,7 @@ class Chains:
         self._iterations[number] += number <= before
         if number > before:
             self._begin = max(self._begin, self._issued, key=_ready)
-        if number <= before and self._iterations[number] % UNROLLED == 0:
+        if number <= before and self._iterations[number] % block.interleaved == 0:
             self._begin = max(self._begin, self._latest, key=_ready)
         values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
         for slot, link in values:

@@ -19,8 +19,9 @@ SPAN, MIDDLE = 1 << 40, 1 << 39
 """Bytes between the addresses of two regions; each begins in the middle, so that what is before it belongs to it."""
 LOCAL, PRIVATE, TABLES = 1 << 20, (1 << 20) + 1, (1 << 20) + 2
 """Regions of memory; others are the numbers of arguments."""
-UNROLLED = 4
-"""Iterations of a loop that compilers interleave."""
+_UNROLLED, _UNROLLED_SIZE = 4, 75
+"""Iterations of a loop that compilers interleave at most, and instructions of these: a quarter of LLVM's limit of 300,
+as its NVPTXTargetTransformInfo sets."""
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
 
@@ -119,6 +120,8 @@ class Block:
     """Blocks that follow: one, or two after a condition (if true, if not), or those of *cases* after the default."""
     condition: int = -1
     cases: tuple[Any, ...] = ()
+    interleaved: int = 1
+    """Iterations of the loop that begins here which compilers interleave."""
     inputs: tuple[int, ...] = ()
     """Slots that other blocks write; *outputs*: those that others read."""
     outputs: tuple[int, ...] = ()
@@ -240,8 +243,10 @@ class _Builder:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
             counting = _counting(label, lines)
+            if counting:
+                block.interleaved = _interleaved(sum(each.width for each in block.operations if each.counts))
             for name in counting:
-                self._count(block, self.made[name], 1 / UNROLLED - 1)
+                self._count(block, self.made[name], 1 / block.interleaved - 1)
             _discount(block, [line for line in lines if line.result not in counting])
             yield block
 
@@ -547,13 +552,16 @@ def _counting(label: str, lines: Sequence[Instruction]) -> set[str]:
 
 
 def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
-    """Return whether each iteration adds the same to a value."""
+    """Return whether each iteration adds the same number to a value; others might wrap around."""
     if line.opcode != "phi" or label not in line.labels:
         return False
     step = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
-    return (
-        step is not None and step.opcode in ("add", "getelementptr") and {*_names(step)} & made.keys() == {line.result}
-    )
+    return step is not None and step.opcode in ("add", "getelementptr") and _names(step) == [line.result]
+
+
+def _interleaved(size: float) -> int:
+    """Return how many iterations of a loop with *size* instructions compilers interleave, if they can count them."""
+    return next((count for count in (_UNROLLED, _UNROLLED // 2) if count * size <= _UNROLLED_SIZE), 1)
 
 
 def _names(line: Instruction) -> list[str]:
