@@ -173,6 +173,7 @@ class Instruction:
         early: counts of the recorded executions of the first period.
         later: of those of later periods.
         known: patterns of earlier executions, by the first lane's place in its line.
+        missed: shares of waves that missed in the last recorded executions, in turn.
     """
 
     def __init__(self) -> None:
@@ -180,6 +181,7 @@ class Instruction:
         self.executions, self.lanes = 0, 0
         self.early, self.later = np.zeros((2, len(COUNTED)))
         self.known: dict[int, Coalesced] = {}
+        self.missed = [0.0] * _RECORDED
 
     @property
     def usual(self) -> NDArray[np.float64]:
@@ -312,14 +314,15 @@ class AccessRecorder:
         if at >= _RECORDED:
             usual = found.usual
             self._clock.skip(usual[_LINES] / usual[_LANES] * offsets.size)
-            return float(usual[-1] / usual[_WAVES])
+            return found.missed[at % _RECORDED]
         pattern, line = self._pattern(found, access, offsets, waves)
         missed = self._looked_up(access, buffer, pattern, line)
         counts = found.early if found.executions <= _PERIOD else found.later
         if counts is found.early or at >= _WARM_UP:
             counts += pattern.counts
             counts[_MISSED:] += missed
-        return missed[1] / float(pattern.counts[_WAVES])
+        found.missed[at] = missed[1] / float(pattern.counts[_WAVES])
+        return found.missed[at]
 
     def hottest(self, buffer: int) -> Hottest:
         """Return the most frequent address of atomic operations on a *buffer* in global memory; others have none."""
