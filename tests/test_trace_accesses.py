@@ -121,6 +121,19 @@ def test_rows_longer_than_the_cache_are_fetched_again() -> None:
     assert counts.missed_sectors == counts.sectors
 
 
+@pytest.mark.parametrize("together", [1, 4])
+def test_interleaved_loads_find_the_lines_of_each_other(together: int) -> None:
+    """Two loads along 128 rows, whose lines are too many for the cache, once for each of 32 words."""
+    recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, 1, {0: together, 1: together})
+    loads = [replace(LOAD, number=number) for number in (0, 1)]
+    for step in range(32):
+        for row, load in enumerate(loads):
+            recorder.accessed(load, 0, 8192 * LANES + 4096 * row + 4 * step, WAVES)
+
+    missed = [recorder.instructions[load, 0].total[COUNTED.index("missed_sectors")] for load in loads]
+    assert sum(missed) == 2 * 32 * 64 / together
+
+
 def test_long_loops_are_extrapolated_by_lanes() -> None:
     """Of 10,000 executions some 1,500 are recorded; the sums are those of all."""
     steps = (4 * LANES + 256 * (step % 4096) for step in range(10_000))

@@ -174,6 +174,7 @@ class Instruction:
         later: of those of later periods.
         known: patterns of earlier executions, by the first lane's place in its line.
         missed: shares of waves that missed in the last recorded executions, in turn.
+        together: time at which the interleaved iterations of a loop began.
     """
 
     def __init__(self) -> None:
@@ -181,7 +182,7 @@ class Instruction:
         self.executions, self.lanes = 0, 0
         self.early, self.later = np.zeros((2, len(COUNTED)))
         self.known: dict[int, Coalesced] = {}
-        self.missed = [0.0] * _RECORDED
+        self.missed, self.together = [0.0] * _RECORDED, 0
 
     @property
     def usual(self) -> NDArray[np.float64]:
@@ -271,15 +272,22 @@ class AccessRecorder:
     wave fetches it in the same execution, but the line is fetched once.
     """
 
-    def __init__(self, placement: Placement, buffers: Mapping[int, int], first_waves: int) -> None:
+    def __init__(
+        self,
+        placement: Placement,
+        buffers: Mapping[int, int],
+        first_waves: int,
+        interleaved: Mapping[int, int] | None = None,
+    ) -> None:
         """Start with an empty cache.
 
         Args:
             placement: of the work-groups.
             buffers: bytes of each buffer, by its number.
             first_waves: the number of waves of the first group.
+            interleaved: executions of a load that follow each other at once, by its number.
         """
-        self._placement, self._first_waves = placement, first_waves
+        self._placement, self._first_waves, self._interleaved = placement, first_waves, interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self._clock = ReuseClock(placement.cache_bytes / placement.line_bytes)
         self.beyond = ReuseClock(inf)
@@ -308,6 +316,8 @@ class AccessRecorder:
             return 0.0
         found = self.instructions[access, buffer]
         at = found.executions % _PERIOD
+        if found.executions % self._interleaved.get(access.number, 1) == 0:
+            found.together = self._clock.now
         found.executions, found.lanes = found.executions + 1, found.lanes + offsets.size
         if buffer in self._sizes:
             self._mark(access, buffer, offsets, waves)
@@ -316,7 +326,7 @@ class AccessRecorder:
             self._clock.skip(usual[_LINES] / usual[_LANES] * offsets.size)
             return found.missed[at % _RECORDED]
         pattern, line = self._pattern(found, access, offsets, waves)
-        missed = self._looked_up(access, buffer, pattern, line)
+        missed = self._looked_up(access, buffer, pattern, line, found.together)
         counts = found.early if found.executions <= _PERIOD else found.later
         if counts is found.early or at >= _WARM_UP:
             counts += pattern.counts
@@ -354,8 +364,8 @@ class AccessRecorder:
             known = found.known[place] = Coalesced(access, relative, waves, self._placement)
         return known, line
 
-    def _looked_up(self, access: Access, buffer: int, pattern: Coalesced, line: int) -> tuple[float, float]:
-        """Return the sectors that the cache fetches, and the waves that wait for one."""
+    def _looked_up(self, access: Access, buffer: int, pattern: Coalesced, line: int, since: int) -> tuple[float, float]:
+        """Return the sectors that the cache fetches, and the waves that wait for one; lines *since* then are in it."""
         if buffer not in self._sizes:
             return 0.0, 0.0
         filled, used = self._filled[buffer], self._used[buffer]
@@ -364,7 +374,7 @@ class AccessRecorder:
             self.beyond.touch(self._last_beyond[buffer], lines, lines.size)
             return 0.0, 0.0
         sectors = np.clip(pattern.sectors + line * self._sectors_per_line, 0, used.size - 1)
-        absent_lines = self._clock.touch(self._last[buffer], lines, int(pattern.counts[_LINES]))
+        absent_lines = self._clock.touch(self._last[buffer], lines, int(pattern.counts[_LINES]), since)
         filled[lines[absent_lines]] = self._clock.now
         absent = used[sectors] < filled[lines][pattern.line_of_sector]
         used[sectors] = self._clock.now

@@ -152,6 +152,16 @@ class Program:
         """Bytes of declared local memory."""
         return sum(array.nbytes for array in self.local_arrays)
 
+    @property
+    def interleaved(self) -> dict[int, int]:
+        """How many executions of a load follow each other at once, by its number."""
+        return {
+            each.access.number: _loads_together(block)
+            for block in self.blocks
+            for each in block.operations
+            if each.access
+        }
+
 
 def programs(module: Module) -> tuple[str, ...]:
     """Return the names of a module's kernels, in the order of the file."""
@@ -562,6 +572,12 @@ def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) 
 def _interleaved(size: float) -> int:
     """Return how many iterations of a loop with *size* instructions compilers interleave, if they can count them."""
     return next((count for count in (_UNROLLED, _UNROLLED // 2) if count * size <= _UNROLLED_SIZE), 1)
+
+
+def _loads_together(block: Block) -> int:
+    """Return how many executions of its loads follow each other at once: a store to global memory keeps them apart."""
+    stores = any(each.access and each.access.write and each.access.region != LOCAL for each in block.operations)
+    return 1 if stores else block.interleaved
 
 
 def _names(line: Instruction) -> list[str]:

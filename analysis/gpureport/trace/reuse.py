@@ -59,10 +59,10 @@ class ReuseClock:
         self._last.append(np.zeros(count, np.int64))
         return self._last[-1]
 
-    def touch(self, last: Times, lines: NDArray[np.int64], accesses: int) -> NDArray[np.bool_]:
+    def touch(self, last: Times, lines: NDArray[np.int64], accesses: int, since: float = inf) -> NDArray[np.bool_]:
         """Record *accesses* to different *lines* at once, and return which of these lines the cache does not contain.
 
-        *last* are times of :meth:`lines`.
+        *last* are times of :meth:`lines`. Nothing has replaced the lines that were touched after *since*.
         """
         self.now += accesses
         before = last[lines]
@@ -76,7 +76,7 @@ class ReuseClock:
         last[lines] = self.now
         if self._known > self.capacity and self.now >= self._due:
             self.window, self._due = self._window_of(self.capacity), 2 * self.now
-        absent: NDArray[np.bool_] = new | (gaps > self.window)
+        absent: NDArray[np.bool_] = new | ((gaps > self.window) & (before <= since))
         return absent
 
     def missed_again(self, capacity: float) -> float:

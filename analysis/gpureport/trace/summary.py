@@ -170,8 +170,8 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
     first_waves = ceil(prod(shape.local_size) / placement.wave)
     chosen, samples = strata(shape, placement), list[_Sample]()
     for stratum in chosen:
-        recorder, latencies = AccessRecorder(placement, sizes, first_waves), dict(placement.latencies)
-        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, latencies)
+        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
+        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, dict(placement.latencies))
         samples.append(_Sample(stratum, done, recorder))
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     footprints = tuple(_footprint(key, names[key[0]], samples, placement) for key in keys)
