@@ -145,7 +145,7 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
     done = run(tmp_path, source, [x], wave=16)
 
     assert (x != 0).tolist() == [i % 32 == 5 for i in range(64)]
-    assert (done.operations["fp32"], done.issued["fp32"], done.issued["branch"]) == (2, 32, 32)
+    assert (done.operations["fp32"], done.issued["fp32"], done.issued["branch"]) == (2, 32, 96)
 
 
 @pytest.mark.parametrize(

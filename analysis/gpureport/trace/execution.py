@@ -85,7 +85,7 @@ class Execution:
     operations: Mapping[str, float]
     """Executed instructions of lanes by class."""
     issued: Mapping[str, float]
-    """The same with the idle lanes of waves; ``branch``: lanes of waves whose lanes took different ways."""
+    """The same with the idle lanes of waves; ``branch`` also counts those of waves whose lanes took different ways."""
     chain: Mapping[str, float]
     """Instructions by class of a work-item's longest chain of dependent ones; loads are ``hit`` and ``miss``."""
     cycles: float

@@ -258,6 +258,8 @@ class _Builder:
             for name in counting:
                 self._count(block, self.made[name], 1 / block.interleaved - 1)
             _discount(block, [line for line in lines if line.result not in counting])
+            if block.condition >= 0:
+                block.counts["branch"] += 1 / block.interleaved  # type: ignore[assignment]
             yield block
 
     def _add(self, block: Block, line: Instruction, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
