@@ -68,6 +68,14 @@ def test_units_take_the_sum_of_their_accesses(accesses: list[dict[str, Any]], ex
     assert times == pytest.approx({name: cycles * 1e-6 for name, cycles in expected.items()})
 
 
+def test_two_waves_share_a_cycle_only_without_conflicts() -> None:
+    """If a unit accesses 64 words of local memory a cycle, waves of 32 take half a cycle."""
+    device, local = toy(rates_per_cycle={**TOY.architecture.rates_per_cycle, "local": 64.0}), {"local": 32 * WAVES}
+    for conflicts, cycles in ((1.0, 0.5), (2.0, 1.0)):
+        demand = _demand(_access(space="local", conflict_cycles=conflicts), operations=local)
+        assert execution(device, demand, Resources(32)).class_times()["local"] == pytest.approx(cycles * 1e-6)
+
+
 def test_conflicts_lengthen_a_dependent_load() -> None:
     """A wave waits 2.2 cycles for each further cycle of its access, 5.5 for constants; stores do not count."""
     loads = _access(conflict_cycles=11.0), _access(space="constant", buffer="", distinct=5.0)

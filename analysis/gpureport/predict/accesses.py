@@ -103,8 +103,8 @@ def local_passes(demand: Demand, architecture: Architecture) -> float:
 
 
 def _share_of_access(architecture: Architecture, name: str) -> float:
-    """Return a cycle relative to the time of a wave's access to neighbouring words."""
-    return architecture.rates_per_cycle[name] / architecture.wave_size
+    """Return a cycle relative to the time of a wave's access to neighbouring words, for which one is enough."""
+    return min(1.0, architecture.rates_per_cycle[name] / architecture.wave_size)
 
 
 def _mean(times: Iterable[tuple[AccessDemand, float]]) -> float:
