@@ -45,7 +45,8 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
         lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
     counted = _listed(counted, device.architecture.rates_per_cycle)
     accesses = {name: count for name, count in lanes.items() if count}
-    further = lanes["memory"]  # addresses of 64 bits take two instructions, of which one is counted
+    # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.
+    further = sum(lanes.values()) if device.architecture.groups_as_loops else lanes["memory"]
     return {**counted, **accesses, "instruction": sum(counted.values()) + sum(accesses.values()) + further}
 
 
