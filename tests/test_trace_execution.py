@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import load_kernels
-from gpureport.trace.compiler import compile_file
+from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, NDRange, execute
 from gpureport.trace.program import Access, program, programs
 from gpureport.workloads import all_workloads
@@ -117,6 +117,42 @@ def test_integers_are_exact(tmp_path: Path) -> None:
     assert {
         text for text, row, right in zip(texts, out, expected.astype(np.int32), strict=True) if (row != right).any()
     } == set()
+
+
+F32, F64 = np.float32, np.float64
+DIGIT, LAST = 2.0**-23, 2.0**-52
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("round(a)", [8388609, 0.49999997, -0.5, -0.25], [8388609, 0, -1, -0.0]),
+        ("sign(a)", [-0.0, np.nan, -3, 0], [-0.0, 0, -1, 0]),
+        ("remainder(a, 3.0f)", [1e8, 4.5, -4.5, 7.5], [1, -1.5, 1.5, 1.5]),
+        ("fma(a, a, 0x1p-60f)", [1 + 2.0**-12, -np.inf, 2], [1 + 2.0**-11 + DIGIT, np.inf, 4]),
+        ("fma(a, -a, 1.0)", F64([1 + LAST, 1e300, 1 - 2.0**-30]), [-2 * LAST, -np.inf, 2.0**-29 - 2.0**-60]),
+    ],
+)
+def test_floating_point_numbers_are_exact(text: str, values: Any, expected: list[float], tmp_path: Path) -> None:
+    values = np.asarray(values, getattr(values, "dtype", F32))
+    out, of = np.zeros_like(values), "float" if values.dtype == F32 else "double"
+    source = (
+        f"kernel void k(global {of} *p, global {of} *q) {{ int i = get_global_id(0); {of} a = p[i]; q[i] = {text}; }}"
+    )
+    run(tmp_path, source, [values, out], values.size, values.size)
+    right = np.array(expected, values.dtype)
+
+    np.testing.assert_array_equal(out, right)
+    assert np.signbit(out).tolist() == np.signbit(right).tolist()
+
+
+def test_a_dimension_may_differ_between_work_items(tmp_path: Path) -> None:
+    out = np.zeros(8, np.int32)
+    run(
+        tmp_path, "kernel void k(global int *p) { int i = get_global_id(0); p[i] = get_global_id(i & 1); }", [out], 8, 4
+    )
+
+    assert out.tolist() == [0, 0, 2, 0, 4, 0, 6, 0]
 
 
 @pytest.mark.parametrize("wave", [16, 32, 64])
@@ -268,6 +304,17 @@ def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Pat
 def test_what_cannot_be_executed_is_named(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=words):
         run(tmp_path, f"kernel void k({text}", [np.zeros(1, np.int32)])
+
+
+def test_included_files_may_have_another_encoding(tmp_path: Path) -> None:
+    (tmp_path / "text.h").write_bytes(b'constant char text[] = "\xe9";')
+    assert "\ufffd" in preprocessed('#include "text.h"', tmp_path)
+
+
+def test_compiling_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpureport.trace.compiler._SECONDS", 1e-3)
+    with pytest.raises(InputError, match=r"kernel\.cl: it does not compile within 0\.001 s"):
+        run(tmp_path, "kernel void k(global int *x) { }", [np.zeros(1, np.int32)])
 
 
 def test_endless_loops_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def preprocessed(text: str, folder: Path, options: str = "") -> str:
         return text
     try:
         output = _clang([*_PREPROCESSOR, f"-I{folder}", *_taken(options), "-"], folder, text)
-    except (GpuReportError, subprocess.TimeoutExpired):
+    except GpuReportError:
         return text
     lines, line, inside = dict[int, str](), 1, True
     for each in output.splitlines():
@@ -111,9 +111,13 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
         message = "executing kernels needs a compiler; install it with: pip install 'ziglang==0.17.*'"
         raise GpuReportError(message) from error
     program = Path(ziglang.__file__).parent / "zig"
-    done = subprocess.run(  # noqa: S603
-        [program, "clang", *arguments], input=text, capture_output=True, text=True, check=False, timeout=_SECONDS
-    )
+    command: list[str | Path] = [program, "clang", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{path}: it does not compile within {_SECONDS} s") from None
     if done.returncode:
         raise InputError(_complaint(done.stderr, path))
     return done.stdout

@@ -111,6 +111,7 @@ def execute(
     wave: int = 32,
     recorder: Recorder | None = None,
     latencies: Mapping[str, float] | None = None,
+    sub_group: int = 0,
 ) -> Execution:
     """Execute *groups* of a dispatch; buffers are changed in place.
 
@@ -122,12 +123,13 @@ def execute(
         wave: lanes of a wave.
         recorder: sees each access.
         latencies: cycles by instruction class, ``hit``, ``miss``, ``barrier``, ``atomic``; without, there is no chain.
+        sub_group: work-items of a sub-group; 0: as many as the lanes of a wave.
 
     Raises:
         InputError: the kernel does not end, needs too much memory, or does not fit the arguments.
     """
     with np.errstate(all="ignore"):
-        return _Machine(program, arguments, shape, groups, wave, recorder, latencies).run()
+        return _Machine(program, arguments, shape, groups, wave, recorder, latencies, sub_group or wave).run()
 
 
 class _Lanes:
@@ -206,8 +208,10 @@ class _Machine:
         wave: int,
         recorder: Recorder | None,
         latencies: Mapping[str, float] | None,
+        sub_group: int,
     ) -> None:
         self.program, self.shape, self.wave, self.recorder = program, shape, wave, recorder
+        self.sub_group = sub_group
         self._items(groups)
         self.all = _Lanes(self, np.arange(self.items), None)
         self.lanes = self.all
@@ -242,7 +246,8 @@ class _Machine:
         group = np.repeat(np.asarray(groups, np.int64), size)
         self.group_of = np.repeat(np.arange(len(groups)), size)
         self.wave_of = self.group_of * -(-size // self.wave) + linear // self.wave
-        self.lane_of = linear % self.wave
+        self.sub_group_of = self.group_of * -(-size // self.sub_group) + linear // self.sub_group
+        self.lane_of = linear % self.sub_group
         self.group_size, self.linear = size, linear
         where = [
             (linear, group),
@@ -260,13 +265,11 @@ class _Machine:
             "get_work_dim": [np.int32(len(self.shape.global_size))],
             "get_local_linear_id": [_uniform(linear)],
             "get_sub_group_local_id": [_uniform(self.lane_of.astype(np.int32))],
-            "get_sub_group_id": [_uniform((linear // self.wave).astype(np.int32))],
-            "get_sub_group_size": [
-                _uniform(np.minimum(self.wave, size - linear // self.wave * self.wave).astype(np.int32))
-            ],
-            "get_max_sub_group_size": [np.int32(self.wave)],
-            "get_num_sub_groups": [np.int32(-(-size // self.wave))],
-            "get_enqueued_num_sub_groups": [np.int32(-(-size // self.wave))],
+            "get_sub_group_id": [_uniform((linear // self.sub_group).astype(np.int32))],
+            "get_sub_group_size": [_uniform(np.minimum(self.sub_group, size - linear + self.lane_of).astype(np.int32))],
+            "get_max_sub_group_size": [np.int32(self.sub_group)],
+            "get_num_sub_groups": [np.int32(-(-size // self.sub_group))],
+            "get_enqueued_num_sub_groups": [np.int32(-(-size // self.sub_group))],
         }
         ids = zip(self.ids["get_group_id"], self.ids["get_local_id"], local, offsets, strict=False)
         self.ids["get_global_id"] = [g * np.int64(n) + i + np.int64(o) for g, i, n, o in ids]
@@ -277,6 +280,8 @@ class _Machine:
 
     def identity(self, name: str, dimension: Value = np.int32(0)) -> Value:  # noqa: B008
         """Return a number that the language's functions of work-items give."""
+        if dimension.ndim:
+            return np.choose(np.minimum(unsigned(dimension), 3), [self.identity(name, np.int32(d)) for d in range(4)])
         found = self.ids[name]
         beyond = np.int64(name.endswith(("size", "groups")))
         value: Value = found[int(dimension)] if int(dimension) < len(found) else beyond
@@ -402,11 +407,11 @@ class _Machine:
 
     # exchange
     def exchange(self, name: str, operands: Sequence[Value], *, of_group: bool, is_unsigned: bool) -> Value:
-        """Exchange values between the lanes of a wave or work-group; *name* as after ``sub_group_``."""
+        """Exchange values between the work-items of a sub-group or work-group; *name* as after ``sub_group_``."""
         lanes = self.lanes
-        row = lanes.groups if of_group else lanes.waves
+        row = lanes.groups if of_group else self.sub_group_of[lanes.index]
         column = (self.linear if of_group else self.lane_of)[lanes.index]
-        shape = (int(row[-1]) + 1, self.group_size if of_group else self.wave)
+        shape = (int(row[-1]) + 1, self.group_size if of_group else self.sub_group)
         value = np.broadcast_to(operands[0], lanes.size)
         if name in ("ballot", "all", "any"):
             return _vote(name, value != 0, row, column, shape)

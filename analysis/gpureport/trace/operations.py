@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpureport.trace.ir import Instruction, Name, Type, Unsupported
+from gpureport.workloads.instructions import fma
 
 Value = Any
 """An array over work-items, a NumPy scalar that all share, or a tuple of these: the elements of a vector or struct."""
@@ -288,8 +289,18 @@ def _product_sum(a: Value, b: Value, c: Value) -> Value:
     return a * b + c
 
 
-def _fused(a: Value, b: Value, c: Value) -> Value:
-    return (a.astype(np.float64) * b + c).astype(a.dtype)
+def _rounded(a: Value) -> Value:
+    whole = np.trunc(a)
+    return np.copysign(whole + (np.abs(a - whole) >= 0.5) * np.copysign(1, a), a)
+
+
+def _remainder(a: Value, b: Value) -> Value:
+    """Return what is left of *a* after the nearest multiple of *b*, of two the even one; all steps are exact."""
+    unit = np.abs(b)
+    rest = np.fmod(np.abs(a), 2 * unit)
+    less = rest - unit
+    nearest = np.where(2 * rest > unit, np.where(2 * less >= unit, less - unit, less), rest)
+    return nearest * np.copysign(1, a)
 
 
 def _smooth_step(a: Value, b: Value, x: Value) -> Value:
@@ -344,17 +355,17 @@ _FLOATING: Mapping[str, Function] = {
     "pown": _as(np.power),
     "powi": _as(np.power),
     "rootn": _as(_root),
-    "round": lambda a: np.copysign(np.floor(np.abs(a) + a.dtype.type(0.5)), a),
-    "fma": _fused,
+    "round": _as(_rounded),
+    "fma": fma,
     "fmuladd": _product_sum,
     "mad": _product_sum,
     "maxmag": lambda a, b: _of_magnitude(a, b, larger=True),
     "minmag": lambda a, b: _of_magnitude(a, b, larger=False),
-    "remainder": _as(lambda a, b: a - b * np.rint(a / b)),
+    "remainder": _as(_remainder),
     "fdim": lambda a, b: np.where(a > b, a - b, np.where(a <= b, a.dtype.type(0), a + b)),
     "degrees": _as(np.degrees),
     "radians": _as(np.radians),
-    "sign": _as(lambda a: np.where(np.isnan(a), 0, np.sign(a))),
+    "sign": _as(lambda a: np.where(a == 0, a, np.nan_to_num(np.sign(a)))),
     "mix": lambda a, b, t: a + (b - a) * t,
     "step": _as(lambda edge, a: np.where(a < edge, 0, 1)),
     "smoothstep": _as(_smooth_step),
