@@ -856,6 +856,32 @@ def test_results_without_expected_ones_are_those_of_the_host(backend: OpenCLBack
         assert not verify(backend, workload, np.random.default_rng(5)).passed
 
 
+LOCAL = "kernel void k(global int *x, int n) { local int l[100000]; l[x[0]] = n; x[get_global_id(0)] = l[n & 7]; }"
+GROUPS = "kernel void k(global int *x, uint n) { int i = get_global_id(0); x[i] = sub_group_reduce_add(i + n); }"
+GIVEN = {"global_size": ["n"], "work_groups": 64}
+
+
+def test_sources_that_no_device_or_host_can_execute(tmp_path: Path) -> None:
+    """Too much local memory, results that depend on the device, no buffer; too much data for a check of results."""
+    file, small = tmp_path / "k.cl", limits_of(TOY)
+    (local,) = load_kernels([_written(file, LOCAL)], {**GIVEN, "sizes": {"n": [64]}})
+    with pytest.raises(FieldError, match=r"local_memory_bytes: 400000 B are more than"):
+        local.sweeps(TOY, small)
+    assert "it needs 400000 bytes of local memory" in str(local.missing(Features(frozenset(), "gpu", 1 << 16)))
+    (groups,) = load_kernels([_written(file, GROUPS)], {**GIVEN, "sizes": {"n": [3_000_000_000]}})
+    assert "Its results are not verified." in groups.description
+    with pytest.raises(FieldError, match="results cannot be checked"):
+        groups.verification_job(groups.verification()[0], np.random.default_rng(0))
+    for text in ("kernel void k(int n) { }", "kernel void k(global int *x, int n) { int unused = x[n]; }"):
+        with pytest.raises(FieldError, match="uses no data of a buffer"):
+            load_kernels([_written(file, text)], GIVEN)
+
+
+def _written(file: Path, text: str) -> Path:
+    file.write_text(text)
+    return file
+
+
 def test_a_dispatch_is_predicted_from_its_trace() -> None:
     """As from the description; declared operations replace those that were executed."""
     (traced,), described_ = load_kernels([SAXPY.with_suffix(".cl")]), example("saxpy")
@@ -906,6 +932,7 @@ _RACE = "without a barrier in between, and one of them stores it"
         ("if (l < 8) barrier(1);", "work-item 8 does not reach this barrier, unlike others of its group"),
         (f"if (i == 17) return; {_FILL}", "work-item 17 does not reach this barrier, unlike others of its group"),
         (f"{_FILL} y[i] = tile[15 - l]; barrier(1); {_FILL}", ""),
+        ("part[l] = 1; sub_group_barrier(1); y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", ""),
         ("float2 v; v.x = x[i]; v.y = 0; part[l] = v.x; y[i] = part[l];", ""),
         ("float p[4]; for (int k = 0; k < 4; k++) p[k] = x[i]; y[i] = p[l & 3];", ""),
     ],

@@ -102,6 +102,9 @@ class _Kernel:
         self.program = program_of(self.folder / self.fields.source, options, self.fields.kernel)
         self._change(sizes=self._sizes())
         arguments = tuple(starmap(self._argument, enumerate(self.program.parameters)))
+        buffers = {None, *(number for number, each in enumerate(self.program.parameters) if each.kind == "buffer")}
+        if buffers.isdisjoint(each.region for each in self.program.accesses):
+            raise self._error("arguments", "uses no data of a buffer, so that a compiler leaves nothing of it")
         self._change(arguments=arguments, **self._work_items())
         return self.fields.model_copy(update={"arguments": tuple(self._measured())})
 

@@ -33,6 +33,7 @@ from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.text import shorten
 from gpureport.trace.demand import demand_of_trace
+from gpureport.trace.program import Program
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
@@ -127,11 +128,19 @@ class KernelFileWorkload(Workload):
 
     @cached_property
     def is_executable(self) -> bool:
-        """Whether its work-groups can be executed on the host."""
-        options = self.build_options(self.verification()[0])
+        """Whether its results are those of its work-groups on the host: without functions of sub-groups."""
         with suppress(GpuReportError):
-            return all(program_of(Path(self.source), options, each.fields.kernel) for each in self.formulas.steps)
+            return not any(each.has_sub_groups for each in self._programs(self.verification()[0]))
         return False
+
+    def _programs(self, parameters: Parameters) -> list[Program]:
+        options = self.build_options(parameters)
+        return [program_of(Path(self.source), options, each.fields.kernel) for each in self.formulas.steps]
+
+    def _local_memory_bytes(self, parameters: Parameters) -> int:
+        """Return the local memory of a work-group; of described kernels, the arrays that they declare are described."""
+        declared = max(each.local_bytes for each in self._programs(parameters)) if self.is_traced else 0
+        return self.formulas.local_memory_bytes(parameters) + declared
 
     def _check(self) -> None:
         self._check_names()
@@ -141,11 +150,8 @@ class KernelFileWorkload(Workload):
             self.formulas.work(parameters)
             self.build_options(parameters)
         parameters = self.verification()[0]
-        if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
-            what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
-            raise self.formulas.error("sizes", what)
         if self.is_verified:
-            self.expected(parameters, self.job(parameters, np.random.default_rng(0)), 1)
+            self.expected(parameters, self.verification_job(parameters, np.random.default_rng(0)), 1)
 
     def _check_names(self) -> None:
         fields, buffers = self.fields, self.formulas.every_buffer
@@ -251,7 +257,7 @@ class KernelFileWorkload(Workload):
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
-        if most and (needed := self.formulas.local_memory_bytes(sizes.points[0])) > most:
+        if most and (needed := self._local_memory_bytes(sizes.points[0])) > most:
             what = f"{needed} B are more than the {most:.0f} B of a compute unit of {device.name}"
             raise self.formulas.error("local_memory_bytes", what)
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
@@ -379,8 +385,7 @@ class KernelFileWorkload(Workload):
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return the demand with ``restrict``, if pointers lack it."""
-        options, steps = self.build_options(parameters), self.formulas.steps if self.is_traced else ()
-        kernels = (program_of(Path(self.source), options, each.fields.kernel) for each in steps)
+        kernels = self._programs(parameters) if self.is_traced else ()
         if any(not parameter.noalias for kernel in kernels for parameter in kernel.parameters):
             yield "declare all pointers `restrict`", self._demands(parameters, device, restrict=True)
 
@@ -401,7 +406,7 @@ class KernelFileWorkload(Workload):
         for kind, extension in (("f8", "cl_khr_fp64"), ("f2", "cl_khr_fp16")):
             if kind in types and extension not in features.extensions:
                 return f"the device does not support {extension}, which its arguments need"
-        needed = self.formulas.local_memory_bytes(self.verification()[0])
+        needed = self._local_memory_bytes(self.verification()[0])
         if needed > features.local_memory_bytes:
             return f"it needs {needed} bytes of local memory; the device has {features.local_memory_bytes}"
         return None
@@ -422,6 +427,17 @@ class KernelFileWorkload(Workload):
         dispatches = tuple(self._dispatch(step, parameters, handles) for step in self.formulas.steps)
         job, swap = Job(buffers, dispatches), self.fields.swap
         return job.ping_pong([handles[swap[0]]], [handles[swap[1]]]) if swap else job
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Return the job of a point of :meth:`verification`.
+
+        Raises:
+            FieldError: results of such a size cannot be checked.
+        """
+        if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
+            what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
+            raise self.formulas.error("sizes", what)
+        return self.job(parameters, rng)
 
     def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
         arguments = tuple(argument_value(step, each, parameters, handles) for each in step.fields.arguments)

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
@@ -63,7 +63,7 @@ def measure_workload(
         checking()
         try:
             verification = verify(backend, workload, _rng(task.settings, workload.name), checking, task.sweeps)
-        except DeviceError as error:
+        except (DeviceError, InputError) as error:
             reason, failed = str(error), True
         else:
             reason = None if verification.passed else f"wrong results: {verification.message}"

@@ -144,6 +144,8 @@ class Program:
     private_bytes: int = 0
     work_group: tuple[int, ...] = ()
     """The work-group size that the kernel requires."""
+    has_sub_groups: bool = False
+    """Whether its results may depend on the width of sub-groups."""
     digest: str = ""
     """Of the code from which it was made."""
 
@@ -346,6 +348,7 @@ class _Builder:
     # calls
     def _call(self, line: Instruction, called: str) -> Operation | None:
         name, codes = operations.demangled(called)
+        self.built.has_sub_groups |= "sub_group_" in name
         if _NOTHING.match(name):
             return None
         if name in ("barrier", "work_group_barrier"):
