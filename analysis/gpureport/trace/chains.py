@@ -94,14 +94,14 @@ class Chains:
         for slot, link in values:
             self._links[slot] = link
 
-    def longest(self) -> tuple[float, Mapping[str, float]]:
-        """Return the cycles of the longest chain, and its instructions by class."""
+    def longest(self) -> Mapping[str, float]:
+        """Return the instructions of the longest chain by class."""
         found: Counter[str] = Counter()
         link: Any = self._latest
         while link is not None:
             found.update(link[1])
             link = link[2]
-        return self._latest[0], found
+        return found
 
 
 def _ready(link: Link) -> float:

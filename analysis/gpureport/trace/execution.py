@@ -88,8 +88,6 @@ class Execution:
     """The same with the idle lanes of waves; ``branch`` also counts those of waves whose lanes took different ways."""
     chain: Mapping[str, float]
     """Instructions by class of a work-item's longest chain of dependent ones; loads are ``hit`` and ``miss``."""
-    cycles: float
-    """Length of this chain, by the given latencies."""
 
 
 def local_arrays(program: Program, arguments: Sequence[Any]) -> tuple[LocalArray, ...]:
@@ -559,7 +557,7 @@ class _Machine:
         queue[target] = queue[target].joined(lanes) if target in queue else lanes
 
     def _result(self) -> Execution:
-        cycles, chain = self.chains.longest() if self.chains else (0.0, {})
+        chain = self.chains.longest() if self.chains else {}
         operations: Counter[str] = Counter()
         issued: Counter[str] = Counter({"branch": self.split * self.wave} if self.split else {})
         waves = tuple(count * self.wave for count in self.issued)
@@ -567,7 +565,7 @@ class _Machine:
             for kind, count in block.counts.items():
                 operations[kind] += count * lanes
                 issued[kind] += count * slots
-        return Execution(self.items, tuple(self.executed), waves, operations, issued, chain, cycles)
+        return Execution(self.items, tuple(self.executed), waves, operations, issued, chain)
 
 
 def _each(value: Value, function: Any) -> Value:
