@@ -74,12 +74,15 @@ def _given(options: object) -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
     sizes, data, groups = (getattr(options, name, ()) for name in ("sizes", "data", "work_groups"))
     macros, name = getattr(options, "macros", ()), getattr(options, "name", "")
-    shapes = [[whole(part, "--local") for part in text.split(",")] for text in groups]
+    _check_macros(macros)
+    shapes: list[object] = [[whole(part, "--local") for part in text.split(",")] for text in groups]
+    if not any("," in text for text in groups):
+        shapes = [whole(text, "--local") for text in groups]
     fields = {
         "kernel": name,
         "sizes": {key: _size(text) for key, text in _pairs("--size", sizes)},
         "global_size": [part.strip() for part in (getattr(options, "global_size", None) or "").split(",") if part],
-        "work_groups": shapes if shapes and len(shapes[0]) > 1 else [size for shape in shapes for size in shape],
+        "work_groups": shapes,
         "data": dict(_pairs("--data", data)),
         "build_options": shlex.join(f"-D{each}" for each in macros),
     }
@@ -87,11 +90,21 @@ def _given(options: object) -> dict[str, object]:
 
 
 def _pairs(option: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    known = set[str]()
     for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"{option}: {text!r} is not NAME=VALUE, such as n=4096")
-        yield name.strip(), value.strip()
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not (name and value):
+            raise InputError(f"{option}: {quoted(text)} is not NAME=VALUE, such as n=4096")
+        if name in known:
+            raise InputError(f"{option}: {quoted(name)} is given twice; give it once")
+        known.add(name)
+        yield name, value
+
+
+def _check_macros(macros: Iterable[str]) -> None:
+    for each in macros:
+        if not re.match(r"[A-Za-z_]\w*([=(]|$)", each):
+            raise InputError(f"-D: {quoted(each)} is not NAME or NAME=VALUE, such as BLOCK_SIZE=16")
 
 
 def _size(text: str) -> str | list[int]:
@@ -99,10 +112,13 @@ def _size(text: str) -> str | list[int]:
     return [whole(part, "--size") for part in text.split(",")] if re.fullmatch(r"[\d\s]+(,[\d\s]+)+", text) else text
 
 
+_MOST_DIGITS = 18
+
+
 def whole(text: str, option: str) -> int:
     """Return a whole number."""
-    if not text.strip().isdecimal():
-        raise InputError(f"{option}: {text!r} is not a whole number")
+    if not text.strip().isdecimal() or len(text.strip()) > _MOST_DIGITS:
+        raise InputError(f"{option}: {quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
     return int(text)
 
 

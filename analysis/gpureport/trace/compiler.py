@@ -126,6 +126,10 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
 def _complaint(output: str, path: Path) -> str:
     """Return the first error of the compiler."""
     found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$", output, re.M)
-    if found and re.search(r"\basm\b", found[3]):
+    if not found:
+        return f"{path}: it does not compile: {output.strip()[:500]}"
+    if re.search(r"\basm\b", found[3]):
         return f"{found[1]}:{found[2]}: inline assembly is not supported"
-    return f"{found[1]}:{found[2]}: {found[3]}" if found else f"{path}: it does not compile: {output.strip()[:500]}"
+    missing = re.search(r"undeclared identifier '([A-Z][A-Z0-9_]*)'", found[3])
+    advice = f"; if it is a macro of the build, define it, such as -D {missing[1]}=16" if missing else ""
+    return f"{found[1]}:{found[2]}: {found[3]}{advice}"
