@@ -809,7 +809,7 @@ TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
         ),
         ("streams.cl:copy", {"sizes": {"n": "auto"}, "global_size": ["n"]}, "n, n", "n"),
         ("matrix_product.cl", {**TILED, "defines": {"TILE": 16}}, 3 * ", n * n", "n, n"),
-        ("reduction.cl", {"global_size": ["n // 16"], "work_groups": 256}, "max(1, (n) // 4096), n", "n // 16"),
+        ("reduction.cl", {"global_size": ["n // 16"], "work_groups": 256}, "-(-(n) // 4096), n", "n // 16"),
         ("reduction.cl", {"global_size": [65536], "work_groups": 256}, "256, n", "65536"),
         ("prefix_sum.cl", {"sizes": {"n": [4096, 8192]}, "global_size": ["n"], "work_groups": 128}, "n, n", "n"),
         (
@@ -952,6 +952,38 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
     job = kernel.job(parameters, np.random.default_rng(0))
     with pytest.raises(InputError, match=re.escape(f"faulty.cl:4: {fault}")) if fault else nullcontext():
         assert check(kernel, parameters, job, kernel.only_written(job))
+
+
+@pytest.mark.parametrize(
+    ("body", "elements"),
+    [
+        ("if (i < n && i % 2 == 0) y[i / 2] = x[i];", ["-(-(n) // 2)", "n"]),
+        ("float v = i < n ? x[i] : 0; if (get_local_id(0) == 0) y[get_group_id(0)] = v;", ["-(-(n) // 256)", "n"]),
+        ("if (i < n) y[i] = x[n - 1 - i - 1];", None),
+    ],
+)
+def test_sizes_between_those_of_work_groups_count(body: str, elements: list[str] | None, tmp_path: Path) -> None:
+    head = "kernel void k(global float *y, global const float *x, uint n) {\n uint i = get_global_id(0);"
+    (tmp_path / "k.cl").write_text(f"{head} {body} }}")
+    with (
+        nullcontext() if elements else pytest.raises(InputError, match=re.escape("k.cl:2: accesses x[4294967295]; is"))
+    ):
+        (workload,) = load_kernels([tmp_path / "k.cl"], {"work_groups": 256})
+        assert [each.elements for each in workload.fields.arguments if each.elements] == elements
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--local", "9" * 5000], "--local: '99"),
+        (["--size", f"n={'9' * 5000},4"], "--size: '99"),
+        (["--size", "n=4", "--size", "n=8"], "--size: 'n' is given twice"),
+        (["-D", "1bad"], "-D: '1bad' is not NAME or NAME=VALUE"),
+    ],
+)
+def test_wrong_options_of_kernels(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernel", "--check", str(EXAMPLE_CL / "saxpy.cl"), *options]) == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_a_check_names_wrong_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

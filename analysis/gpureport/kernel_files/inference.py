@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import (
     RESERVED,
@@ -25,9 +26,10 @@ from gpureport.kernel_files.description import (
     shapes_of,
 )
 from gpureport.kernel_files.execution import host_arguments, program_of
-from gpureport.kernel_files.expressions import ExpressionError, evaluate
+from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
 from gpureport.kernel_files.formulas import SHARED_VALUES, FieldError, Formulas
 from gpureport.kernel_files.signature import Signature, signatures
+from gpureport.text import listed
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import NDRange, execute, local_arrays
 from gpureport.trace.program import Access, Parameter, Program
@@ -121,9 +123,10 @@ class _Kernel:
         if not sizes and len(integers) == 1:
             sizes[_readable(integers[0].name)] = Swept(automatic=True)
         if missing := [p.name for p in integers if _readable(p.name) not in sizes]:
-            example = [f"--size {missing[0]}={'16' if sizes else 'auto'}"]
+            swept = next((name for name, value in sizes.items() if isinstance(value, Swept)), None)
+            example = [f"--size {missing[0]}={swept or ('16' if sizes else 'auto')}"]
             example += [f"--size {name}={missing[0]}" for name in missing[1:2] if not sizes]
-            what = f"needs {' and '.join(missing)}; give each as a number or an expression of other sizes, such as"
+            what = f"needs {listed(missing)}; give each as a number or an expression of other sizes, such as"
             raise self._error("sizes", f"{what} {' '.join(example)}")
         return sizes
 
@@ -154,7 +157,7 @@ class _Kernel:
         dimensions = self.signature.dimensions if self.signature else 1
         given = fields.global_size or tuple(guards.get(axis, "") for axis in range(dimensions))
         if not all(given) or (not fields.global_size and "get_global_size" in self.body):
-            example = ",".join([next(iter(fields.sizes), "n")] * dimensions)
+            example = ",".join([fields.swept or next(iter(fields.sizes), str(_BASE))] * dimensions)
             raise self._error(
                 "global_size", f"does not determine its work-items; give them, such as --global {example}"
             )
@@ -182,14 +185,14 @@ class _Kernel:
     def _measured(self) -> Iterator[ArgumentFields]:
         """Yield the arguments with the elements that the kernel touches, as expressions of the swept size."""
         swept, values = self.fields.swept, self._values()
-        found = [self._touched(self._point(value)) for value in values]
+        between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
+        found, odd = ([self._touched(self._point(value)) for value in each] for each in (values, between))
         for number, argument in enumerate(self.fields.arguments):
             if argument.kind == "scalar":
                 yield argument
                 continue
-            numbers = self._swapped(number)
-            counts = [-(-max(1, *(each.ends.get(n, 1) for n in numbers)) // argument.element_bytes) for each in found]
-            text = _polynomial(swept, values, counts)
+            counts, more = (self._elements(number, each) for each in (found, odd))
+            text = _enough(swept, values, counts, between, more)
             if text is None:
                 what = (
                     f"accesses {argument.name} up to an element that is no polynomial of {swept}; describe its elements"
@@ -199,6 +202,19 @@ class _Kernel:
                 yield argument.model_copy(update={"local": self._by_work_item(text)})
             else:
                 yield argument.model_copy(update={"elements": text, "access": found[0].access(number)})
+
+    def _takes(self, value: int) -> bool:
+        """Return whether the swept size may have this value, no multiple of a work-group."""
+        try:
+            Formulas(self.fields, self.arrays).wanted(self._point(value))
+        except FieldError:
+            return False
+        return self.fields.guarded and self.fields.multiple_of is None
+
+    def _elements(self, number: int, found: "Sequence[_Extents]") -> list[int]:
+        """Return the elements of a buffer that executions touch."""
+        numbers, nbytes = self._swapped(number), self.fields.arguments[number].element_bytes
+        return [-(-max(1, *(each.ends.get(n, 1) for n in numbers)) // nbytes) for each in found]
 
     def _by_work_item(self, text: str) -> str:
         """Return a number of elements in local memory as a multiple of the work-items of a group, if it is one."""
@@ -323,6 +339,7 @@ class _Extents:
         if buffer == -1:
             self._record_local(offsets, access.nbytes)
         elif buffer >= 0:
+            self._check_index(access, buffer, int(offsets.max(initial=0)) // access.dtype.itemsize)
             self._record(buffer, int(offsets.max(initial=0)) + access.nbytes)
             self.written |= {buffer} if access.write else set()
             self.read |= set() if access.write and not access.atomic else {buffer}
@@ -330,6 +347,12 @@ class _Extents:
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
         """Ignore a barrier."""
+
+    def _check_index(self, access: Access, buffer: int, index: int) -> None:
+        """Refuse what a negative number of 32 bits is without its sign."""
+        if 2**31 <= index < 2**32:
+            place, name = f"{self.program.file}:{access.line}", self.program.parameters[buffer].name
+            raise InputError(f"{place}: accesses {name}[{index}]; is the index negative?")
 
     def _record(self, number: int, end: int) -> None:
         self.ends[number] = max(self.ends.get(number, 0), end)
@@ -363,6 +386,16 @@ def _corners(groups: Sequence[int]) -> list[int]:
     return sorted({sum(at * step for at, step in zip(place, steps, strict=True)) for place in places})
 
 
+def _enough(name: str, xs: Sequence[int], ys: Sequence[int], odd: Sequence[int], more: Sequence[int]) -> str | None:
+    """Return an expression with the values *ys* at *xs*, or larger ones if others do not have *more* at *odd* sizes."""
+    text = _polynomial(name, xs, ys)
+    if text is None or all(whole(text, {name: x}) >= y for x, y in zip(odd, more, strict=True)):
+        return text
+    other = _polynomial(name, odd, more) or text
+    enough = all(whole(other, {name: x}) >= y for x, y in zip(xs, ys, strict=True))
+    return other if enough else f"max({text}, {other})"
+
+
 def _polynomial(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:
     """Return the expression of lowest degree with these values; ``None`` if they need a higher degree than 3."""
     for degree in range(min(_MOST_DEGREE + 1, max(1, len(xs) - 1))):
@@ -388,10 +421,9 @@ def _text(name: str, coefficients: Sequence[Fraction]) -> str:
         if factor := int(each * common):
             names = " * ".join([name] * power)
             parts.append({1: "", -1: "-"}.get(factor, f"{factor} * ") + names if names else str(factor))
-    whole = " + ".join(parts).replace("+ -", "- ") or "0"
-    if common == 1 and min(coefficients) >= 0:
-        return whole
-    return f"max(1, {whole if common == 1 else f'({whole}) // {common}'})"
+    total = " + ".join(parts).replace("+ -", "- ") or "0"
+    rounded = total if common == 1 else f"-(-({total}) // {common})"
+    return rounded if min(coefficients) >= 0 else f"max(1, {rounded})"
 
 
 def _readable(name: str) -> str:
