@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
+from time import process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +35,7 @@ from gpureport.trace.program import (
 
 _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
+_MOST_S = 60.0
 _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
 
@@ -460,7 +462,7 @@ class _Machine:
         blocks = self.program.blocks
         pending: dict[int, _Lanes] = {0: self.all}
         waiting: dict[int, _Lanes] = {}
-        steps = 0
+        steps, begin = 0, process_time()
         while pending or waiting:
             if not pending:
                 self._released(waiting)
@@ -468,10 +470,10 @@ class _Machine:
             number = min(pending)
             self._step(number, pending.pop(number), pending, waiting)
             steps += 1
-            if steps > _MOST_BLOCKS:
+            if steps >= _MOST_BLOCKS or process_time() - begin > _MOST_S:
                 place = f"{self.program.file}:{blocks[number].line}"
                 raise InputError(
-                    f"{place}: {self.program.name} did not end after {_MOST_BLOCKS:,} steps; is there an endless loop?"
+                    f"{place}: {self.program.name} did not end after {steps:,} steps; is there an endless loop?"
                 )
         return self._result()
 
