@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.inputs import read_text
-from gpureport.kernel_files.formulas import SHARED_VALUES, Formulas, argument_value, initial_contents
+from gpureport.kernel_files.formulas import Formulas, argument_value, initial_contents
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
 from gpureport.trace.compiler import compile_file
@@ -18,6 +18,9 @@ from gpureport.trace.execution import NDRange, execute
 from gpureport.trace.program import Program, program
 from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
 from gpureport.workloads.model import Job, Local, Parameters
+
+
+_MOST_FILLED = 256 << 20
 
 
 def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
@@ -48,19 +51,20 @@ def host_arguments(
 ) -> list[Any]:
     """Return the arguments of a kernel for the host; buffers without *computed* contents are zero.
 
-    By default those are computed that may determine what a kernel does: integers, and all that is not random.
+    By default all are computed, because they may determine what a kernel does; of random floating-point numbers the
+    first 256 MiB, after which they are zero.
     """
-    found: list[Any] = []
+    found, rng = list[Any](), rng or np.random.default_rng(0)
     for argument in formulas.fields.arguments:
-        integers = argument.dtype.kind in "iu" and argument.values != "zeros"
-        own = integers or argument.values not in SHARED_VALUES or argument.name in formulas.arrays
         if argument.kind == "buffer":
             count = formulas.elements(argument, parameters) * argument.lanes
+            own = argument.values != "zeros" or argument.name in formulas.arrays
+            array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
             if argument.name in computed if computed is not None else own:
-                contents = initial_contents(formulas, argument, parameters, rng or np.random.default_rng(0))
-                found.append(np.resize(contents, count))
-            else:
-                found.append(np.zeros(count, argument.dtype))  # pages that no work-item touches take no memory
+                large = argument.values == "random" and argument.dtype.kind == "f"
+                filled = array[: _MOST_FILLED // array.itemsize] if large else array
+                filled[:] = np.resize(initial_contents(formulas, argument, parameters, rng), filled.size)
+            found.append(array)
         else:
             value = argument_value(formulas, argument, parameters, {})
             found.append(value.nbytes if isinstance(value, Local) else value)

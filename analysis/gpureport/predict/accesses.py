@@ -204,4 +204,7 @@ def atomic_sectors(demand: Demand, device: Device) -> float:
     shared = device.shared_cache
     written = sum(touched_bytes(stream, device.line_bytes) for stream in demand.streams if stream.write)
     share = busiest_share(max(1, ceil(written / SLICE_BYTES)), shared.slices if shared else None)
-    return max(sum(map(_updates, atomic)) * share, sum(each.hottest for each in atomic))
+    hottest = dict[str, float]()
+    for each in atomic:
+        hottest[each.buffer] = max(each.hottest, hottest.get(each.buffer, 0.0))
+    return max(sum(map(_updates, atomic)) * share, sum(hottest.values()))

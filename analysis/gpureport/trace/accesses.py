@@ -258,13 +258,6 @@ class Touched:
         return Extent(WORD_BYTES * int(used.sum()), starts.size, int(np.count_nonzero(full)), lines)
 
 
-class Hottest(NamedTuple):
-    """The most frequent address of atomic operations of some groups, and whether the first one shares it."""
-
-    operations: float
-    common: bool
-
-
 class AccessRecorder:
     """Counts the accesses of work-groups that are resident together, and simulates their nearest cache.
 
@@ -334,11 +327,9 @@ class AccessRecorder:
         found.missed[at] = missed[1] / float(pattern.counts[_WAVES])
         return found.missed[at]
 
-    def hottest(self, buffer: int) -> Hottest:
-        """Return the most frequent address of atomic operations on a *buffer* in global memory; others have none."""
-        of_all, of_first = self._atomics.get(buffer, np.zeros((2, 1), np.int64))
-        word = int(np.argmax(of_all))
-        return Hottest(float(of_all[word]), 0 < of_first[word] < of_all[word])
+    def atomics(self, buffer: int) -> Numbers:
+        """Return the atomic operations of all groups, and of the first one, on each word of a global *buffer*."""
+        return self._atomics.get(buffer, np.zeros((2, 1), np.int64))
 
     def synchronised(self, line: int, waves: Numbers) -> None:
         """Accept that work-items leave a barrier, which touches no memory."""

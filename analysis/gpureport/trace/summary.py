@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from math import ceil, prod, sqrt
+from math import ceil, prod
 from typing import Any, Literal
 
 import numpy as np
@@ -44,10 +44,7 @@ class KernelTrace:
         issued: operations by instruction class, with those of idle lanes of waves.
         chain: the longest chain of dependent operations of a work-item, by class; ``hit`` and ``miss``: loads.
         local_bytes: of a work-group.
-        groups: number of work-groups.
-        traced: those that were executed.
         lost: share of accesses beyond the nearest cache to lines that have left the last cache since their last access.
-        error: relative standard error of operations and sectors, from the difference between sampled strata.
     """
 
     placement: Placement
@@ -56,10 +53,7 @@ class KernelTrace:
     issued: Mapping[str, float]
     chain: Mapping[str, float]
     local_bytes: int
-    groups: int
-    traced: tuple[int, ...]
     lost: float
-    error: float
 
 
 def placed(device: Device, local_size: Sequence[int], resources: Resources, groups: int) -> Placement:
@@ -100,10 +94,10 @@ class _Stratum:
 
 
 def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
-    """Return samples of the work-groups: some from the middle that share a compute unit, and the first and last one.
+    """Return samples of the work-groups: some from the middle that share a compute unit, others, the first and last one.
 
     Work-groups start on the compute units in turn. The first and last one represent those at the borders of the range,
-    whose guards and conditions differ.
+    whose guards and conditions differ. Some are spread over the range, because work may depend on the place.
     """
     total = prod(shape.groups)
     together = min(placement.resident, ceil(total / placement.units))
@@ -113,8 +107,26 @@ def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
     border = tuple(group for group in dict.fromkeys((0, total - 1)) if group not in middle)
     inner = prod(count - 2 if count > 2 else 1 for count in shape.groups)
     at_border = min(total - len(middle), max(len(border), total - inner)) if border else 0
-    chosen = (_Stratum(middle, total - at_border), _Stratum(border, at_border))
-    return tuple(each for each in chosen if each.groups)
+    others = tuple(dict.fromkeys(group for group in _spread(shape.groups) if group not in middle + border))
+    in_middle = max(len(middle), (total - at_border) / (len(others) + 1)) if others else total - at_border
+    elsewhere = total - at_border - in_middle
+    chosen = (_Stratum(middle, in_middle), _Stratum(others, elsewhere), _Stratum(border, at_border))
+    return tuple(each for each in chosen if each.groups and each.represented)
+
+
+_SPREAD = 12
+
+
+def _spread(counts: Sequence[int]) -> Iterator[int]:
+    """Yield work-groups, not at borders, at places of low discrepancy in all dimensions, by the sequence of Roberts (2018)."""
+    ratio = {1: 1.618034, 2: 1.324718, 3: 1.220744}[len(counts)]
+    for number in range(1, _SPREAD + 1):
+        shares = [(0.5 + number / ratio**power) % 1 for power in range(1, len(counts) + 1)]
+        place = [
+            1 + int(share * (count - 2)) if count > 2 else int(share * count)
+            for share, count in zip(shares, counts, strict=True)
+        ]
+        yield int(np.ravel_multi_index(place, counts, order="F"))
 
 
 class _Sample:
@@ -125,24 +137,27 @@ class _Sample:
         self.groups, self.represented = stratum.groups, stratum.represented
         self.weight = stratum.represented / len(stratum.groups)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
+        self.instructions = sum(execution.issued.values()) / len(stratum.groups)
+        self.chain = sum(execution.chain.values())
 
-    @property
-    def work(self) -> float:
-        """Operations, and sectors, of a work-group."""
-        operations = sum(self.execution.issued.values()) * self.weight
-        sectors = sum(float(each[COUNTED.index("sectors")]) for each in self.counts.values())
-        return (operations + sectors) / self.represented
+    def miss_as(self, other: "_Sample") -> None:
+        """Let accesses miss as often as those of groups that share a nearest cache."""
+        for key in self.counts.keys() & other.counts.keys():
+            for part, whole in (("missed_sectors", "sectors"), ("missing_waves", "waves")):
+                missed, all_of_them = COUNTED.index(part), COUNTED.index(whole)
+                shared = other.counts[key]
+                self.counts[key][missed] = self.counts[key][all_of_them] * shared[missed] / shared[all_of_them]
 
 
 _kept: dict[bytes, KernelTrace] = {}
-_MOST_KEPT = 256
+_MOST_KEPT, _MOST_HASHED = 256, 1 << 18
 
 
 def trace_dispatch(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> KernelTrace:
     """Execute samples of the work-groups of a dispatch, and return what all of them do.
 
     *arguments* are arrays, which receive the results of the samples, scalars, and bytes of local memory. Traces are
-    kept by the content that determines them; values of floating-point arrays are assumed not to.
+    kept by the content that determines them, of large floating-point arrays by samples.
     """
     key = _content(program, arguments, shape, placement)
     if key not in _kept:
@@ -157,8 +172,8 @@ def _content(program: Program, arguments: Sequence[Any], shape: NDRange, placeme
     for each in arguments:
         if isinstance(each, np.ndarray):
             digest.update(repr((each.dtype, each.nbytes)).encode())
-            if each.dtype.kind in "iub":
-                digest.update(np.ascontiguousarray(each).data)
+            step = max(1, each.size // _MOST_HASHED) if each.dtype.kind == "f" else 1
+            digest.update(np.ascontiguousarray(each.ravel()[::step]).view(np.uint8).data)
         else:
             digest.update(repr(each).encode())
     return digest.digest()
@@ -168,11 +183,12 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
     names = [parameter.name for parameter in program.parameters]
     first_waves = ceil(prod(shape.local_size) / placement.wave)
-    chosen, samples = strata(shape, placement), list[_Sample]()
-    for stratum in chosen:
+    samples = list[_Sample]()
+    for stratum in strata(shape, placement):
         recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
-        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, dict(placement.latencies))
         samples.append(_Sample(stratum, done, recorder))
+    for sample in samples[1:]:
+        sample.miss_as(samples[0])
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     footprints = tuple(_footprint(key, names[key[0]], samples, placement) for key in keys)
     return KernelTrace(
@@ -180,12 +196,9 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         accesses=tuple(_accesses(samples, names)),
         footprints=footprints,
         issued=_issued(samples),
-        chain=samples[0].execution.chain,
+        chain=_chain(samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
-        groups=prod(shape.groups),
-        traced=tuple(group for stratum in chosen for group in stratum.groups),
         lost=_lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
-        error=_error(samples),
     )
 
 
@@ -244,14 +257,13 @@ def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: 
 def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
         counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
-        hottest = samples[0].recorder.hottest(buffer)
         yield AccessDemand(
             buffer=names[buffer] if buffer >= 0 else "",
             space=_space(access, buffer),
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
             nbytes=access.nbytes,
-            hottest=hottest.operations * (samples[0].weight if hottest.common else 1.0) if access.atomic else 0.0,
+            hottest=_hottest(samples, buffer) if access.atomic else 0.0,
             **dict(zip(COUNTED, np.asarray(counts).tolist(), strict=True)),
         )
 
@@ -267,8 +279,21 @@ def _issued(samples: Sequence[_Sample]) -> dict[str, float]:
     return {name: sum(each.execution.issued.get(name, 0.0) * each.weight for each in samples) for name in names}
 
 
-def _error(samples: Sequence[_Sample]) -> float:
+def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
+    """Return the atomic operations on the most frequent address; addresses that two groups share, all groups share."""
+    found = [(sample.weight, *sample.recorder.atomics(buffer)) for sample in samples]
+    sharing = sum((first > 0).astype(int) + (every > first) for _, every, first in found)
+    return float(np.max(sum(every * np.where(sharing > 1, weight, 1.0) for weight, every, _ in found)))
+
+
+def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
+    """Return the longest chain, if all groups run *together*; else its share that is the mean of groups.
+
+    Chains are assumed to be as long as groups have instructions, relative to those in the middle.
+    """
+    middle, longest = samples[0], max(samples, key=lambda sample: sample.chain)
     total = sum(sample.represented for sample in samples)
-    mean = sum(sample.work * sample.represented for sample in samples) / total
-    variance = sum(sample.represented / total * (sample.work - mean) ** 2 for sample in samples)
-    return sqrt(variance / len(samples)) / mean if mean else 0.0
+    mean = sum(sample.instructions * sample.represented for sample in samples) / total
+    usual = mean * middle.chain / middle.instructions if middle.instructions else longest.chain
+    share = 1.0 if together or not longest.chain else min(1.0, usual / longest.chain)
+    return {name: count * share for name, count in longest.execution.chain.items()}
