@@ -97,9 +97,12 @@ def test_slices_of_the_cache_take_time_for_each_request_sector_and_partly_writte
 
 @pytest.mark.parametrize(("hottest", "cycles"), [(1e7, 2e7), (0.0, 2 * 39 * WAVES)])
 def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: float) -> None:
-    """Eight sectors, one of them with 32 operations on one word; one slice has all, and takes 2 cycles for each."""
-    atomic = _access("atomic", sectors=8.0, repeated=32.0, hottest=hottest / WAVES)
-    run = execution(SLICED, _demand(atomic, streams=(Stream("a", 4, 32, 32, write=True),)), Resources(32))
+    """Eight sectors, one of them with 32 operations on one word; one slice has all, and takes 2 cycles for each.
+
+    Two instructions have the same hottest address.
+    """
+    atomic = _access("atomic", sectors=4.0, repeated=16.5, hottest=hottest / WAVES)
+    run = execution(SLICED, _demand(atomic, atomic, streams=(Stream("a", 4, 32, 32, write=True),)), Resources(32))
 
     assert waiting_cycles(run) == pytest.approx(cycles)
 

@@ -191,27 +191,25 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     assert (demand.memory_chain, demand.nearest_chain, demand.operations["memory"]) == (1, 0, 2 * items)
 
 
-BRANCH = "if (i < m) for (int k = 0; k < 500; k++) v = v * v + 1;"
-TRIANGLE = "for (int k = 0; k < i / 64; k++) v = v * v + 1;"
-VALUES = "for (int k = 0; k < 500 * (x[0] > 0.25f); k++) v = v * v + 1;"
+LOOP = "for (int k = 0; k < ({}); k++) v = v * v + 1;"
+BRANCH, TRIANGLE, VALUES = "i < m ? 500 : 0", "i / 64", "x[0] > 0.25f ? 500 : 0"
 
 
-@pytest.mark.parametrize(
-    ("body", "share", "chain"), [(BRANCH, 0.25, 500), (TRIANGLE, 512 / 500, 512), (VALUES, 1.0, 500), ("", 0.0, 0)]
-)
-def test_work_that_depends_on_the_place(body: str, share: float, chain: float, tmp_path: Path) -> None:
-    """Of 1,024 groups, of which 8 are resident: of 500 steps, all groups execute this share in the mean."""
+@pytest.mark.parametrize(("steps", "mean", "longest"), [(BRANCH, 125, 500), (TRIANGLE, 512, 1000), (VALUES, 500, 500)])
+@pytest.mark.parametrize("resident", [2, 256])
+def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float, resident: int, tmp_path: Path) -> None:
+    """1,024 groups, of which 8 or all run together, and two atomic instructions on one address."""
     (source := tmp_path / "k.cl").write_text(
         "kernel void k(global float *x, global int *count, int m) {"
-        f"int i = get_global_id(0); float v = x[i]; {body} x[i] = v; atomic_inc(count); atomic_inc(count + 0); }}"
+        f"int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; atomic_inc(count);"
+        "atomic_dec(count); }"
     )
     kernel, shape = program(compile_file(source), "k"), NDRange((65536,), (64,))
-    arrays = [np.zeros(65536, np.float32), np.zeros(1, np.int32)]
-    trace_dispatch(kernel, [*arrays, np.int32(16384)], shape, PLACEMENT)
-    arrays = [np.ones(65536, np.float32), np.zeros(1, np.int32)]
-    trace = trace_dispatch(kernel, [*arrays, np.int32(16384)], shape, PLACEMENT)
-    print(trace.issued, trace.chain)
+    placement = replace(PLACEMENT, resident=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
+    for value in (0, 1):  # traces of other values are others
+        arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
+        trace = trace_dispatch(kernel, [*arrays, np.int32(16384)], shape, placement)
 
-    assert trace.issued.get("float32", 0) / 500 / 65536 == pytest.approx(share, rel=0.15)
-    assert trace.chain.get("float32", 0) == pytest.approx(chain, rel=0.3)
-    assert [each.hottest for each in trace.accesses if each.kind == "atomic"] == [pytest.approx(2 * 65536)] * 2
+    assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.1)
+    assert trace.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
+    assert [each.hottest for each in trace.accesses if each.kind == "atomic"] == [2 * 65536] * 2

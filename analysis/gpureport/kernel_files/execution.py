@@ -19,7 +19,6 @@ from gpureport.trace.program import Program, program
 from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
 from gpureport.workloads.model import Job, Local, Parameters
 
-
 _MOST_FILLED = 256 << 20
 
 

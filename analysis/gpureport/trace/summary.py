@@ -94,7 +94,7 @@ class _Stratum:
 
 
 def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
-    """Return samples of the work-groups: some from the middle that share a compute unit, others, the first and last one.
+    """Return samples of the work-groups: some from the middle that share a compute unit, others, first and last one.
 
     Work-groups start on the compute units in turn. The first and last one represent those at the borders of the range,
     whose guards and conditions differ. Some are spread over the range, because work may depend on the place.
@@ -118,7 +118,7 @@ _SPREAD = 12
 
 
 def _spread(counts: Sequence[int]) -> Iterator[int]:
-    """Yield work-groups, not at borders, at places of low discrepancy in all dimensions, by the sequence of Roberts (2018)."""
+    """Yield work-groups between the borders, by the sequence of low discrepancy that Roberts described in 2018."""
     ratio = {1: 1.618034, 2: 1.324718, 3: 1.220744}[len(counts)]
     for number in range(1, _SPREAD + 1):
         shares = [(0.5 + number / ratio**power) % 1 for power in range(1, len(counts) + 1)]
@@ -186,6 +186,7 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
     samples = list[_Sample]()
     for stratum in strata(shape, placement):
         recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
+        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, dict(placement.latencies))
         samples.append(_Sample(stratum, done, recorder))
     for sample in samples[1:]:
         sample.miss_as(samples[0])
