@@ -24,6 +24,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import described, expressions, load_kernels
 from gpureport.kernel_files.description import kernel_schema
+from gpureport.kernel_files.execution import host_arguments
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import number_type, signatures
@@ -893,6 +894,9 @@ def test_a_dispatch_is_predicted_from_its_trace() -> None:
     ]
     assert sum(moved[0].values()) == pytest.approx(sum(moved[1].values()))
     assert ours.operations["memory"] == theirs.operations["memory"]
+    numbers = [each for each in host_arguments(traced.formulas, point) if isinstance(each, np.ndarray)]
+    assert np.ptp(numbers[0]) > 1.9
+    assert (numbers[0] != numbers[1]).any()
 
 
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,7 +195,7 @@ LOOP = "for (int k = 0; k < ({}); k++) v = v * v + 1;"
 BRANCH, TRIANGLE, VALUES = "i < m ? 500 : 0", "i / 64", "x[0] > 0.25f ? 500 : 0"
 
 
-@pytest.mark.parametrize(("steps", "mean", "longest"), [(BRANCH, 125, 500), (TRIANGLE, 512, 1000), (VALUES, 500, 500)])
+@pytest.mark.parametrize(("steps", "mean", "longest"), [(BRANCH, 300, 500), (TRIANGLE, 512, 1000), (VALUES, 500, 500)])
 @pytest.mark.parametrize("resident", [2, 256])
 def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float, resident: int, tmp_path: Path) -> None:
     """1,024 groups, of which 8 or all run together, and two atomic instructions on one address."""
@@ -208,8 +208,8 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
     placement = replace(PLACEMENT, resident=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
     for value in (0, 1):  # traces of other values are others
         arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
-        trace = trace_dispatch(kernel, [*arrays, np.int32(16384)], shape, placement)
+        trace = trace_dispatch(kernel, [*arrays, np.int32(39322)], shape, placement)
 
-    assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.1)
+    assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
     assert trace.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
     assert [each.hottest for each in trace.accesses if each.kind == "atomic"] == [2 * 65536] * 2

@@ -188,7 +188,7 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
         done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, dict(placement.latencies))
         samples.append(_Sample(stratum, done, recorder))
-    for sample in samples[1:]:
+    for sample in samples[1:-1]:
         sample.miss_as(samples[0])
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     footprints = tuple(_footprint(key, names[key[0]], samples, placement) for key in keys)
@@ -197,7 +197,7 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         accesses=tuple(_accesses(samples, names)),
         footprints=footprints,
         issued=_issued(samples),
-        chain=_chain(samples, together=prod(shape.groups) <= placement.units * placement.resident),
+        chain=_chain(samples[:-1] or samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
         lost=_lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
     )
@@ -290,7 +290,8 @@ def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
 def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
     """Return the longest chain, if all groups run *together*; else its share that is the mean of groups.
 
-    Chains are assumed to be as long as groups have instructions, relative to those in the middle.
+    Chains are assumed to be as long as groups have instructions, relative to those in the middle. Groups at the border
+    are left out: many have shorter chains, but others run beside them.
     """
     middle, longest = samples[0], max(samples, key=lambda sample: sample.chain)
     total = sum(sample.represented for sample in samples)
