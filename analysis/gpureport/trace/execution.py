@@ -35,7 +35,8 @@ from gpureport.trace.program import (
 
 _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
-_MOST_S = 60.0
+_MOST_S, _MANY_BLOCKS = 60.0, 100_000
+"""Processor time of an execution of many blocks. Fewer take longer only with many work-items, and end."""
 _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
 
@@ -470,7 +471,7 @@ class _Machine:
             number = min(pending)
             self._step(number, pending.pop(number), pending, waiting)
             steps += 1
-            if steps >= _MOST_BLOCKS or process_time() - begin > _MOST_S:
+            if steps >= _MOST_BLOCKS or (steps > _MANY_BLOCKS and process_time() - begin > _MOST_S):
                 place = f"{self.program.file}:{blocks[number].line}"
                 raise InputError(
                     f"{place}: {self.program.name} did not end after {steps:,} steps; is there an endless loop?"
