@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import shlex
 import sys
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -20,6 +21,8 @@ from jsonschema import Draft202012Validator
 
 import gpureport
 from gpureport.cli import main
+from gpureport.cli.app import KernelOptions
+from gpureport.cli.measuring import _resumption, command_line
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import described, expressions, load_kernels
@@ -39,7 +42,7 @@ from gpureport.predict.model import point_time
 from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
-from gpureport.records.report import save_report
+from gpureport.records.report import RunSettings, save_report
 from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
@@ -1011,3 +1014,17 @@ def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.
     save_report(report, tmp_path / "report.json")
     assert main(["--resume", str(tmp_path)]) == 2
     assert "saxpy/saxpy; add --kernel" in capsys.readouterr().err
+
+
+def test_a_run_of_kernels_is_resumed_by_the_same_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = KernelOptions(kernels=[tmp_path / "a.cl"], sizes=["n=2^4..2^9"], quick=True, device="0")
+    settings = RunSettings(quick=True, command=command_line(options))
+    report = predicted_report(TOY, select(["memory"]), quick=True)
+    file = tmp_path / "report.json"
+    save_report(report.model_copy(update={"status": "partial", "settings": settings}), file)
+    for other in ([], ["kernel", str(tmp_path / "a.cl"), "--size", "n=8"]):
+        assert main([*other, "--resume", str(tmp_path)]) == 2
+        told = f"of another command; `gpureport kernel a.cl --size 'n=2^4..2^9' --resume {file}` continues it"
+        assert told in capsys.readouterr().err
+    assert main(shlex.split(_resumption(options, file))[1:]) == 2
+    assert f"{tmp_path}/a.cl: there is no such file" in capsys.readouterr().err

@@ -224,8 +224,8 @@ def _typed(context: typer.Context) -> list[str]:
 
 
 def _refuse_beside_resume(typed: Sequence[str]) -> None:
-    settings = ("--quick", "--workload", "--only", "--seed", "--runs", "--output", "--force")
-    fixed = [name for name in settings if name in typed]
+    settings = "--quick --workload --only --seed --runs --output --force --recalibrate --check"
+    fixed = [name for name in settings.split() if name in typed]
     if "--resume" in typed and fixed:
         raise InputError(
             f"{', '.join(fixed)}: cannot be combined with --resume, which keeps the settings of the run; omit it"
@@ -461,7 +461,6 @@ class KernelOptions(RunOptions):
     recalibrate: _Flag = False
     """Measure the microbenchmarks that calibrate predictions again. Those of an earlier run on the same device with the
     same driver are used otherwise."""
-    resume: Path | None = None
     check: _Flag = False
     """Only look for accesses outside arrays or of memory without a value, data races and divergent barriers."""
 

@@ -1,5 +1,6 @@
 """``gpureport``, ``gpureport measure`` and ``gpureport kernel``."""
 
+import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -157,7 +158,7 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                     note(f"Run {number} of {len(paths)}")
                 if reports:
                     measurer.reopen()
-                reports.append(_measure(plan, measurer, path, earlier))
+                reports.append(_measure(plan, measurer, path, earlier, _resumption(options, path)))
                 if options.only_kernels:
                     keep_measurements(reports[-1], plan.workloads)
                     plan = replace(plan, kept=None)
@@ -178,6 +179,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     again = None
     if earlier:
         settings = earlier.settings
+        _require_same_kernels(options, earlier)
         options = replace(options, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = earlier.machine.opencl if earlier.machine else None
     kernels = described(options.kernels, options)
@@ -212,7 +214,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             ),
             requested=requested,
             kept=kept_measurements(present, match.device, requested)
-            if options.only_kernels and not options.recalibrate
+            if options.only_kernels and not options.recalibrate and not earlier
             else None,
             with_power=not options.only_kernels and (POWER in names if names else not options.quick),
         )
@@ -246,6 +248,29 @@ def command_line(options: RunOptions) -> str:
     return shlex.join(["gpureport", *kernels, *given])
 
 
+def _require_same_kernels(options: RunOptions, earlier: Report) -> None:
+    was, now = map(_command_of_kernels, (earlier.settings.command, command_line(options)))
+    if was != now:
+        file = report_file(options.resume or Path())
+        command = f"{was or 'gpureport'} --resume {shlex.quote(str(file))}"
+        raise InputError(f"--resume: {file} is of another command; `{command}` continues it")
+
+
+def _command_of_kernels(command: str) -> str:
+    """Return the part of `gpureport kernel` that a resumed run needs again; of other commands nothing."""
+    return "".join(re.findall(r"\Agpureport kernel .*?(?= --(?:device|quick|seed)\b|\Z)", command, re.DOTALL))
+
+
+def _resumption(options: RunOptions, path: Path) -> str:
+    """Return the options that continue a run, with those that its report does not determine."""
+    files = [str(file) for file in options.kernels]
+    given = [part for file in files for part in ("--kernel", file)]
+    if isinstance(options, KernelOptions):
+        given = ["gpureport", "kernel", *files, *options_of_sources(options)]
+    entries = (part for folder in options.entries for part in ("--devices", str(folder)))
+    return shlex.join([*given, *entries, "--resume", str(path)])
+
+
 def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
     """Return those of *workloads* that a run was to measure; raise if it was to measure others, too."""
     names = {workload.name for workload in workloads}
@@ -255,7 +280,7 @@ def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[W
     return tuple(workload for workload in workloads if workload.name in earlier.workloads)
 
 
-def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:
+def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, resumption: str) -> Report:
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
@@ -283,7 +308,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     except KeyboardInterrupt:
         state = f"{path} is {saved}" if saved else "nothing was written"
         if saved == "partial":
-            state = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
+            state = f"{path} is marked partial and contains the finished sweeps; {resumption} continues the run"
         raise InterruptionError(f"interrupted; {state}") from None
 
 

@@ -132,6 +132,7 @@ class _Run:
     def take_over(self, earlier: Report) -> None:
         """Continue an interrupted run."""
         self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
+        self.calibrated_at = earlier.calibrated_at
         for part in self.parts:
             part.take_over(earlier)
         finished = {part.name for part in self.parts if part.measurements}
