@@ -81,14 +81,20 @@ def test_finished_workloads_are_not_measured_again() -> None:
 def test_microbenchmarks_are_kept_for_later_runs_on_the_same_device() -> None:
     first = states()[-1]
     assert first.machine
-    keep_measurements(first, WORKLOADS)
-    facts = first.machine.opencl, first.device, first.settings
+    facts = first.machine.opencl, first.device, first.settings, WORKLOADS
+    keep_measurements(first, WORKLOADS, ["test/copy"])
+    keep_measurements(first.model_copy(update={"created_at": "2026-01-01T00:00:00+00:00"}), WORKLOADS[:1], [])
+    assert kept_measurements(*facts) is kept_measurements(*facts[:3], WORKLOADS[:1]) is None
+    keep_measurements(first, WORKLOADS, [])
     backend, saved = FakeBackend(), list[Report]()
     again = replace(plan(*WORKLOADS), kept=kept_measurements(*facts))
     run(again, LocalMeasurer(backend), saved.append, Steps())
     assert (saved[-1].calibrated_at, first.calibrated_at) == (first.created_at, "")
     assert "-DLOCAL=2" not in backend.built
     assert [m.points for m in saved[-1].measurements] == [m.points for m in first.measurements]
+    assert saved[-1].findings == first.findings
+    fuller = facts[0].model_copy(update={"global_memory_bytes": 1, "clock_hz": None})
+    assert kept_measurements(fuller, *facts[1:])
     other = facts[0].model_copy(update={"driver": "0.9"})
     assert kept_measurements(other, *facts[1:]) is None
 

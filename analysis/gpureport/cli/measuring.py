@@ -56,7 +56,7 @@ from gpureport.records.report import (
 from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
-from gpureport.report.run.conditions import load_sentences
+from gpureport.report.run.conditions import affected, load_sentences
 from gpureport.report.run.kernels import answers
 from gpureport.report.run.unexpected import explanations_table
 from gpureport.report.text.sentences import paragraphs, text
@@ -160,7 +160,7 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                     measurer.reopen()
                 reports.append(_measure(plan, measurer, path, earlier, _resumption(options, path)))
                 if options.only_kernels:
-                    keep_measurements(reports[-1], plan.workloads)
+                    keep_measurements(reports[-1], plan.workloads, [each.name for each in affected(reports[-1])])
                     plan = replace(plan, kept=None)
         yield reports, paths, paths
 
@@ -213,7 +213,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
                 seed=options.seed,
             ),
             requested=requested,
-            kept=kept_measurements(present, match.device, requested)
+            kept=kept_measurements(present, match.device, requested, workloads)
             if options.only_kernels and not options.recalibrate and not earlier
             else None,
             with_power=not options.only_kernels and (POWER in names if names else not options.quick),

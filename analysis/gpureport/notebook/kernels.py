@@ -15,6 +15,7 @@ from gpureport.measure.presence import choose_working
 from gpureport.notebook.api import known_device, own_database
 from gpureport.notebook.frames import ReportFrames
 from gpureport.records.report import RunSettings
+from gpureport.report.run.conditions import affected
 from gpureport.results.opening import predicted_report
 from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run
@@ -74,15 +75,16 @@ class Kernel:
             match = own_database().match(measurer.device)
             fitting, _ = checked(measurer, self._workloads, match.device, limits, silent)
             requested = RunSettings(quick=quick, seed=seed)
+            workloads = (*select(calibrating(fitting)), *fitting)
             plan = Plan(
                 match=match,
-                workloads=(*select(calibrating(fitting)), *fitting),
+                workloads=workloads,
                 settings=SweepSettings(limits, seed=seed),
                 requested=requested,
-                kept=kept_measurements(measurer.device, match.device, requested),
+                kept=kept_measurements(measurer.device, match.device, requested, workloads),
             )
             report = run(plan, measurer, lambda _: None, silent)
-            keep_measurements(report, plan.workloads)
+            keep_measurements(report, workloads, [each.name for each in affected(report)])
             return ReportFrames(report)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,35 +11,51 @@ from gpureport.data import cache_dir
 from gpureport.errors import GpuReportError, InputError
 from gpureport.records.columns import GROWING
 from gpureport.records.report import Report, RunSettings, load_report, save_report
-from gpureport.run.resuming import changes
+from gpureport.run.resuming import VARYING, changes
+from gpureport.run.workload_run import DERIVED
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Workload
 
+_LONGEST = timedelta(days=30)
 
-def kept_measurements(present: PresentDevice, device: Device, settings: RunSettings) -> Report | None:
-    """Return the kept measurements of a device, if database entry, driver and version are still the same."""
+
+def kept_measurements(
+    present: PresentDevice, device: Device, settings: RunSettings, workloads: Iterable[Workload]
+) -> Report | None:
+    """Return the kept measurements of the microbenchmarks among *workloads*, at most 30 days old.
+
+    Database entry, driver and version are still the same.
+    """
     with suppress(InputError):
-        kept = load_report(_file(present, settings))
-        if not any(changes(kept, __version__, present, device, settings)):
+        kept = load_report(_file(present, settings, _microbenchmarks(workloads)))
+        recent = datetime.now(UTC) - datetime.fromisoformat(kept.created_at) <= _LONGEST
+        if recent and not any(changes(kept, __version__, present, device, settings)):
             return kept
     return None
 
 
-def keep_measurements(report: Report, workloads: Iterable[Workload]) -> None:
-    """Keep what a complete run measured of the microbenchmarks among *workloads*; without a folder, nothing."""
-    names = {each.name for each in workloads if each.microbenchmark}
-    if report.status != "complete" or report.machine is None or report.calibrated_at:
+def keep_measurements(report: Report, workloads: Iterable[Workload], disturbed: Iterable[str]) -> None:
+    """Keep what a complete run measured of the microbenchmarks among *workloads*, if none was *disturbed*."""
+    names = _microbenchmarks(workloads)
+    if report.status != "complete" or report.machine is None or report.calibrated_at or names.intersection(disturbed):
         return
-    parts = {field: tuple(each for each in getattr(report, field) if each.key.workload in names) for field in GROWING}
+    parts = {
+        field: tuple(each for each in getattr(report, field) if getattr(each, "key", each).workload in names)
+        for field in (*GROWING, *DERIVED)
+    }
     parts["measurements"] = tuple(each.model_copy(update={"began_s": None}) for each in parts["measurements"])
     own = {name: info for name, info in report.workloads.items() if name in names}
-    without = {"findings": (), "explanations": (), "advice": (), "evidence": (), "conditions": (), "timings": ()}
-    file = _file(report.machine.opencl, report.settings)
+    file = _file(report.machine.opencl, report.settings, names)
+    kept = report.model_copy(update={**parts, "workloads": own, "conditions": (), "timings": (), "energy": None})
     with suppress(GpuReportError, OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        save_report(report.model_copy(update={**parts, **without, "workloads": own, "energy": None}), file)
+        save_report(kept, file)
 
 
-def _file(present: PresentDevice, settings: RunSettings) -> Path:
-    facts = present.model_dump_json(exclude={"index"}), settings.quick, settings.seed
+def _microbenchmarks(workloads: Iterable[Workload]) -> set[str]:
+    return {each.name for each in workloads if each.microbenchmark}
+
+
+def _file(present: PresentDevice, settings: RunSettings, names: Iterable[str]) -> Path:
+    facts = present.model_dump_json(exclude={*VARYING}), settings.quick, settings.seed, sorted(names)
     return cache_dir() / "microbenchmarks" / f"{sha256(repr(facts).encode()).hexdigest()[:16]}.json"

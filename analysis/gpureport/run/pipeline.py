@@ -121,11 +121,8 @@ class _Run:
         return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
 
     def _use_again(self, kept: Report) -> str:
-        """Take the measurements of an earlier run if it has those of all microbenchmarks; return when it began."""
-        parts = self._microbenchmarks
-        if not {part.name for part in parts} <= kept.workloads.keys():
-            return ""
-        for part in parts:
+        """Take the microbenchmarks of an earlier run; return when it began."""
+        for part in self._microbenchmarks:
             part.take_over(kept)
         return kept.created_at
 

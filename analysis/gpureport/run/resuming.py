@@ -52,13 +52,13 @@ def _later(record: _R, by_s: float, *fields: str) -> _R:
     return record.model_copy(update={name: at_s + by_s for name, at_s in known.items()})
 
 
-_VARYING = ("index", "global_memory_bytes", "max_allocation_bytes", "clock_hz", "timer_resolution_s")
+VARYING = ("index", "global_memory_bytes", "max_allocation_bytes", "clock_hz", "timer_resolution_s")
 """What systems report differently at each start: they reserve memory, number devices, and change clocks."""
 
 
 def as_before(present: PresentDevice, before: PresentDevice | None) -> PresentDevice:
     """Return a device with the figures of an earlier run that may differ between runs on the same device."""
-    return present.model_copy(update={name: getattr(before, name) for name in _VARYING}) if before else present
+    return present.model_copy(update={name: getattr(before, name) for name in VARYING}) if before else present
 
 
 def changes(
@@ -75,7 +75,7 @@ def changes(
     elif before.driver != present.driver or before.platform_version != present.platform_version:
         was, now = (f"{each.driver} ({each.platform_version})" for each in (before, present))
         yield f"its driver was {was}, and now it is {now}"
-    elif differences := _differences(before, present, *_VARYING):
+    elif differences := _differences(before, present, *VARYING):
         yield f"it was measured on another {present.name}, or on one with another setup ({differences})"
     if report.device != device:
         yield f"the database entry of {report.device.name} has changed since"
