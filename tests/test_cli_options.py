@@ -88,6 +88,7 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
         (["validate", "--json="], "--json: the path is empty"),
         (["measure", "-o", "."], ".: is a folder"),
         (["devices", "--known", "RTX", "40"], "put a TEXT of several words in quotes"),
+        (["fleet", "query", "--nope", "select 1"], "No such option: --nope"),
         (["glossary", "a", "b"], "too many arguments: b"),
         (["x" * 100_000], "xxx…"),
         (["render", "\x1b[31m"], ": \N{REPLACEMENT CHARACTER}[31m: no such file"),

@@ -231,6 +231,14 @@ def test_queries_print_what_python_cannot_represent(
     assert code == (2 if found.err else 0)
 
 
+def test_a_query_that_takes_too_long_is_named(
+    fleet_store: Store, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpureport.cli.fleet._MOST_S", 0.01)
+    assert main(["fleet", "query", "--store", str(fleet_store.folder), "SELECT 1"]) == 2
+    assert capsys.readouterr().err == "gpureport: the query takes longer than 0.01 s\n"
+
+
 def test_an_interrupt_ends_a_query(fleet_store: Store) -> None:
     sql = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 0"
     command = [sys.executable, "-m", "gpureport", "fleet", "query", sql, "--store", str(fleet_store.folder)]
@@ -306,6 +314,16 @@ def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
 
     counts = Store(tmp_path).query("SELECT count(*) AS n, count(DISTINCT run) AS runs FROM runs")
     assert counts.values.tolist() == [[FEWEST_PACKED + 1] * 2]
+
+
+def test_damaged_runs_are_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("gpureport.fleet.store"), "FEWEST_PACKED", 2)
+    (store := Store(tmp_path)).path_of("").parent.mkdir()
+    for name in "ab":
+        store.path_of(name).write_text("damaged")
+    store.pack()
+    assert [path.stem for path in store.left_out] == ["a", "b"]
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
 def test_effects_of_days_and_devices_are_separated() -> None:

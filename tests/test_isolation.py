@@ -1,14 +1,16 @@
 """Work in a process of its own: failures and limits."""
 
 import os
+import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
 
 from gpureport.errors import GpuReportError
-from gpureport.isolation import isolated
+from gpureport.isolation import _limit_growth, isolated
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,14 @@ def test_failures_are_one_sentence(function: Callable[[Any], Any], argument: obj
     with pytest.raises(GpuReportError, match=message) as raised:
         isolated(function, 1.0 if function is time.sleep else 30.0, 2**28, argument)
     assert raised.value.exit_code == code
+
+
+def _limited() -> tuple[int, int]:
+    resource.setrlimit(resource.RLIMIT_DATA, (2**33, 2**34))
+    _limit_growth(2**40)
+    return resource.getrlimit(resource.RLIMIT_DATA)
+
+
+def test_present_limits_of_memory_stay() -> None:
+    with ProcessPoolExecutor(1) as process:
+        assert process.submit(_limited).result() == (2**33, 2**34)

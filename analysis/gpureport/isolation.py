@@ -91,7 +91,9 @@ def end_with_parent() -> None:
 def _limit_growth(most_bytes: int) -> None:
     """Limit what this process may allocate from now on; threads that have not started need some megabytes each."""
     used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_DATA, (used + most_bytes, resource.RLIM_INFINITY))
+    present = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
 
 
 def _main() -> None:

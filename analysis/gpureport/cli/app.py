@@ -111,6 +111,11 @@ _PYTHON_TYPE = re.compile(r"(?<=[A-Z]) <.*>$")
 class _Command(TyperCommand):
     """A command whose help does not show types of Python after the names of arguments, as typer would."""
 
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Ignore unknown options only where one contains a space or a line break: it is text."""
+        ctx.ignore_unknown_options &= any(len(each.split()) > 1 for each in args if each.startswith("-"))
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]
         """Write a list of arguments and one of options."""
         for kind in ("argument", "option"):

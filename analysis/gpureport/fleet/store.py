@@ -114,8 +114,8 @@ class Store:
         loose = self._files[len(self._packed_runs) :]
         starts = range(0, len(loose), _MOST_PACKED) if len(loose) >= FEWEST_PACKED else ()
         for files in (loose[start : start + _MOST_PACKED] for start in starts):
-            name, content = self._tried(_packed, files)
-            write_file(self.folder / "packed" / f"{name}{_SUFFIX}", content)
+            for name, content in self._tried(_packed, files).items():
+                write_file(self.folder / "packed" / f"{name}{_SUFFIX}", content)
 
     def read(self, function: "Callable[[DuckDBPyConnection], R]", output: Path | None = None) -> R:
         """Return *function* of a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
@@ -377,17 +377,19 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _packed(files: Sequence[Path]) -> tuple[str, bytes]:
-    """Return the name and the content of a file with the runs of *files*."""
+def _packed(files: Sequence[Path]) -> dict[str, bytes]:
+    """Return the content of a file with the runs of *files*, by its name; nothing if there are none."""
     import duckdb
     import pyarrow.compute as pc
 
+    if not files:
+        return {}
     sql = f"SELECT {_cast(columns())} FROM {_source(map(str, files))}"  # noqa: S608 - our own names
     with duckdb.connect(config={"threads": _limits()["threads"]}) as connection:
         whole = connection.sql(sql).to_arrow_table()
     runs = sorted(file.stem for file in files)
     name = hashlib.sha256("".join(runs).encode()).hexdigest()[:32]
-    return name, _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
+    return {name: _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])}
 
 
 def _harmless(table: Table) -> str:
