@@ -108,9 +108,10 @@ def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
     inner = prod(count - 2 if count > 2 else 1 for count in shape.groups)
     at_border = min(total - len(middle), max(len(border), total - inner)) if border else 0
     others = tuple(dict.fromkeys(group for group in _spread(shape.groups) if group not in middle + border))
-    in_middle = max(len(middle), (total - at_border) / (len(others) + 1)) if others else total - at_border
-    elsewhere = total - at_border - in_middle
-    chosen = (_Stratum(middle, in_middle), _Stratum(others, elsewhere), _Stratum(border, at_border))
+    within = total - at_border
+    share = min(within // (len(others) + 1), (within - len(middle)) // max(1, len(others)))
+    elsewhere = share * len(others)
+    chosen = (_Stratum(middle, within - elsewhere), _Stratum(others, elsewhere), _Stratum(border, at_border))
     return tuple(each for each in chosen if each.groups and each.represented)
 
 
