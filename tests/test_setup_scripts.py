@@ -25,7 +25,7 @@ from tests.fake_backend import PRESENT
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
-NOT_LOCKED = ("intel", "fleet")
+NOT_LOCKED = ("intel", "fleet", "trace")
 """Extras that the program does not need: they are in the lock of development only."""
 INTEL_LOCK = "requirements-intel.lock"
 SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark")

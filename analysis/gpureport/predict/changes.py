@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import constant
 from gpureport.text import listed
 from gpureport.workloads import grid
 from gpureport.workloads.model import AccessDemand, Demand
@@ -11,7 +12,7 @@ from gpureport.workloads.model import AccessDemand, Demand
 _VECTOR_BYTES = 16
 _TOGETHER = 4
 """Iterations of a loop whose loads a programmer combines."""
-_SCATTERED = 1.5
+_SCATTERED = constant(1.5)
 """Lines that accesses touch / fewest lines that contain as many bytes, from which on another layout is tried."""
 
 
