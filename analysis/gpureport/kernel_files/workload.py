@@ -387,7 +387,7 @@ class KernelFileWorkload(Workload):
         """Return the demand with ``restrict``, if pointers lack it."""
         kernels = self._programs(parameters) if self.is_traced else ()
         if any(not parameter.noalias for kernel in kernels for parameter in kernel.parameters):
-            yield "declare all pointers `restrict`", self._demands(parameters, device, restrict=True)
+            yield "declare all pointers restrict", self._demands(parameters, device, restrict=True)
 
     def source_line(self, line: int) -> str:
         """The line, without indent, which may be cut."""

@@ -301,7 +301,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         trust=trust,
         off=Verdict.OFF,
     )
-    env.filters.update(picture=place, chart_data=_chart_data)
+    env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time)
     return env
 
 
