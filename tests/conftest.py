@@ -41,12 +41,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A configuration folder without the user's own entries, which does not exist yet; no width of a terminal."""
     folder = tmp_path / ".config"
     monkeypatch.delenv("COLUMNS", raising=False)  # xdist sets it
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     return folder
 
 
