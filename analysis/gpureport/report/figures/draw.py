@@ -345,6 +345,8 @@ class _Drawing:
             self._rows(name, texts)
         else:
             getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
+            if name == "x" and texts and needed_in(texts[-1]) / 2 > self.right_in + self._beyond_in(ticks[-1][0]):
+                axis.get_xticklabels()[-1].set_horizontalalignment("right")  # the picture ends there
         getattr(axis, f"{name}axis").minorticks_off()
         if name == "y" and unit:
             self._write(unit, -0.03, self.height_in + 0.1, ha="right")
@@ -354,6 +356,11 @@ class _Drawing:
                 fitted(label, self.width_in + (2 * min(self.left_in, self.right_in) if self.by_rows else 0.2)),
                 labelpad=1,
             )
+
+    def _beyond_in(self, x: float) -> float:
+        """Return the width of the axes to the right of a value."""
+        within = (self.axis.transScale + self.axis.transLimits).transform((x, self.axis.get_ylim()[0]))[0]
+        return float(1 - within) * self.width_in
 
     def _rows(self, name: Literal["x", "y"], texts: Sequence[str]) -> None:
         spec, axis = getattr(self.panel, name), getattr(self.axis, f"{name}axis")

@@ -36,10 +36,12 @@ def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepK
     for curve in members:
         info = report.workloads.get(curve.key.workload)
         several = sweeps[curve.key.workload, curve.axis.quantity] > 1
+        same = info is not None and info.title == curve.key.variant  # a source of the user
         identifier = (
-            f"{curve.key.variant if alike else curve.key.workload}{f', {curve.key.sweep_name}' if several else ''}"
+            f"{curve.key.variant if alike or same else curve.key.workload}"
+            f"{f', {curve.key.sweep_name}' if several else ''}"
         )
-        title = info.title.removeprefix(family).lstrip(" ,:") if info else ""
+        title = info.title.removeprefix(family).lstrip(" ,:") if info and not same else ""
         long = (f"{title[:1].upper()}{title[1:]} ({identifier})",) if title else ()
         found[curve.key] = (*long, identifier, *((curve.key.variant,) if not alike else ()))
     return found

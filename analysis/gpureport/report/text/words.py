@@ -98,11 +98,12 @@ def observed_head(report: Report) -> str:
 def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
     """Name a workload: its title, then its identifier, ``Stream copy (copy)``.
 
-    The title of one of several variants of a user's kernel ends with its identifier.
+    The title of one of several variants of a user's kernel ends with its identifier, that of a source is only this.
     """
     info = report.workloads.get(f"{key.family}/{key.variant}")
     title = shorten(info.title if info else family_name(report, key.family), _LONG_NAME)
-    return title if info and info.described and info.title != info.family_title else f"{title} ({key.variant})"
+    complete = title == key.variant or (info and info.described and info.title != info.family_title)
+    return title if complete else f"{title} ({key.variant})"
 
 
 def family_name(report: Report, family: str) -> str:
