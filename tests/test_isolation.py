@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -16,15 +17,16 @@ from gpureport.isolation import _limit_growth, isolated
 @pytest.mark.parametrize(
     ("function", "argument", "code", "message"),
     [
-        (time.sleep, 10, 2, "longer than 1 s"),
-        (bytearray, 2**30, 2, "more than 256 MiB"),
-        (os._exit, 3, 1, "exit code 3"),
+        (time.sleep, 10, 2, "the work takes longer than 1 s"),
+        (bytearray, 2**30, 2, "the work takes more than 256 MiB"),
+        (os._exit, 3, 1, "the process of the work ended with exit code 3"),
+        (signal.raise_signal, signal.SIGRTMIN + 1, 1, f"ended by signal {signal.SIGRTMIN + 1}"),
         (int, "a", 1, "ValueError"),
     ],
 )
 def test_failures_are_one_sentence(function: Callable[[Any], Any], argument: object, code: int, message: str) -> None:
     with pytest.raises(GpuReportError, match=message) as raised:
-        isolated(function, 1.0 if function is time.sleep else 30.0, 2**28, argument)
+        isolated("the work", function, 1.0 if function is time.sleep else 30.0, 2**28, argument)
     assert raised.value.exit_code == code
 
 

@@ -545,7 +545,7 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
         "return {'y': [[1, 2], [3]]}": "failed: ValueError",
         "return {'y': [right]}": "returned something for 'y' that is not an array of numbers",
         "sys.exit(0)": "failed: SystemExit: 0$",
-        "os._exit(0)": "its process ended with exit code 0$",
+        "os._exit(0)": "the process of own.py:right ended with exit code 0$",
         "raise KeyboardInterrupt('\\x1b[31m' + 'x' * 9**6)": "failed: KeyboardInterrupt: .31mx+…$",
     }
     for code, message in wrong.items():

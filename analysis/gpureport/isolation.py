@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from runpy import run_path
-from typing import Any, ParamSpec, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gpureport.errors import GpuReportError, InputError, limit_remark
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -29,56 +30,72 @@ _PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LONGEST_REASON = 300
 
 
-def isolated(function: Callable[P, R], most_s: float, most_bytes: int, /, *arguments: P.args, **named: P.kwargs) -> R:
+def isolated(
+    what: str, function: Callable[P, R], most_s: float, most_bytes: int, /, *arguments: P.args, **named: P.kwargs
+) -> R:
     """Return *function* of *arguments*, which another process computes; what it prints is discarded.
 
-    Function, arguments and result are pickled; the function belongs to a module of this package.
+    Function, arguments and result are pickled; the function belongs to a module of this package. Messages begin with
+    *what* it computes.
 
     Raises:
         InputError: it takes longer than *most_s* seconds, or more than *most_bytes* of memory.
         GpuReportError: it raised this error, or its process ended.
     """
     command = [sys.executable, "-P", "-m", __name__]
-    request = pickle.dumps((most_bytes, function, arguments, named))
+    request = pickle.dumps((what, most_bytes, function, arguments, named))
     try:
         done = subprocess.run(  # noqa: S603 - this module
             command, input=request, capture_output=True, timeout=most_s, start_new_session=True, check=False
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"it takes longer than {most_s:g} s") from None
+        raise InputError(f"{what} takes longer than {most_s:g} s") from None
     if not done.stdout:
-        raise GpuReportError(f"its process {_ending(done)}{limit_remark()}")
+        raise GpuReportError(f"the process of {what} {_ending(done)}{limit_remark()}")
     result: R | GpuReportError = pickle.loads(done.stdout)  # noqa: S301 - of our own process
     if isinstance(result, GpuReportError):
         raise result
     return result
 
 
-def arrays_of(file: Path, function: str, arguments: Mapping[str, Any]) -> dict[str, NDArray[np.generic]]:
+def arrays_of(what: str, file: Path, function: str, arguments: Mapping[str, Any]) -> "dict[str, NDArray[np.generic]]":
     """Return the arrays that a *function* of a user's Python file returns, by name; called in a process of its own.
 
     Raises:
-        InputError: it raises anything, or returns something else; the message is the end of a sentence.
+        InputError: it raises anything, or returns something else; the message begins with *what* it is.
     """
+    import numpy as np
+
     try:
         found = run_path(str(file))[function](**arguments)
         if not isinstance(found, Mapping):
-            raise InputError(f"returned {type(found).__name__}; it must return a dict of arrays by buffer")
+            raise InputError(f"{what} returned {type(found).__name__}; it must return a dict of arrays by buffer")
         arrays = {str(name): np.asarray(values) for name, values in found.items()}
     except InputError:
         raise
     except BaseException as error:  # noqa: BLE001 - the user's code
-        raise InputError(f"failed: {type(error).__name__}: {error}".rstrip(": ")) from None
+        raise InputError(f"{what} failed: {type(error).__name__}: {error}".rstrip(": ")) from None
     if wrong := next((name for name, values in arrays.items() if values.dtype.kind not in "biufc"), None):
-        raise InputError(f"returned something for {wrong!r} that is not an array of numbers")
+        raise InputError(f"{what} returned something for {wrong!r} that is not an array of numbers")
     return arrays
 
 
 def _ending(done: subprocess.CompletedProcess[bytes]) -> str:
     code = done.returncode
-    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-    return f"{how}: {last[:_LONGEST_REASON]}" if last else how
+    return (f"was ended by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}") + reason(done.stderr)
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as ``SIGSEGV``."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def reason(printed: bytes) -> str:
+    """Return the last line that a process has *printed*, after a colon; empty if there is none."""
+    last = printed.decode(errors="replace").strip().rpartition("\n")[2]
+    return f": {last[:_LONGEST_REASON]}" if last else ""
 
 
 def end_with_parent() -> None:
@@ -100,7 +117,7 @@ def _main() -> None:
     end_with_parent()
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    most_bytes, function, arguments, named = pickle.load(sys.stdin.buffer)  # noqa: S301 - of our own process
+    what, most_bytes, function, arguments, named = pickle.load(sys.stdin.buffer)  # noqa: S301 - of our own process
     _limit_growth(most_bytes)
     try:
         result = pickle.dumps(function(*arguments, **named))
@@ -108,7 +125,7 @@ def _main() -> None:
         kind = InputError if isinstance(error, InputError) else GpuReportError
         result = pickle.dumps(kind(str(error)))  # other classes may have more arguments
     except MemoryError:
-        result = pickle.dumps(InputError(f"it takes more than {most_bytes >> 20} MiB of memory"))
+        result = pickle.dumps(InputError(f"{what} takes more than {most_bytes >> 20} MiB of memory"))
     results.write(result)
 
 

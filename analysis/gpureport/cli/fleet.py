@@ -147,10 +147,8 @@ def query_runs(options: FleetQueryOptions) -> int:
     """Print the rows of a SELECT statement."""
     from gpureport.fleet.store import Store
 
-    try:
-        found = isolated(Store.rows, _MOST_S, _MOST_BYTES, opened(options.store), options.sql, _MOST_ROWS + 1)
-    except InputError as error:
-        raise InputError(re.sub("^it takes", "the query takes", str(error))) from None
+    store = opened(options.store)
+    found = isolated("the query", Store.rows, _MOST_S, _MOST_BYTES, store, options.sql, _MOST_ROWS + 1)
     shown, more = found.texts[:_MOST_ROWS], len(found.texts) > _MOST_ROWS
     if len(found.columns) > 1:
         title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")

@@ -316,7 +316,8 @@ def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str
     path = folder / (file if file.endswith(".py") else f"{file}.py")
     if not (path.is_file() and function):
         raise formulas.error("expect_from", f"{quoted(file)} cannot be imported; write module:function")
+    what = shorten(reference)
     try:
-        return dict(isolated(arrays_of, _MOST_S, _MOST_BYTES, path, function, known))
+        return dict(isolated(what, arrays_of, _MOST_S, _MOST_BYTES, what, path, function, known))
     except GpuReportError as error:
-        raise formulas.error("expect_from", f"{shorten(reference)} {shorten(str(error))}") from None
+        raise formulas.error("expect_from", shorten(str(error), len(what) + 200)) from None

@@ -21,6 +21,7 @@ from typing import Any
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
+from gpureport.isolation import reason, signal_name
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.rounds import Progress
 
@@ -28,7 +29,6 @@ Message = tuple[str, Any]
 """``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last result, or
 ``refusal`` with an error. After the last two the process waits for the next request."""
 
-_LONGEST_REASON = 300
 _POLL_S = 0.2
 _LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
 _OUTPUT_BYTES = 65536
@@ -188,8 +188,7 @@ class Child:
         self._read_output()
         code = self._process.poll()
         self.end()
-        last = self._printed.decode(errors="replace").strip().rpartition("\n")[2]
-        return f"its driver {_how(code)}" + (f": {last[:_LONGEST_REASON]}" if last else "") + limit_remark()
+        return f"its driver {_how(code)}{reason(self._printed)}{limit_remark()}"
 
     def end(self) -> None:
         """End the process and those that it started; a process that cannot be killed is left behind."""
@@ -208,8 +207,4 @@ class Child:
 def _how(code: int | None) -> str:
     if code is None:
         return "closed its connection"
-    if code >= 0:
-        return f"ended the process with exit code {code}"
-    with suppress(ValueError):
-        return f"crashed ({signal.Signals(-code).name})"
-    return f"crashed (signal {-code})"
+    return f"ended the process with exit code {code}" if code >= 0 else f"crashed ({signal_name(-code)})"
