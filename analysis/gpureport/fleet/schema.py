@@ -24,7 +24,7 @@ _TYPES: Mapping[Kind, tuple[str, str, str]] = {
     "truth": ("BOOLEAN", "bool", "true"),
     "moment": ("TIMESTAMP", "timestamp[us]", "'2000-01-01'"),
 }
-"""Types of SQL and of Arrow, and a value in SQL."""
+"""Types of SQL and of Arrow, and an example of a value in SQL."""
 
 
 class Column(NamedTuple):
@@ -40,7 +40,7 @@ class Column(NamedTuple):
 
     @property
     def example(self) -> str:
-        """A value in SQL."""
+        """An example of a value, in SQL."""
         return _TYPES[self.kind][2]
 
 

@@ -275,11 +275,11 @@ class Report(Record):
         """Predictions from the specification."""
         return tuple(each for each in self.predictions if each.specified)
 
-    def of_workload(self, name: str) -> Self:
-        """Return the report with the curves, findings, advice, accesses and evidence of one workload only."""
+    def of_workloads(self, *names: str) -> Self:
+        """Return the report with the curves, findings, advice, accesses and evidence of these workloads only."""
         fields = (*GROWING, "findings", "explanations", "advice", "accesses", "evidence")
         every = ((field, each, getattr(each, "key", each)) for field in fields for each in getattr(self, field))
-        own = grouped((field, each) for field, each, key in every if key.workload == name)
+        own = grouped((field, each) for field, each, key in every if key.workload in names)
         return self.model_copy(update={field: tuple(own.get(field, ())) for field in fields})
 
     @property

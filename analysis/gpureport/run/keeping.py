@@ -9,10 +9,8 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.data import cache_dir
 from gpureport.errors import GpuReportError, InputError
-from gpureport.records.columns import GROWING
 from gpureport.records.report import Report, RunSettings, load_report, save_report
 from gpureport.run.resuming import VARYING, changes
-from gpureport.run.workload_run import DERIVED
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Workload
 
@@ -39,14 +37,12 @@ def keep_measurements(report: Report, workloads: Iterable[Workload], disturbed: 
     names = _microbenchmarks(workloads)
     if report.status != "complete" or report.machine is None or report.calibrated_at or names.intersection(disturbed):
         return
-    parts = {
-        field: tuple(each for each in getattr(report, field) if getattr(each, "key", each).workload in names)
-        for field in (*GROWING, *DERIVED)
-    }
-    parts["measurements"] = tuple(each.model_copy(update={"began_s": None}) for each in parts["measurements"])
-    own = {name: info for name, info in report.workloads.items() if name in names}
+    own = report.of_workloads(*names)
+    measured = tuple(each.model_copy(update={"began_s": None}) for each in own.measurements)
+    infos = {name: info for name, info in report.workloads.items() if name in names}
+    others = {"conditions": (), "timings": (), "energy": None}
+    kept = own.model_copy(update={"measurements": measured, "workloads": infos, **others})
     file = _file(report.machine.opencl, report.settings, names)
-    kept = report.model_copy(update={**parts, "workloads": own, "conditions": (), "timings": (), "energy": None})
     with suppress(GpuReportError, OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         save_report(kept, file)

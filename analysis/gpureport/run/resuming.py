@@ -12,6 +12,8 @@ from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import shortened
 
 _R = TypeVar("_R", bound=Record)
+VARYING = ("index", "global_memory_bytes", "max_allocation_bytes", "clock_hz", "timer_resolution_s")
+"""What systems report differently at each start: they reserve memory, number devices, and change clocks."""
 
 
 def with_ended(report: Report, name: str, measured: Measured) -> Report:
@@ -50,10 +52,6 @@ def later(measured: Measured, by_s: float) -> Measured:
 def _later(record: _R, by_s: float, *fields: str) -> _R:
     known = {name: at_s for name in fields if (at_s := getattr(record, name)) is not None}
     return record.model_copy(update={name: at_s + by_s for name, at_s in known.items()})
-
-
-VARYING = ("index", "global_memory_bytes", "max_allocation_bytes", "clock_hz", "timer_resolution_s")
-"""What systems report differently at each start: they reserve memory, number devices, and change clocks."""
 
 
 def as_before(present: PresentDevice, before: PresentDevice | None) -> PresentDevice:

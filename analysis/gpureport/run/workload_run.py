@@ -77,7 +77,7 @@ class WorkloadRun:
 
         Failed workloads are measured again, and so are sweeps whose points changed: they depend on the free memory.
         """
-        own = earlier.of_workload(self.name)
+        own = earlier.of_workloads(self.name)
         if self.name in own.unfinished:
             points = {sweep.name: list(sweep.points) for sweep in self.sweeps}
             specified = ((p, [each.point.parameters for each in p.points]) for p in own.specified)
