@@ -28,7 +28,7 @@ CONSTANT_DELAY = constant(
 """The same of each further cycle of the constant cache."""
 
 
-def by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
+def _by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
     """Whether a constant cache with a port of its own serves an access.
 
     Compilers use it for tables of the program, and if all lanes of a wave read the same address.
@@ -37,9 +37,14 @@ def by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
     return port and (not each.buffer or each.distinct <= each.waves)
 
 
-def _global_accesses(demand: Demand, architecture: Architecture) -> tuple[AccessDemand, ...]:
-    """Return the accesses of the load/store unit to global memory, and to constant memory without a port of its own."""
-    return tuple(a for a in demand.accesses if a.space != "local" and not by_constant_port(a, architecture))
+def _loads(demand: Demand) -> list[AccessDemand]:
+    """Return the loads from global and constant memory."""
+    return [each for each in demand.accesses if each.kind == "load" and each.space != "local"]
+
+
+def _atomics(demand: Demand) -> list[AccessDemand]:
+    """Return the atomic operations on global memory."""
+    return [each for each in demand.accesses if each.kind == "atomic" and each.space == "global"]
 
 
 def global_passes(demand: Demand, device: Device) -> float:
@@ -53,21 +58,20 @@ def global_passes(demand: Demand, device: Device) -> float:
 
 def lookup_cycles(demand: Demand, device: Device) -> float:
     """Return the cycles in which all compute units look up the lines of loads."""
-    loads = (each for each in demand.accesses if each.kind == "load" and each.space != "local")
-    return sum(_lookups(each, device) for each in loads) / _share_of_access(device.architecture, "memory")
+    return sum(_lookups(each, device) for each in _loads(demand)) / _share_of_access(device.architecture, "memory")
 
 
 def _lookups(each: AccessDemand, device: Device) -> float:
     architecture = device.architecture
-    if by_constant_port(each, architecture):
+    if _by_constant_port(each, architecture):
         return 0.0
     hits = architecture.hit_lines_per_access or architecture.lines_per_access
-    missed = missed_lines(each)
+    missed = _missed_lines(each)
     return max(each.waves, missed / architecture.lines_per_access + (each.lines - missed) / hits)
 
 
 def _passes(each: AccessDemand, device: Device) -> float:
-    port = by_constant_port(each, device.architecture)
+    port = _by_constant_port(each, device.architecture)
     if port or not (device.caches and device.caches[0].unified_with_local_memory):
         return _lookups(each, device)
     return max(_lookups(each, device), each.conflict_cycles * _share_of_access(device.architecture, "memory"))
@@ -79,11 +83,11 @@ def further_load_cycles(demand: Demand, device: Device) -> float:
     cycle = _share_of_access(architecture, "memory")
 
     def cycles(each: AccessDemand) -> float:
-        if by_constant_port(each, architecture):
+        if _by_constant_port(each, architecture):
             return CONSTANT_DELAY * architecture.constant_cycles * (each.distinct - each.waves)
         return PASS_DELAY * (_passes(each, device) - each.waves) / cycle
 
-    loads = [each for each in demand.accesses if each.kind == "load" and each.space != "local"]
+    loads = _loads(demand)
     return _mean((each, cycles(each)) for each in loads) if loads else 0.0
 
 
@@ -116,7 +120,7 @@ def _mean(times: Iterable[tuple[AccessDemand, float]]) -> float:
 
 def constant_cycles(demand: Demand, architecture: Architecture) -> float:
     """Return the cycles of constant caches of all compute units, which read further addresses of a wave one by one."""
-    further = (a.distinct - a.waves for a in demand.accesses if by_constant_port(a, architecture))
+    further = (a.distinct - a.waves for a in demand.accesses if _by_constant_port(a, architecture))
     return architecture.constant_cycles * sum(further)
 
 
@@ -127,27 +131,27 @@ def sectors_and_lines_written(demand: Demand) -> tuple[float, float]:
     as a partly written line: updates of one address for each wave, and of words far apart, take 2.5 and 2.1 cycles of
     each slice of an H200.
     """
-    updates = sum(map(_updates, demand.accesses))
+    updates = sum(map(_updates, _atomics(demand)))
     stores = [each for each in demand.accesses if each.space == "global" and each.kind == "store"]
     return sum(each.sectors for each in stores) + updates, sum(each.partly_written for each in stores) + updates
 
 
 def _updates(each: AccessDemand) -> float:
-    """Return the sectors that global atomic operations update one by one.
+    """Return the sectors that atomic operations on global memory update one by one.
 
     Operations of a wave on one address follow each other, those on the other words of a sector do not
     (:mod:`gpureport.workloads.atomics`).
     """
-    is_global_atomic = each.space == "global" and each.kind == "atomic"
-    return each.sectors + each.repeated - each.waves if is_global_atomic else 0.0
+    return each.sectors + each.repeated - each.waves
 
 
 def requested_lines(demand: Demand, architecture: Architecture) -> float:
     """Return the lines from which loads request sectors of the shared cache: a slice accepts one request at a time."""
-    return sum(missed_lines(each) for each in _global_accesses(demand, architecture))
+    accesses = (a for a in demand.accesses if a.space != "local" and not _by_constant_port(a, architecture))
+    return sum(map(_missed_lines, accesses))
 
 
-def missed_lines(each: AccessDemand) -> float:
+def _missed_lines(each: AccessDemand) -> float:
     """Return the lines of which a load's waves miss sectors."""
     return each.missed_sectors * each.lines / each.sectors if each.sectors else 0.0
 
@@ -167,7 +171,7 @@ def waits_beyond(demand: Demand, shared: Cache) -> float:
     }
 
     def beyond(each: AccessDemand) -> float:
-        lines = max(1.0, missed_lines(each) / each.missing_waves)
+        lines = max(1.0, _missed_lines(each) / each.missing_waves)
         all_there: float = (1 - min(1.0, new[each.buffer])) ** lines
         return each.missing_waves * (1 - all_there)
 
@@ -178,7 +182,7 @@ def waits_beyond(demand: Demand, shared: Cache) -> float:
 def lines_at_once(demand: Demand) -> float:
     """Return the mean number of lines for which a wave waits together."""
     waits = sum(each.missing_waves for each in demand.accesses)
-    return max(1.0, sum(map(missed_lines, demand.accesses)) / waits) if waits else 1.0
+    return max(1.0, sum(map(_missed_lines, demand.accesses)) / waits) if waits else 1.0
 
 
 def without_order(demand: Demand, line_bytes: float) -> float:
@@ -198,8 +202,7 @@ def without_order(demand: Demand, line_bytes: float) -> float:
 
 def atomic_sectors(demand: Demand, device: Device) -> float:
     """Return the sectors that the busiest slice of the shared cache updates for atomic operations, one by one."""
-    atomic = [each for each in demand.accesses if each.space == "global" and each.kind == "atomic"]
-    if not atomic:
+    if not (atomic := _atomics(demand)):
         return 0.0
     shared = device.shared_cache
     written = sum(touched_bytes(stream, device.line_bytes) for stream in demand.streams if stream.write)

@@ -26,8 +26,9 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
         what = "spread the atomic operations over several copies of the array"
         yield what, replace(demand, waiting_cycles=0.0, accesses=accesses)
     if demand.memory_chain + demand.cached_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
-        fewer = {name: getattr(demand, name) / _TOGETHER for name in ("memory_chain", "cached_chain")}
-        yield f"issue the loads of {_TOGETHER} iterations before the first result is used", replace(demand, **fewer)
+        far, near = demand.memory_chain, demand.cached_chain
+        fewer = replace(demand, memory_chain=far / _TOGETHER, cached_chain=near / _TOGETHER)
+        yield f"issue the loads of {_TOGETHER} iterations before the first result is used", fewer
     yield from _vectors(demand, device)
 
 

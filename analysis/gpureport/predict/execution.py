@@ -217,12 +217,15 @@ class Execution(ABC):
         Waves of some architectures keep their place until the cache that all compute units share has accepted their
         stores. These pass through the same queues as loads, so that load lengthens both alike.
         """
-        architecture = self.architecture
-        cycles = architecture.turnover_cycles
+        cycles = self.architecture.turnover_cycles
         if self.demand.writes:
-            loaded = architecture.loaded_latency_factor if self.demand.loaded else 1.0
-            cycles += architecture.store_cycles * loaded
+            cycles += self.architecture.store_cycles * self.loaded_factor
         return self.device.cycles(cycles)
+
+    @property
+    def loaded_factor(self) -> float:
+        """Latency of memory under the traffic of the dispatch itself / unloaded latency."""
+        return self.architecture.loaded_latency_factor if self.demand.loaded else 1.0
 
     @cached_property
     def start_s(self) -> float:

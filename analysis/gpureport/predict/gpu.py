@@ -121,14 +121,13 @@ class GpuExecution(Execution):
 
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the latencies; traffic of the dispatch itself, and several streams, lengthen that of loads."""
-        demand, shared = self.demand, self.device.shared_cache
-        loaded = self.architecture.loaded_latency_factor if demand.loaded else 1.0
+        shared = self.device.shared_cache
         several = SEVERAL_LOADS if self._loads_at_once() > 1 else 1.0
-        return load_cycles * loaded * several, shared.latency_cycles if shared else 0.0
+        return load_cycles * self.loaded_factor * several, shared.latency_cycles if shared else 0.0
 
     def further_load_cycles(self) -> float:
         """Return the cycles by which the lines and banks of an access lengthen a dependent load."""
-        return further_load_cycles(self.demand, self.device) if self.demand.accesses else 0.0
+        return further_load_cycles(self.demand, self.device)
 
     def _loads_at_once(self) -> int:
         """Return the number of loads for which a wave waits together, of one stream each."""

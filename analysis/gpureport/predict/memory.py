@@ -74,12 +74,11 @@ def usable_capacities(run: Execution) -> tuple[float, ...]:
 
 def load_latency(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, Level]:
     """Return the cycles of a dependent load, and the level that serves most of the working set."""
-    device, demand = run.device, run.demand
+    device, demand, shared = run.device, run.demand, run.device.shared_cache
     cycles, level = run.loads_served(footprint, latency_levels(device, usable, demand.stride_bytes))
-    if demand.accesses and device.shared_cache:
-        near_cycles = min(cycles, device.shared_cache.latency_cycles)
-        share, far_cycles = waits_beyond(demand, device.shared_cache), cycles * slowest_line(run)
-        cycles = near_cycles + (far_cycles - near_cycles) * share if cycles > near_cycles else cycles
+    if demand.accesses and shared and cycles > shared.latency_cycles:
+        further_cycles = cycles * slowest_line(run) - shared.latency_cycles
+        cycles = shared.latency_cycles + further_cycles * waits_beyond(demand, shared)
     if demand.span_bytes and device.tlb:
         cycles, translated = run.loads_served(demand.span_bytes, translation_levels(device, cycles))
         level = level if demand.stride_bytes else translated
@@ -94,8 +93,7 @@ def slowest_line(run: Execution) -> float:
     demand = run.demand
     rounds = max(1.0, demand.memory_chain)
     doublings = log2(lines_at_once(demand)) + log2(run.waves_per_group) / rounds
-    loaded = run.architecture.loaded_latency_factor if demand.loaded else 1.0
-    return max(1.0, (1 + SLOWEST_LINE * doublings) / loaded)
+    return max(1.0, (1 + SLOWEST_LINE * doublings) / run.loaded_factor)
 
 
 def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, str]:
@@ -191,20 +189,25 @@ def write_time_s(run: Execution) -> float:
     lines. An H200 that reads and writes columns, 32 lines for each wave, takes the sum of both.
     """
     device, demand, shared = run.device, run.demand, run.device.shared_cache
-    sector = shared.sector_bytes if shared else device.memory.access_bytes
-    written = [stream for stream in demand.streams if stream.write]
     rate, line_rate = run.architecture.sector_writes_per_cycle, run.architecture.line_writes_per_cycle
-    sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
-    if shared and demand.ping_pong and run.rounds > 1:
-        sectors += _crossing_reads(run, shared)
-    lines = (demand.line_writes or 0.0) * (_partly_written(written, sectors * sector) if rate else 1.0)
-    if demand.accesses:
-        sectors, lines = sectors_and_lines_written(demand)
+    sectors, lines = sectors_and_lines_written(demand) if demand.accesses else _written(run)
     cycles = sum(count / per_cycle for count, per_cycle in ((sectors, rate), (lines, line_rate)) if per_cycle)
     writing_s = device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
     if not (demand.accesses and writing_s):
         return writing_s
     return writing_s + device.cycles(lookup_cycles(demand, device) / (device.compute_units * run.busy_fraction))
+
+
+def _written(run: Execution) -> tuple[float, float]:
+    """Return the sectors and the lines written in part, by the streams and means of a demand without accesses."""
+    demand, shared = run.demand, run.device.shared_cache
+    sector = shared.sector_bytes if shared else run.device.memory.access_bytes
+    written = [stream for stream in demand.streams if stream.write]
+    sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
+    if shared and demand.ping_pong and run.rounds > 1:
+        sectors += _crossing_reads(run, shared)
+    by_sector = run.architecture.sector_writes_per_cycle
+    return sectors, (demand.line_writes or 0.0) * (_partly_written(written, sectors * sector) if by_sector else 1.0)
 
 
 def request_time_s(run: Execution, cache: Cache) -> float:

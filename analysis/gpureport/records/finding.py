@@ -24,6 +24,8 @@ UNCERTAIN = 2.0
 """Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
 MENTIONED = 0.75
 """A hypothesis is mentioned if it leaves at most this share of the error."""
+AccessKind = Literal["load", "store", "atomic"]
+AddressSpace = Literal["global", "constant", "local"]
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
@@ -196,9 +198,9 @@ class SourceAccess(Record):
     """Line of the source, counted from 1."""
     text: Name
     """Its text, which may be cut."""
-    kind: Literal["load", "store", "atomic"]
+    kind: AccessKind
     """Kind of the instructions."""
-    space: Literal["global", "constant", "local"]
+    space: AddressSpace
     """Memory."""
     array: Name
     """Name of the argument or variable; empty: not known."""

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import ceil, prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Device, units_per_group
 from gpureport.trace.accesses import COUNTED, LOCAL_MEMORY, AccessRecorder, Extent, Placement
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
@@ -270,7 +271,7 @@ def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[Acce
         )
 
 
-def _space(access: Access, buffer: int) -> Literal["global", "constant", "local"]:
+def _space(access: Access, buffer: int) -> AddressSpace:
     if buffer == LOCAL_MEMORY:
         return "local"
     return "constant" if buffer < LOCAL_MEMORY or access.space == "constant" else "global"

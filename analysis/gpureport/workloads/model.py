@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric, PointKey
+from gpureport.records.finding import AccessKind, AddressSpace
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
@@ -198,8 +199,8 @@ class AccessDemand:
     """
 
     buffer: str
-    space: Literal["global", "constant", "local"]
-    kind: Literal["load", "store", "atomic"]
+    space: AddressSpace
+    kind: AccessKind
     nbytes: int
     waves: float
     lanes: float
