@@ -43,10 +43,10 @@ def _layouts(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     if demand.lines_per_access > _SCATTERED:
         other = replace(demand, lines_per_access=1.0, line_conflicts=1.0, stores_per_sector=1.0)
         yield "let neighbouring work-items access neighbouring elements", other
-    scattered = (each.buffer for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
-    for array in dict.fromkeys(scattered):
+    scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
+    for array, space in {each.buffer: each.space for each in scattered}.items():
         if array not in partly:
-            what = f"let neighbouring work-items access neighbouring elements of {array or 'its arrays'}"
+            what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
             yield what, _in_order(demand, {array}, device)
 
 

@@ -205,11 +205,11 @@ class SourceAccess(Record):
     array: Name
     """Name of the argument or variable; empty: not known."""
     lines: Compact
-    """Cache lines that an access of a wave touches, the mean."""
+    """Mean number of cache lines that an access of a wave touches."""
     cycles: Compact
-    """Cycles that the banks of local memory need for it, one without conflicts; 0: not in banks."""
+    """Mean number of cycles that the banks of local memory need for an access of a wave; 1: no conflicts."""
     used_bytes: Compact
-    """Different bytes that a wave uses of each sector that it touches, the mean."""
+    """Mean number of different bytes that a wave uses of each sector that it touches."""
     sector_bytes: Compact
     """Size of a sector."""
     traffic_share: CompactShare

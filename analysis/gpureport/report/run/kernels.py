@@ -50,7 +50,7 @@ def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
 def accesses_table(report: Report) -> Table:
     """Return the accesses that cost most, in the order of the source."""
     costly = sorted(report.accesses, key=lambda each: -max(each.unit_s, each.memory_s))[:_MOST]
-    columns = ("kernel", "line", "source", "access", "each of a wave", "traffic", "load/store unit", "memory")
+    columns = ("kernel", "line", "source", "access", "per wave", "traffic", "load/store unit", "memory")
     rows = (
         (
             _kernel_of(report, each),
