@@ -62,12 +62,19 @@ def host_arguments(
             if argument.name in computed if computed is not None else own:
                 large = argument.values == "random" and argument.dtype.kind == "f"
                 filled = array[: _MOST_FILLED // array.itemsize] if large else array
-                filled[:] = np.resize(initial_contents(formulas, argument, parameters, rng), filled.size)
+                _repeat(initial_contents(formulas, argument, parameters, rng), filled)
             found.append(array)
         else:
             value = argument_value(formulas, argument, parameters, {})
             found.append(value.nbytes if isinstance(value, Local) else value)
     return found
+
+
+def _repeat(contents: NDArray[np.generic], filled: NDArray[np.generic]) -> None:
+    """Fill an array with repetitions of *contents*, as ``np.resize`` does, without a second large array."""
+    whole = filled.size - filled.size % contents.size
+    filled[:whole].reshape(-1, contents.size)[:] = contents
+    filled[whole:] = contents[: filled.size - whole]
 
 
 def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[np.generic]]:
@@ -82,9 +89,16 @@ def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[
 def traced(
     formulas: Formulas, source: Path, parameters: Parameters, device: Device, *, restrict: bool = False
 ) -> KernelTrace:
-    """Return what a dispatch does on a device, from the execution of some of its work-groups."""
+    """Return what a dispatch does on a device, from the execution of some of its work-groups.
+
+    A run asks several times for each point: *formulas* keep traces, unless they have arrays, which may change.
+    """
     kernel = program_of(source, formulas.build_options(parameters), formulas.fields.kernel, restrict=restrict)
     shape = shape_of(formulas, parameters)
     resources = Resources(formulas.fields.registers or 32, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, shape.local_size, resources, prod(shape.groups))
-    return trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)
+    key = (kernel.digest, placement, *parameters.items())
+    found = formulas.traces.get(key) or trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)
+    if not formulas.arrays:
+        formulas.traces[key] = found
+    return found

@@ -60,10 +60,12 @@ class Formulas:
     document: Document[KernelFields] | None = None
     _names: dict[tuple[tuple[str, int], ...], Mapping[str, Value]] = field(default_factory=dict)
     _known: dict[tuple[Hashable, ...], dict[str, Any]] = field(default_factory=dict)
+    traces: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
+    """Of dispatches of this kernel."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is only remembered, when a kernel goes to another process."""
-        return {**self.__dict__, "_names": {}, "_known": {}}
+        return {**self.__dict__, "_names": {}, "_known": {}, "traces": {}}
 
     def place(self, argument: ArgumentFields, name: str) -> str:
         """Return the path of a field of an argument in this kernel."""
