@@ -852,6 +852,13 @@ def test_what_a_source_does_not_determine_is_asked_for(source: str, given: dict[
         load_kernels([EXAMPLE_CL / source], given)
 
 
+def test_a_comment_compares_no_index(tmp_path: Path) -> None:
+    text = "kernel void k(global float *x, uint n) { uint i = get_global_id(0); /* i < n */ x[i] = n; }"
+    (tmp_path / "k.cl").write_text(text)
+    with pytest.raises(InputError, match="--global n"):
+        load_kernels([tmp_path / "k.cl"])
+
+
 @pytest.mark.xdist_group("opencl")
 def test_results_without_expected_ones_are_those_of_the_host(backend: OpenCLBackend) -> None:
     (workload,) = load_kernels([SAXPY.with_suffix(".cl")])

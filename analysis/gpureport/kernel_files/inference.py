@@ -28,7 +28,7 @@ from gpureport.kernel_files.description import (
 from gpureport.kernel_files.execution import host_arguments, program_of
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
 from gpureport.kernel_files.formulas import SHARED_VALUES, FieldError, Formulas
-from gpureport.kernel_files.signature import Signature, signatures
+from gpureport.kernel_files.signature import GLOBAL_ID, signatures
 from gpureport.text import listed
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import NDRange, execute, local_arrays
@@ -44,7 +44,6 @@ _LOCAL_BYTES = 2**15
 _MOST_DEGREE = 3
 _MOST_ROUNDS = 5
 """Executions until the sizes of buffers that other buffers index are known."""
-_ID = r"get_global_id\s*\(\s*([012])\s*\)"
 
 
 def named(fields: KernelFields, folder: Path) -> KernelFields:
@@ -87,14 +86,10 @@ class _Kernel:
     def __init__(self, fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         path = folder / fields.source
         self.fields, self.folder, self.arrays = fields, folder, arrays
-        self.text = preprocessed(read_text(path), folder, fields.build_options)
-        declared = signatures(self.text)
-        found = [each for each in declared if each.name == fields.kernel]
-        self.signature: Signature | None = found[-1] if found else None
-        self.where = f"{path.name}:{self.signature.line}: {fields.kernel}" if self.signature else fields.kernel
-        first = self.signature.line if self.signature else 1
-        end = next((each.line - 1 for each in declared if each.line > first), None)
-        self.body = "\n".join(self.text.splitlines()[first - 1 : end])
+        text = preprocessed(read_text(path), folder, fields.build_options)
+        signature = next((each for each in reversed(signatures(text)) if each.name == fields.kernel), None)
+        self.where = f"{path.name}:{signature.line}: {fields.kernel}" if signature else fields.kernel
+        self.body, self.dimensions = (signature.body, signature.dimensions) if signature else (text, 1)
 
     def completed(self) -> KernelFields:
         """Return the whole description."""
@@ -154,10 +149,9 @@ class _Kernel:
     # work-items
     def _work_items(self) -> dict[str, object]:
         fields, guards = self.fields, dict(reversed(list(self._guards())))
-        dimensions = self.signature.dimensions if self.signature else 1
-        given = fields.global_size or tuple(guards.get(axis, "") for axis in range(dimensions))
+        given = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.dimensions))
         if not all(given) or (not fields.global_size and "get_global_size" in self.body):
-            example = ",".join([fields.swept or next(iter(fields.sizes), str(_BASE))] * dimensions)
+            example = ",".join([fields.swept or next(iter(fields.sizes), str(_BASE))] * self.dimensions)
             raise self._error(
                 "global_size", f"does not determine its work-items; give them, such as --global {example}"
             )
@@ -174,8 +168,8 @@ class _Kernel:
 
     def _guards(self) -> Iterator[tuple[int, str]]:
         """Yield dimensions whose index is compared with a size."""
-        for match in re.finditer(rf"(?:\b(\w+)\s*=\s*(?:\(\w+\)\s*)?)?{_ID}", self.body):
-            index = rf"(?:\b{match[1]}\b|{_ID.replace('([012])', match[2])})" if match[1] else re.escape(match[0])
+        for match in re.finditer(rf"(?:\b(\w+)\s*=\s*(?:\(\w+\)\s*)?)?{GLOBAL_ID}", self.body):
+            index = rf"(?:\b{match[1]}\b|{GLOBAL_ID.replace('([012])', match[2])})" if match[1] else re.escape(match[0])
             compared = rf"{index}\s*(?:<|>=)\s*\(?\s*(\w+)|\b(\w+)\s*\)?\s*(?:>|<=)\s*{index}"
             for other in re.finditer(compared, self.body):
                 if (name := _readable(other[1] or other[2])) in self.fields.sizes:
@@ -258,9 +252,10 @@ class _Kernel:
             before, extents = extents, self._executed(parameters, extents)
             if extents.ends == before.ends:
                 break
-        for number in self._indices(extents):
-            name = self.fields.arguments[number].name
-            if self._executed(parameters, extents, name).outcome != self._executed(parameters, extents).outcome:
+        names = [self.fields.arguments[number].name for number in self._indices(extents)]
+        usual = self._executed(parameters, extents) if names else extents
+        for name in names:
+            if self._executed(parameters, extents, name).outcome != usual.outcome:
                 what = f"accesses data by the integers in {name}; give them, such as"
                 raise self._error("data", f"{what} --data {name}=random(0,{self.fields.swept or 1000})")
         return extents

@@ -18,6 +18,7 @@ _SKIPPED = re.compile(  # comments, directives, text
 )
 _KERNEL = re.compile(r"\b(?:__)?kernel\b")
 _REQUIRED = re.compile(r"\breqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+GLOBAL_ID = r"\bget_global_id\s*\(\s*([012])\s*\)"
 _WORDS = r"(\w+(?:[ ]\w+){0,3}?)"
 _ALIAS = re.compile(
     rf"^[ \t]*\#[ \t]*define[ \t]+(\w+)[ \t]+{_WORDS}[ \t]*$ | \btypedef\s+{_WORDS}\s+(\w+)\s*;",
@@ -58,10 +59,23 @@ class Signature:
     name: str
     line: int  # of the file, counted from 1
     parameters: tuple[Parameter, ...] | None  # None: they cannot be read, for example because of macros
-    dimensions: int  # largest dimension of ``get_global_id``, plus one
-    loops: bool = False  # it contains a loop
-    conditions: bool = False  # it contains more than one simple condition: work-items may take different paths
+    body: str  # up to the next kernel, without comments
     work_group: tuple[int, ...] = ()  # the dimensions of ``reqd_work_group_size``, if they are numbers
+
+    @property
+    def dimensions(self) -> int:
+        """Largest dimension of ``get_global_id``, plus one."""
+        return 1 + max(map(int, re.findall(GLOBAL_ID, self.body)), default=0)
+
+    @property
+    def loops(self) -> bool:
+        """Whether it contains a loop."""
+        return re.search(r"\b(?:for|while)\b", self.body) is not None
+
+    @property
+    def conditions(self) -> bool:
+        """Whether it contains more than one simple condition: work-items may take different paths."""
+        return len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", self.body)) > 1
 
 
 def signatures(text: str) -> tuple[Signature, ...]:
@@ -101,14 +115,11 @@ def _signature(code: str, start: int, end: int, attributed: str) -> Signature | 
     before = max(code.rfind(character, 0, start) for character in "};") + 1
     required = _REQUIRED.search(attributed, before, match.start())
     parts, after = _parts(code, match.end())
-    body = code[after:end]
     return Signature(
         name=match[1],
         line=code.count("\n", 0, match.start()) + 1,
         parameters=_parameters(parts),
-        dimensions=1 + max(map(int, re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", body)), default=0),
-        loops=re.search(r"\b(?:for|while)\b", body) is not None,
-        conditions=len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", body)) > 1,
+        body=code[after:end],
         work_group=tuple(map(int, required.groups())) if required else (),
     )
 
