@@ -425,6 +425,7 @@ class PredictOptions:
     """Predict the caches and memory of a CPU from a file with the output of `lscpu` or `lscpu -J`, without DEVICE."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
+    name: str = ""  # of a kernel: part of FILE
     sizes: _Sizes = ()
     global_size: _Global = ""
     work_groups: _Local = ()

@@ -182,7 +182,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         _require_same_kernels(options, earlier)
         options = replace(options, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = earlier.machine.opencl if earlier.machine else None
-    kernels = described(options.kernels, options)
+    kernels = described(options.kernels, options if isinstance(options, KernelOptions) else None)
     names = separated(options.workloads)
     to_measure = names
     if options.only_kernels:

@@ -15,7 +15,7 @@ from gpureport.inputs import is_there
 from gpureport.text import quoted
 
 if TYPE_CHECKING:
-    from gpureport.cli.app import KernelOptions
+    from gpureport.cli.app import KernelOptions, PredictOptions
     from gpureport.kernel_files import KernelFileWorkload
     from gpureport.spec.database import Database
     from gpureport.spec.models import Device
@@ -53,13 +53,15 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     return select(separated(names), quick=quick)
 
 
-def described(files: Sequence[Path], options: object = None) -> "tuple[KernelFileWorkload, ...]":
-    """Return the kernels of *files*; *options* of a command give what sources do not determine."""
+def described(
+    files: Sequence[Path], options: "KernelOptions | PredictOptions | None" = None
+) -> "tuple[KernelFileWorkload, ...]":
+    """Return the kernels of *files*; *options* give what sources do not determine."""
     if not files:
         return ()
     from gpureport.kernel_files import load_kernels
 
-    return load_kernels(files, _given(options))
+    return load_kernels(files, _given(options) if options else {})
 
 
 def options_of_sources(options: "KernelOptions") -> list[str]:
@@ -70,21 +72,16 @@ def options_of_sources(options: "KernelOptions") -> list[str]:
     return [part for pair in (*one.items(), *given) if pair[1] for part in pair]
 
 
-def _given(options: object) -> dict[str, object]:
+def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
-    sizes, data, groups = (getattr(options, name, ()) for name in ("sizes", "data", "work_groups"))
-    macros, name = getattr(options, "macros", ()), getattr(options, "name", "")
-    _check_macros(macros)
-    shapes: list[object] = [[whole(part, "--local") for part in text.split(",")] for text in groups]
-    if not any("," in text for text in groups):
-        shapes = [whole(text, "--local") for text in groups]
+    _check_macros(options.macros)
     fields = {
-        "kernel": name,
-        "sizes": {key: _size(text) for key, text in _pairs("--size", sizes)},
-        "global_size": [part.strip() for part in (getattr(options, "global_size", None) or "").split(",") if part],
-        "work_groups": shapes,
-        "data": dict(_pairs("--data", data)),
-        "build_options": shlex.join(f"-D{each}" for each in macros),
+        "kernel": options.name,
+        "sizes": {key: _size(text) for key, text in _pairs("--size", options.sizes)},
+        "global_size": [part.strip() for part in options.global_size.split(",") if part],
+        "work_groups": [[whole(part, "--local") for part in text.split(",")] for text in options.work_groups],
+        "data": dict(_pairs("--data", options.data)),
+        "build_options": shlex.join(f"-D{each}" for each in options.macros),
     }
     return {name: value for name, value in fields.items() if value}
 
