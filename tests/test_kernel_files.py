@@ -992,6 +992,8 @@ def test_sizes_between_those_of_work_groups_count(body: str, elements: list[str]
         (["--local", "9" * 5000], "--local: '99"),
         (["--size", f"n={'9' * 5000},4"], "--size: '99"),
         (["--size", "n=4", "--size", "n=8"], "--size: 'n' is given twice"),
+        (["--global", "n,n", "--local", "16"], "work_groups: [16] has 1 dimensions, and global_size has 2"),
+        (["--global", "n,n", "--local", "16", "--local", "8"], "work_groups: [16] has 1 dimensions"),
         (["-D", "1bad"], "-D: '1bad' is not NAME or NAME=VALUE"),
     ],
 )

@@ -304,26 +304,33 @@ _Sizes = Annotated[
     typer.Option(
         "--size",
         metavar="NAME=VALUE",
-        help="Of a kernel without description: a size, as a number, an expression of other sizes, or for one of them "
-        "auto, a range (2^10..2^26) or a list (1000,4000); repeatable.",
+        help="Integer argument of a kernel without description: a number or an expression of other sizes; for "
+        "one size also auto, a range (2^10..2^26) or a list (1000,4000). Repeatable.",
     ),
 ]
 _Global = Annotated[
     str,
-    typer.Option("--global", metavar="SIZES", help="Its work-items in each dimension, such as n or width,height."),
+    typer.Option(
+        "--global",
+        metavar="SIZES",
+        help="Global size of this kernel: work-items in each dimension, such as n or width,height.",
+    ),
 ]
 _Local = Annotated[
     Sequence[str],
-    typer.Option("--local", metavar="SIZES", help="Its work-group, such as 256 or 16,16; repeat it to try several."),
+    typer.Option(
+        "--local", metavar="SIZES", help="Work-group size, such as 256 or 16,16; repeat the option to try several."
+    ),
 ]
 _Data = Annotated[
     Sequence[str],
     typer.Option(
-        "--data", metavar="NAME=VALUES", help="Contents of a buffer, such as 'columns=random(0,n)'; repeatable."
+        "--data", metavar="NAME=VALUES", help="Initial contents of a buffer, such as 'columns=random(0,n)'; repeatable."
     ),
 ]
 _Macros = Annotated[
-    Sequence[str], typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Macro of its build; repeatable.")
+    Sequence[str],
+    typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Preprocessor macro of the build; repeatable."),
 ]
 _Force = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
@@ -468,7 +475,8 @@ class KernelOptions(RunOptions):
     """Measure the microbenchmarks that calibrate predictions again. Those of an earlier run on the same device with the
     same driver are used otherwise."""
     check: _Flag = False
-    """Only look for accesses outside arrays or of memory without a value, data races and divergent barriers."""
+    """Do not measure. Look for accesses out of bounds, reads of uninitialised memory, data races and divergent
+    barriers."""
 
 
 @command(app, "compare", "comparing.compare_machines")

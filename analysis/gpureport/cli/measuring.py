@@ -275,7 +275,7 @@ def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[W
     """Return those of *workloads* that a run was to measure; raise if it was to measure others, too."""
     names = {workload.name for workload in workloads}
     if missing := [name for name in earlier.workloads if name not in names]:
-        what = f"contains {', '.join(missing)}; add --kernel with the description of this kernel"
+        what = f"contains {', '.join(missing)}; add --kernel with the source or description of this kernel"
         raise InputError(f"--resume: {report_file(options.resume or Path())} {what}")
     return tuple(workload for workload in workloads if workload.name in earlier.workloads)
 
@@ -451,7 +451,7 @@ def _check_kernels(options: KernelOptions) -> int:
     names = ", ".join(kernel.title for kernel in kernels)
     note(f"No faulty access, data race or divergent barrier was found at the smallest size of {names}.")
     if any(not each.suffix.startswith(".y") for each in options.kernels):
-        note("Without a description, sizes of buffers come from the accesses: overruns at the end are not found.")
+        note("Without a description, buffers are as large as the accesses need: accesses beyond the end are not found.")
     return 0
 
 

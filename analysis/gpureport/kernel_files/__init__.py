@@ -110,7 +110,7 @@ def _load(file: Path, given: Mapping[str, object]) -> Sequence[KernelFileWorkloa
     if file.suffix in {".cl", ".c", ".h", ".ocl"}:
         return described({"source": file.name, **given}, file.parent)
     if given:
-        raise InputError(f"{file}: is a description, which contains what options give for a source; change it instead")
+        raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
     document = read_file(file, KernelFields)
     try:
         return list(_workloads(document.get(), file.parent, {}, document))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.isolation import arrays_of, isolated
-from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, steps_of
+from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, shapes_of, steps_of
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
@@ -187,6 +187,14 @@ class Formulas:
                 "write `guarded: true` if the kernel ignores work-items beyond global_size",
             )
         return tuple(ceil(items / size) * size for items, size in zip(wanted, local, strict=True))
+
+    def check_work_groups(self) -> None:
+        """Refuse work-groups with other dimensions than the work-items."""
+        dimensions = len(self.fields.global_size)
+        for shape in shapes_of(self.fields):
+            if len(shape) != dimensions:
+                what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
+                raise self.error("work_groups", what)
 
     def local_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-group's dimensions."""

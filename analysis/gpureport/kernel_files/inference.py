@@ -101,8 +101,9 @@ class _Kernel:
         arguments = tuple(starmap(self._argument, enumerate(self.program.parameters)))
         buffers = {None, *(number for number, each in enumerate(self.program.parameters) if each.kind == "buffer")}
         if buffers.isdisjoint(each.region for each in self.program.accesses):
-            raise self._error("arguments", "uses no data of a buffer, so that a compiler leaves nothing of it")
+            raise self._error("arguments", "uses no data of a buffer, so compilers remove all of its code")
         self._change(arguments=arguments, **self._work_items())
+        Formulas(self.fields, self.arrays).check_work_groups()
         return self.fields.model_copy(update={"arguments": tuple(self._measured())})
 
     def _change(self, **fields: object) -> None:
@@ -127,7 +128,7 @@ class _Kernel:
 
     def _argument(self, number: int, parameter: Parameter) -> ArgumentFields:
         if parameter.dtype.kind == "V" and parameter.kind == "scalar":
-            raise self._error("arguments", f"has a structure by value, {parameter.name}, which cannot be given")
+            raise self._error("arguments", f"has a structure by value, {parameter.name}, which is not supported")
         known = {"name": parameter.name, "type": self._type(number, parameter)}
         if parameter.kind == "scalar":
             value = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
@@ -189,7 +190,8 @@ class _Kernel:
             text = _enough(swept, values, counts, between, more)
             if text is None:
                 what = (
-                    f"accesses {argument.name} up to an element that is no polynomial of {swept}; describe its elements"
+                    f"accesses {argument.name} up to an element that is no polynomial of {swept}; write a description "
+                    "with arguments and their elements"
                 )
                 raise self._error("arguments", what)
             if argument.kind == "local":
@@ -256,7 +258,7 @@ class _Kernel:
         usual = self._executed(parameters, extents) if names else extents
         for name in names:
             if self._executed(parameters, extents, name).outcome != usual.outcome:
-                what = f"accesses data by the integers in {name}; give them, such as"
+                what = f"uses the integers in {name} as indices; give its contents, such as"
                 raise self._error("data", f"{what} --data {name}=random(0,{self.fields.swept or 1000})")
         return extents
 

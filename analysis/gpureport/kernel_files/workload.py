@@ -160,11 +160,8 @@ class KernelFileWorkload(Workload):
                 if name not in buffers:
                     what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
                     raise self.formulas.error(f"{field}.{name}" if field == "expect" else field, what)
+        self.formulas.check_work_groups()
         dimensions = len(fields.global_size)
-        for shape in shapes_of(self.fields):
-            if len(shape) != dimensions:
-                what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
-                raise self.formulas.error("work_groups", what)
         required = self.signature.work_group[:dimensions]
         if required and shapes_of(self.fields) != (required,):
             only = list(required) if dimensions > 1 else required[0]
