@@ -130,7 +130,11 @@ def execute(
         InputError: the kernel does not end, needs too much memory, or does not fit the arguments.
     """
     with np.errstate(all="ignore"):
-        return _Machine(program, arguments, shape, groups, wave, recorder, latencies, sub_group or wave).run()
+        machine = _Machine(program, arguments, shape, groups, wave, recorder, latencies, sub_group or wave)
+        try:
+            return machine.run()
+        finally:
+            vars(machine).clear()  # its lanes refer to it: buffers must not wait for the garbage collector
 
 
 class _Lanes:
