@@ -54,7 +54,7 @@ from gpureport.records.report import (
     save_report,
 )
 from gpureport.report.curves import curves
-from gpureport.report.render import documents_of
+from gpureport.report.render import documents_of, readable_time
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import affected, load_sentences
 from gpureport.report.run.kernels import answers
@@ -285,8 +285,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     if plan.kept:
-        days = (datetime.now(UTC) - datetime.fromisoformat(plan.kept.created_at)).days
-        note(f"Note: Microbenchmarks of {days} days ago calibrate the predictions; --recalibrate measures them again.")
+        at = readable_time(plan.kept.created_at)
+        note(f"Note: Microbenchmarks of a run of {at} calibrate the predictions; --recalibrate measures them again.")
     note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
     saved, written = "", document.Texts()
 

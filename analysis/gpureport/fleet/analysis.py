@@ -57,6 +57,7 @@ SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, 
 FROM points WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
     AND predicted_high BETWEEN predicted AND 1e60 AND family || variant || points.sweep || point || layer || unit != ''
 """  # noqa: S608 - no input
+"""Points with possible values; the last condition leaves out rows in which one of the texts is null."""
 _POINTS = f"""
 CREATE TEMP TABLE common AS
 WITH sizes AS (SELECT {_KEY} AS peers, count(*) AS runs FROM runs GROUP BY peers)
