@@ -56,7 +56,6 @@ FORMATS = {
 }
 """Options of DuckDB's COPY by suffix."""
 
-
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
 
@@ -300,7 +299,7 @@ def _damaged(files: Sequence[Path]) -> list[Path]:
 
     try:
         with duckdb.connect(config=_limits()) as connection:
-            connection.execute(f"SELECT max(hash(t)) FROM {_source(map(str, files), examples=True)} t")  # noqa: S608
+            connection.execute(f"SELECT max(hash(t)) FROM {_source(map(str, files), check=True)} t")  # noqa: S608
     except duckdb.Error:
         half = len(files) // 2
         return [*_damaged(files[:half]), *_damaged(files[half:])] if half else list(files)
@@ -338,18 +337,13 @@ def _views(files: Sequence[str]) -> Iterator[str]:
             yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
 
 
-def _source(files: Iterable[str], *, examples: bool = False) -> str:
-    """Return the rows of *files*, with all columns of ours.
-
-    With *examples*, also a row whose values few other types can represent: a query then fails if a file has columns of
-    types that cannot be converted.
-    """
+def _source(files: Iterable[str], *, check: bool = False) -> str:
+    """Return the rows of *files*, with all columns of ours; to *check* their types, also a row of example values."""
     row = ", ".join(
-        f'CAST({column.example if examples else "NULL"} AS {column.sql}) AS "{name}"'
-        for name, column in columns().items()
+        f'CAST({column.example if check else "NULL"} AS {column.sql}) AS "{name}"' for name, column in columns().items()
     )
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
-    return f"({stored} UNION ALL BY NAME SELECT {row} WHERE {str(examples).lower()})"
+    return f"({stored} UNION ALL BY NAME SELECT {row} WHERE {str(check).lower()})"
 
 
 def _cast(named: Mapping[str, Column]) -> str:
