@@ -1,5 +1,7 @@
 """Kernels executed from source: results of all workloads and examples, meaning of the language, and what is counted."""
 
+import gc
+import weakref
 from collections.abc import Sequence
 from itertools import cycle, islice
 from math import prod
@@ -85,6 +87,21 @@ def run(
     module = compile_file(file)
     shape = NDRange((items,), (local,), more.pop("offset", ()))
     return execute(program(module, programs(module)[0]), arguments, shape, range(prod(shape.groups)), **more)
+
+
+def test_buffers_are_freed_when_an_execution_ends(tmp_path: Path) -> None:
+    """Not only when the garbage collector finds them, which commands let run rarely."""
+    gc.collect()
+    gc.disable()
+    try:
+        data = np.zeros(64, np.int32)
+        run(tmp_path, "kernel void f(global int *x) { x[get_global_id(0)] = 1; }", [data], latencies=CYCLES)
+        assert data.all()
+        freed = weakref.ref(data)
+        del data
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 EXPRESSIONS = """a + b; mul_hi(a, b); (int)((uint)a % 10); mul_hi((long)a << 20, (long)b << 20); rotate(a, b); clz(a);
