@@ -18,7 +18,7 @@ from gpureport.kernel_files.signature import Signature, article, number_type, si
 from gpureport.kernel_files.workload import KernelFileWorkload, family_of
 from gpureport.spec.reading import Document, mistakes, read_file
 from gpureport.text import quoted, suggestion
-from gpureport.trace.compiler import preprocessed
+from gpureport.trace.compiler import INSTALLATION, preprocessed
 from gpureport.workloads import all_workloads
 
 __all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "described", "load_kernels"]
@@ -203,5 +203,5 @@ def _checked(text: str, source: str, fields: KernelFields, kernel: str, argument
     return signature
 
 
-_EVALUATE = "pip install 'ziglang==0.17.*' installs a compiler that evaluates the conditions of the preprocessor"
+_EVALUATE = f"this command installs a compiler that evaluates the conditions of the preprocessor: {INSTALLATION}"
 _FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -28,6 +29,8 @@ _PREPROCESSOR = shlex.split("-E -x cl -cl-std=CL2.0 -cl-no-stdinc -w --target=sp
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:if|include|define)", re.M)
 _MARKER = re.compile(r'#\s+(\d+)\s+"(.*?)"')
 _SECONDS = 120
+INSTALLATION = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
+"""The command that installs the compiler where this runs."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
     try:
         import ziglang
     except ImportError as error:
-        message = "executing kernels needs a compiler; install it with: pip install 'ziglang==0.17.*'"
+        message = f"executing kernels needs a compiler; install it with: {INSTALLATION}"
         raise GpuReportError(message) from error
     program = Path(ziglang.__file__).parent / "zig"
     command: list[str | Path] = [program, "clang", *arguments]
