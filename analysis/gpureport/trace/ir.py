@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?|[\w.$-]+|[^\s\w]'
 )
 _TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|target")
-_NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DILocation|DISubprogram|DILexicalBlock\w*|DIFile)\((.*)\)$", re.M)
+_NODE = re.compile(r"^(!\d+) = (?:distinct )?!(.*)$", re.M)
 _KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel\b[^@\n]*@([\w.$]+)\(([^\n]*) \{\n(.*?)^\}", re.M | re.S)
 
 
@@ -164,7 +164,8 @@ class Reader:
         self.addresses: dict[str, int] = {}
         self.line = 0
         self._definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
-        self._nodes = {name: (kind, body) for name, kind, body in _NODE.findall(text)}
+        self._nodes: dict[str, str] = dict(_NODE.findall(text))
+        self._kernels = {name: (head, body) for name, head, body in _KERNEL.findall(text)}
         self._tokens: list[str] = []
 
     def _start(self, text: str) -> "Reader":
@@ -298,11 +299,11 @@ class Reader:
 
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernels, in the order of the file."""
-        return tuple(name for name, *_ in _KERNEL.findall(self.text))
+        return tuple(self._kernels)
 
     def function(self, name: str) -> Function:
         """Return a kernel."""
-        head, body = next((head, body) for found, head, body in _KERNEL.findall(self.text) if found == name)
+        head, body = self._kernels[name]
         notes = dict(re.findall(r"!(\w+) (!\d+)", head))
         self.line = int(self._fields(notes["dbg"])["line"])
         return Function(name, tuple(self._start(head)._parameters()), body, notes)
@@ -321,25 +322,17 @@ class Reader:
 
     def note(self, node: str) -> list[str]:
         """Return the strings and numbers of a metadata node such as ``!{!"float*", i32 1}``."""
-        line = re.search(rf"^{node} = !\{{(.*)\}}$", self.text, re.M)
-        return [text or number for text, number in re.findall(r'!"([^"]*)"|i32 (\d+)', line[1])] if line else []
+        return [text or number for text, number in re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes.get(node, ""))]
 
-    def place(self, node: str) -> tuple[str, int]:
-        """Return file and line of a debug location; ``("", 0)`` without one."""
-        while node in self._nodes:
-            fields = self._fields(node)
-            if int(fields["line"]) or "inlinedAt" not in fields:
-                return self._file(fields["scope"]), int(fields["line"])
-            node = fields["inlinedAt"]
-        return "", 0
+    def _line(self, node: str) -> int:
+        """Return the line of a debug location; 0: not known."""
+        fields = self._fields(node)
+        while not int(fields["line"]) and "inlinedAt" in fields:
+            fields = self._fields(fields["inlinedAt"])
+        return int(fields["line"])
 
     def _fields(self, node: str) -> dict[str, str]:
-        return dict(re.findall(r'(\w+): ("[^"]*"|[^,]+)', self._nodes[node][1]))
-
-    def _file(self, node: str) -> str:
-        while self._nodes[node][0] != "DIFile":
-            node = self._fields(node).get("file") or self._fields(node)["scope"]
-        return self._fields(node)["filename"].strip('"')
+        return dict(re.findall(r'(\w+): ("[^"]*"|[^,)]+)', self._nodes[node]))
 
     def blocks(self, function: Function) -> dict[str, list[Instruction]]:
         """Return the instructions of each block of *function*, in its order; the first block is the entry."""
@@ -360,7 +353,7 @@ class Reader:
         self._start(text)
         result = self._take() if self._tokens[-2:-1] == ["="] else ""
         self._accept("=")
-        self.line = (self.place(debug[1])[1] if debug else 0) or self.line
+        self.line = (self._line(debug[1]) if debug else 0) or self.line
         each = Instruction(self._take(), 0 if text.endswith("!part") else self.line, result)
         while each.opcode in ("tail", "musttail", "notail"):
             each.opcode = self._take()
