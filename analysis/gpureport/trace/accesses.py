@@ -3,22 +3,19 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.trace.program import Access
+from gpureport.trace.program import PRIVATE, Access
 from gpureport.trace.reuse import ReuseClock
 
 Numbers = NDArray[np.int64]
 
 _SPAN = 1 << 44
 """Bytes of the address space of each wave; offsets are counted from its middle."""
-LOCAL_MEMORY, PRIVATE_MEMORY = -1, -2
-"""Numbers of memory without an argument; lower ones: constants. Private memory is not recorded."""
 WORD_BYTES = 4
 """Granularity of used bytes, and width of a bank."""
 _PAGE_BYTES = 4096
@@ -281,6 +278,7 @@ class AccessRecorder:
             interleaved: executions of a load that follow each other at once, by its number.
         """
         self._placement, self._first_waves, self._interleaved = placement, first_waves, interleaved or {}
+        self._sectors_per_line = placement.line_bytes // placement.sector_bytes
         self.touched: dict[tuple[int, bool], Touched] = {}
         self._clock = ReuseClock(placement.cache_bytes / placement.line_bytes)
         self.beyond = ReuseClock(inf)
@@ -298,14 +296,14 @@ class AccessRecorder:
 
         Args:
             access: the instruction.
-            buffer: number of the argument; negative: other memory, of which lines are not followed.
+            buffer: number of the argument; negative: other memory, whose lines are not followed.
             offsets: bytes from the start of the buffer, of each active lane.
             waves: the wave of each of these lanes, in order.
 
         Returns:
             The fraction of these waves that wait for data which the nearest cache does not contain.
         """
-        if buffer == PRIVATE_MEMORY or not offsets.size:
+        if buffer == PRIVATE or not offsets.size:
             return 0.0
         found = self.instructions[access, buffer]
         at = found.executions % _PERIOD
@@ -375,7 +373,3 @@ class AccessRecorder:
         fetched = lines[distinct(pattern.line_of_sector[absent])]
         self.beyond.touch(self._last_beyond[buffer], fetched, fetched.size)
         return missed, pattern.missing_waves(absent)
-
-    @cached_property
-    def _sectors_per_line(self) -> int:
-        return self._placement.line_bytes // self._placement.sector_bytes

@@ -63,7 +63,7 @@ class Chains:
         """Return what an access waits for, and its own part of the chain."""
         if region == LOCAL:
             return before, {"local": 1.0} if access.atomic or not access.write else {}
-        if region > LOCAL or access.space == "constant":
+        if region < LOCAL or access.space == "constant":
             return before, {}
         if access.write and not access.atomic:
             self._fences[region] = max(before, self._fences.get(region, _START), key=_ready)

@@ -22,7 +22,6 @@ from gpureport.trace.operations import FOLDS, Value, unsigned
 from gpureport.trace.program import (
     LOCAL,
     PRIVATE,
-    SPAN,
     TABLES,
     Access,
     Block,
@@ -31,6 +30,7 @@ from gpureport.trace.program import (
     Program,
     address,
     next_local,
+    region_of,
 )
 
 _MOST_BLOCKS = 3_000_000
@@ -49,7 +49,7 @@ class Recorder(Protocol):
 
         Args:
             access: the instruction.
-            buffer: number of the argument; -1: local memory, -2: private memory, -3: constants of the program.
+            buffer: number of the argument, or ``LOCAL``, ``PRIVATE`` or ``TABLES`` of :mod:`gpureport.trace.program`.
             offsets: bytes from the start of the buffer, of the group's local or the work-item's private memory, one for
                 each active lane; also out of bounds.
             waves: the wave of each lane, counted over all executed groups.
@@ -325,7 +325,7 @@ class _Machine:
         """Return regions with the offsets into them, and the lanes that access them if not all access one."""
         if access.region is not None:
             return [(access.region, at - address(access.region), None)]
-        regions = at // SPAN - 1
+        regions = region_of(at)
         first = int(regions.flat[0])
         if not at.ndim or (regions == first).all():
             return [(first, at - address(first), None)]
@@ -343,7 +343,7 @@ class _Machine:
         if self.recorder is not None:
             waves = lanes.waves if where is None else lanes.waves[where]
             each = offsets if offsets.ndim else np.broadcast_to(offsets, waves.shape)
-            missed = self.recorder.accessed(access, region if region < LOCAL else LOCAL - 1 - region, each, waves)
+            missed = self.recorder.accessed(access, region, each, waves)
         self.seen[access.number] = region, missed
         if region == PRIVATE:
             index = lanes.index if where is None else lanes.index[where]

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from gpureport.errors import InputError
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.execution import NDRange, execute, local_arrays
-from gpureport.trace.program import Access, LocalArray, Program, program
+from gpureport.trace.program import LOCAL, PRIVATE, Access, LocalArray, Program, program
 from gpureport.workloads.model import Job, Parameters, Workload
 
 Numbers = NDArray[np.int64]
-_LOCAL, _PRIVATE = -1, -2
 _MOST_ACCESSES = 1 << 19
 """Of all groups of a dispatch, those of a group at once; more take longer than a quarter of a minute."""
 _SUB_GROUP = 32
@@ -118,11 +117,11 @@ class _Faults:
         """Begin a work-group, whose local and private memory has no values."""
         self.group, self.phase, self.variables = group, self.phase + 1, set[tuple[int, int]]()
         private = LocalArray("", 0, self.kernel.private_bytes)
-        self.memories |= {_LOCAL: _Memory(local), _PRIVATE: _Memory([private], self.items)}
+        self.memories |= {LOCAL: _Memory(local), PRIVATE: _Memory([private], self.items)}
 
     def accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
         """Check an access of the active work-items before it is executed."""
-        memory, private = self.memories.get(buffer), buffer == _PRIVATE
+        memory, private = self.memories.get(buffer), buffer == PRIVATE
         self.accesses += 1
         variable = int(offsets[0]), access.nbytes
         if memory is None or not access.line or (private and variable in self.variables and not offsets.strides[0]):

@@ -15,10 +15,10 @@ from gpureport.trace.compiler import Module
 from gpureport.trace.ir import Instruction, Name, Operand, Space, Type, Unsupported
 from gpureport.trace.operations import Counts, Function, Value
 
-SPAN, MIDDLE = 1 << 40, 1 << 39
-"""Bytes between the addresses of two regions; each begins in the middle, so that what is before it belongs to it."""
-LOCAL, PRIVATE, TABLES = 1 << 20, (1 << 20) + 1, (1 << 20) + 2
-"""Regions of memory; others are the numbers of arguments."""
+LOCAL, PRIVATE, TABLES = -1, -2, -3
+"""Regions of memory: that of groups, that of work-items, and constants; others are the numbers of arguments."""
+_SPAN, _FIRST = 1 << 40, -TABLES + 1
+"""Bytes between the addresses of two regions, and the spans before the first argument; the lowest has no region."""
 _UNROLLED, _UNROLLED_SIZE = 4, 75
 """Iterations of a loop that compilers interleave at most, and instructions of these: a quarter of LLVM's limit of 300,
 as its NVPTXTargetTransformInfo sets."""
@@ -27,8 +27,13 @@ _APART = 128
 
 
 def address(region: int) -> np.int64:
-    """Return the first address of a region."""
-    return np.int64((region + 1) * SPAN + MIDDLE)
+    """Return the first address of a region, in the middle of its span: what is before it belongs to it."""
+    return np.int64((region + _FIRST) * _SPAN + _SPAN // 2)
+
+
+def region_of(at: Value) -> Value:
+    """Return the region of an address."""
+    return at // _SPAN - _FIRST
 
 
 BYTE = np.dtype(np.uint8)
@@ -240,7 +245,7 @@ class _Builder:
     def _root(self, pointer: Operand) -> int | None:
         if isinstance(pointer, Name):
             return self.roots.get(pointer.name)
-        return int(pointer) // SPAN - 1 if pointer else None
+        return int(region_of(pointer)) if pointer else None
 
     # blocks
     def _blocks(self) -> Iterator[Block]:
@@ -298,7 +303,7 @@ class _Builder:
     # memory
     def _access(self, line: Instruction, pointer: int, layout: Layout, *, write: bool, atomic: bool = False) -> Access:
         region, space = self._root(line.operands[pointer]), ir.SPACES[line.types[pointer].count]
-        if region is not None and region < LOCAL:
+        if region is not None and region >= 0:
             space = "constant" if space in ("private", "constant") else "global"
         access = Access(len(self.accesses), line.line, space, write, atomic, layout.nbytes, region, layout.dtype)
         self.accesses.append(access)

@@ -11,9 +11,9 @@ import numpy as np
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Device, units_per_group
-from gpureport.trace.accesses import COUNTED, LOCAL_MEMORY, AccessRecorder, Extent, Placement
+from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
-from gpureport.trace.program import Access, Program
+from gpureport.trace.program import LOCAL, Access, Program
 from gpureport.workloads.model import AccessDemand
 
 
@@ -272,9 +272,9 @@ def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[Acce
 
 
 def _space(access: Access, buffer: int) -> AddressSpace:
-    if buffer == LOCAL_MEMORY:
+    if buffer == LOCAL:
         return "local"
-    return "constant" if buffer < LOCAL_MEMORY or access.space == "constant" else "global"
+    return "constant" if buffer < LOCAL or access.space == "constant" else "global"
 
 
 def _issued(samples: Sequence[_Sample]) -> dict[str, float]:
