@@ -9,8 +9,6 @@ from gpureport.trace.summary import Footprint, KernelTrace
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Demand, Stream
 
-_ACCESSES = frozenset({"memory", "local"})
-"""Classes of instructions that are accesses."""
 _ADDRESS = "int32"
 """Class of instructions that compute addresses."""
 
@@ -39,8 +37,8 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
 
 def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     """Return instructions by class, those of idle lanes included, and the accesses of waves."""
-    counted = {name: count for name, count in trace.issued.items() if name not in _ACCESSES}
     lanes = {"memory": 0.0, "local": 0.0}
+    counted = {name: count for name, count in trace.issued.items() if name not in lanes}
     for each in trace.accesses:
         lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
     counted = _listed(counted, device.architecture.rates_per_cycle)

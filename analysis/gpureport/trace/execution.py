@@ -4,7 +4,7 @@ Where work-items take different ways, blocks run with the lanes that reached the
 join again. At barriers, lanes wait until no block is left that could bring others.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.trace.chains import Chains
-from gpureport.trace.operations import FOLDS, Value, unsigned
+from gpureport.trace.operations import FOLDS, Value, signed, unsigned
 from gpureport.trace.program import (
     LOCAL,
     PRIVATE,
@@ -81,10 +81,6 @@ class Execution:
     """What an execution did."""
 
     items: int
-    lanes: tuple[int, ...]
-    """Work-items that executed each block, summed over its executions."""
-    waves: tuple[int, ...]
-    """Lanes of the waves that executed each block."""
     operations: Mapping[str, float]
     """Executed instructions of lanes by class."""
     issued: Mapping[str, float]
@@ -220,9 +216,8 @@ class _Machine:
         self._items(groups)
         self.all = _Lanes(self, np.arange(self.items), None)
         self.lanes = self.all
-        self._memory(arguments)
         slots = program.slots
-        self.now: list[Value] = [None] * slots
+        self.now: list[Value] = [*self._memory(arguments), *[None] * (slots - len(arguments))]
         self.value: list[Value] = [None] * slots
         self.layout: list[_Lanes | None] = [None] * slots
         self.valid: list[_Lanes | None] = [None] * slots
@@ -230,8 +225,6 @@ class _Machine:
         self.seen: dict[int, tuple[int, float]] = {}
         for slot, constant in program.constants.items():
             self.now[slot] = constant
-        for slot, argument in enumerate(self.scalars):
-            self.now[slot] = argument
         self.executed = [0] * len(program.blocks)
         self.issued = [0] * len(program.blocks)
         self.split = 0
@@ -293,7 +286,8 @@ class _Machine:
         return value[self.lanes.index] if value.ndim and self.lanes is not self.all else value
 
     # memory
-    def _memory(self, arguments: Sequence[Any]) -> None:
+    def _memory(self, arguments: Sequence[Any]) -> list[Value]:
+        """Prepare the memory, and return the values and addresses that the parameters have."""
         program = self.program
         if len(arguments) != len(program.parameters):
             raise InputError(f"{program.name} takes {len(program.parameters)} arguments, not {len(arguments)}")
@@ -305,20 +299,22 @@ class _Machine:
         self.memories[LOCAL] = _Memory(np.zeros(self.items // self.group_size * self.local_bytes, np.uint8))
         self.memories[PRIVATE] = _Memory(np.zeros(self.items * program.private_bytes, np.uint8))
         own = iter(arrays[len(program.local_arrays) :])
-        self.scalars: list[Value] = []
+        values: list[Value] = []
         for number, (parameter, argument) in enumerate(zip(program.parameters, arguments, strict=True)):
             if parameter.kind == "local":
-                self.scalars.append(address(LOCAL) + np.int64(next(own).offset))
+                values.append(address(LOCAL) + np.int64(next(own).offset))
             elif parameter.kind == "scalar" and parameter.dtype.kind != "V":
-                self.scalars.append(_scalar(argument, parameter.dtype))
+                values.append(_scalar(argument, parameter.dtype))
             else:
                 data = np.asarray(argument)
                 self.memories[number] = _Memory(data.reshape(-1).view(np.uint8))
-                self.scalars.append(address(number))
+                values.append(address(number))
+        return values
 
     def _limit(self, what: str, nbytes: int) -> None:
         if nbytes > _MOST_BYTES:
-            message = f"its {what} would take {nbytes / 2**30:.0f} GiB; execute fewer work-groups"
+            groups, gib = self.items // self.group_size, nbytes / 2**30
+            message = f"the {what} of {groups} work-groups would take {gib:.0f} GiB; at most 4 GiB are possible"
             raise InputError(f"{self.program.file}: {self.program.name}: {message}")
 
     def _offsets(self, access: Access, at: Value) -> list[tuple[int, Value, NDArray[np.int64] | None]]:
@@ -437,7 +433,7 @@ class _Machine:
         return _each(value, lambda part: self._expanded(part, layout)[lanes.index] if part.ndim else part)
 
     def _expanded(self, part: Value, layout: _Lanes) -> Value:
-        if layout is self.all or not part.ndim:
+        if layout is self.all:
             return part
         whole = np.zeros(self.items, part.dtype)
         whole[layout.index] = part
@@ -565,14 +561,13 @@ class _Machine:
 
     def _result(self) -> Execution:
         chain = self.chains.longest() if self.chains else {}
-        operations: Counter[str] = Counter()
-        issued: Counter[str] = Counter({"branch": self.split * self.wave} if self.split else {})
-        waves = tuple(count * self.wave for count in self.issued)
-        for block, lanes, slots in zip(self.program.blocks, self.executed, waves, strict=True):
+        operations = defaultdict[str, float](float)
+        issued = defaultdict[str, float](float, {"branch": self.split * self.wave} if self.split else {})
+        for block, lanes, waves in zip(self.program.blocks, self.executed, self.issued, strict=True):
             for kind, count in block.counts.items():
                 operations[kind] += count * lanes
-                issued[kind] += count * slots
-        return Execution(self.items, tuple(self.executed), waves, operations, issued, chain)
+                issued[kind] += count * waves * self.wave
+        return Execution(self.items, operations, issued, chain)
 
 
 def _each(value: Value, function: Any) -> Value:
@@ -587,12 +582,7 @@ def _uniform(values: Value) -> Value:
 def _scalar(argument: Any, dtype: np.dtype[Any]) -> Value:
     if isinstance(argument, np.void):
         return tuple(np.frombuffer(argument, dtype.str.replace("u", "i")))
-    value = (
-        np.asarray(argument).reshape(-1)[0].astype(dtype)
-        if not isinstance(argument, int)
-        else np.array([argument]).astype(dtype)[0]
-    )
-    return value.view(np.dtype(dtype.str.replace("u", "i"))) if dtype.kind == "u" else value
+    return signed(np.asarray(argument).reshape(-1)[0].astype(dtype))
 
 
 def _indices(memory: _Memory, offsets: Value, layout: Layout) -> tuple[NDArray[Any], Value]:

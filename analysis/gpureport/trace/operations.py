@@ -255,7 +255,7 @@ _INTRINSICS: Mapping[str, Function] = {
     "sadd.sat": _saturated(np.add),
     "ssub.sat": _saturated(np.subtract),
     "uadd.sat": _on_unsigned(_saturated(np.add)),
-    "usub.sat": lambda a, b: np.where(unsigned(a) > unsigned(b), a - b, a.dtype.type(0)),
+    "usub.sat": _on_unsigned(_saturated(np.subtract)),
     "scmp": lambda a, b: (a > b).astype(np.int8) - (a < b).astype(np.int8),
     "ucmp": lambda a, b: (unsigned(a) > unsigned(b)).astype(np.int8) - (unsigned(a) < unsigned(b)).astype(np.int8),
     **{f"{kind}{name}.with.overflow": _overflowing(f"{kind}{name}") for kind in "su" for name in ("add", "sub", "mul")},

@@ -1,7 +1,7 @@
 """A kernel as blocks of operations on arrays over work-items, made from LLVM's code."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -120,7 +120,7 @@ class Block:
     phis: list[tuple[int, dict[int, int]]] = field(default_factory=list)
     """Slots, with the slots from which they take their values by the number of the block before."""
     operations: list[Operation] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     targets: tuple[int, ...] = ()
     """Blocks that follow: one, or two after a condition (if true, if not), or those of *cases* after the default."""
     condition: int = -1
@@ -266,7 +266,7 @@ class _Builder:
                 self._count(block, self.made[name], 1 / block.interleaved - 1)
             _discount(block, [line for line in lines if line.result not in counting])
             if block.condition >= 0:
-                block.counts["branch"] += 1 / block.interleaved  # type: ignore[assignment]
+                block.counts["branch"] += 1 / block.interleaved
             yield block
 
     def _add(self, block: Block, line: Instruction, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
@@ -286,7 +286,7 @@ class _Builder:
 
     def _count(self, block: Block, operation: Operation, share: float = 1.0) -> None:
         for kind, count in operation.counts.items():
-            block.counts[kind] += count * operation.width * share  # type: ignore[assignment]
+            block.counts[kind] += count * operation.width * share
 
     def _operation(self, line: Instruction) -> Operation | None:
         if line.opcode == "call":

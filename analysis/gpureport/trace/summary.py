@@ -185,9 +185,9 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
     names = [parameter.name for parameter in program.parameters]
     first_waves = ceil(prod(shape.local_size) / placement.wave)
-    samples = list[_Sample]()
+    samples, interleaved = list[_Sample](), program.interleaved
     for stratum in strata(shape, placement):
-        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
+        recorder = AccessRecorder(placement, sizes, first_waves, interleaved)
         done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, dict(placement.latencies))
         samples.append(_Sample(stratum, done, recorder))
     for sample in samples[1:-1]:
