@@ -75,7 +75,7 @@ class Seen:
 
 
 _FOUR = dict.fromkeys(("fp32", "add", "address", "int32"), 4.0)
-CYCLES = {**_FOUR, "hit": 30.0, "miss": 500.0, "barrier": 20.0, "local": 25.0}
+CYCLES = {**_FOUR, "hit": 30.0, "miss": 500.0, "barrier": 20.0, "local": 25.0, "atomic": 100.0}
 
 
 def run(
@@ -153,10 +153,8 @@ DIGIT, LAST = 2.0**-23, 2.0**-52
 def test_floating_point_numbers_are_exact(text: str, values: Any, expected: list[float], tmp_path: Path) -> None:
     values = np.asarray(values, getattr(values, "dtype", F32))
     out, of = np.zeros_like(values), "float" if values.dtype == F32 else "double"
-    source = (
-        f"kernel void k(global {of} *p, global {of} *q) {{ int i = get_global_id(0); {of} a = p[i]; q[i] = {text}; }}"
-    )
-    run(tmp_path, source, [values, out], values.size, values.size)
+    head = f"kernel void k(global {of} *p, global {of} *q) {{ int i = get_global_id(0); {of} a = p[i];"
+    run(tmp_path, f"{head} q[i] = {text}; }}", [values, out], values.size, values.size)
     right = np.array(expected, values.dtype)
 
     np.testing.assert_array_equal(out, right)
@@ -219,10 +217,8 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
 )
 def test_counted_instructions(text: str, counts: dict[str, float], tmp_path: Path) -> None:
     """Of one work-item; a loop of 40 iterations, four of which are interleaved."""
-    source = (
-        f"kernel void k(global int *restrict a, global int *restrict b) {{ int i = get_global_id(0); b[i] = {text}; }}"
-    )
-    done = run(tmp_path, source, [np.full(256, 40, np.int32), np.full(128, 40, np.int32)])
+    head = "kernel void k(global int *restrict a, global int *restrict b) { int i = get_global_id(0);"
+    done = run(tmp_path, f"{head} b[i] = {text}; }}", [np.full(256, 40, np.int32), np.full(128, 40, np.int32)])
 
     assert {kind: done.operations[kind] / done.items for kind in counts} == counts
 
@@ -297,6 +293,7 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 10))
         ),
         ("int k = i; for (int j = 0; j < n; j++) k = ((global int *)x)[k]; y[i] = k;", 1.0, {"hit": 0, "miss": 256}),
         ("for (int k = 0; k < n; k++) y[i] += x[k * 64 + i];", 0.5, {"hit": 128, "miss": 128}),
+        ("int o = 0; while (n--) atomic_compare_exchange_strong((global atomic_int *)x, &o, n);", 0.0, {"atomic": 64}),
         ("float s = 0; if (i > 0) s += 2 * x[i]; if (i < 9) s += 2 * x[64 + i]; y[i] = s;", 1.0, {"hit": 0, "miss": 2}),
     ],
 )
@@ -315,6 +312,7 @@ def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Pat
         ("read_only image2d_t a) { }", "kernel.cl:1: images"),
         ('global int *x) {\n __asm__ volatile("nop"); }', "kernel.cl:2: inline assembly"),
         ("global int *x) {\n x[0] = remquo(1.0f, 2.0f, x); }", "kernel.cl:2: remquo is not supported"),
+        ("global int *x) { atomic_inc(get_global_id(0) ? x : 0); }", "kernel.cl:1: one atomic operation on several"),
         ("global int *x) {\n x[0] = y; }", "kernel.cl:2: use of undeclared identifier 'y'"),
     ],
 )

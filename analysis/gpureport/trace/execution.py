@@ -6,7 +6,7 @@ join again. At barriers, lanes wait until no block is left that could bring othe
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.trace.chains import Chains
+from gpureport.trace.ir import Unsupported
 from gpureport.trace.operations import FOLDS, Value, signed, unsigned
 from gpureport.trace.program import (
     LOCAL,
@@ -372,21 +373,30 @@ class _Machine:
             _scatter(*self._place(access, region, offsets, where), layout, mine)
 
     def atomic(
-        self, access: Access, name: str, dtype: np.dtype[Any], is_unsigned: bool, operands: Sequence[Value]
+        self,
+        access: Access,
+        name: str,
+        dtype: np.dtype[Any],
+        is_unsigned: bool,
+        operands: Sequence[Value],
+        expected: Access | None,
     ) -> Value:
-        """Let lanes change memory one after the other, and return what each found there."""
+        """Let lanes change memory one after the other, and return what each found there.
+
+        With an *expected* value at an address, return instead whether it was found there, and store what was found.
+        """
         at, *values = (np.broadcast_to(operand, self.lanes.size) for operand in operands)
-        ((region, offsets, _),) = self._offsets(access, at)
+        (region, offsets, _), *others = self._offsets(access, at)
+        if others:
+            what = "one atomic operation on several buffers is not supported"
+            raise Unsupported(f"{self.program.file}:{access.line}: {what}")
         memory, offsets = self._place(access, region, np.asarray(offsets), None)
         view = memory.view(np.dtype(dtype.str.replace("i", "u")) if is_unsigned else dtype)
         index = offsets // dtype.itemsize
         inside = (index >= 0) & (index < view.size)
-        expected = None
-        if name.startswith("compare"):
-            layout = Layout(1, dtype, vector=False)
-            pointer = replace(access, space="private", write=False, atomic=False, region=None)
-            expected = values[0]
-            values[0] = np.broadcast_to(self.load(pointer, layout, expected), self.lanes.size)
+        layout, pointer = Layout(1, dtype, vector=False), values[0] if expected else None
+        if expected:
+            values[0] = np.broadcast_to(self.load(expected, layout, pointer), self.lanes.size)
         old = np.zeros(self.lanes.size, view.dtype)
         order = np.argsort(index, kind="stable")
         starts = np.r_[True, np.diff(index[order]) != 0]
@@ -403,7 +413,7 @@ class _Machine:
         old = old.view(dtype)
         if expected is None:
             return old
-        self.store(pointer, layout, expected, old)
+        self.store(expected, layout, pointer, old)
         return old == values[0]
 
     # exchange

@@ -424,9 +424,13 @@ class _Builder:
             else line.bare[0]
         )
         is_unsigned = of.dtype.kind == "i" and bool(re.search(r"[jm](?=[jm]|12memory|$)", codes))
-        access = self._access(line, 0, _layout(of, 0), write=plain != "load", atomic=True)
+        layout = _layout(of, 0)
+        access = self._access(line, 0, layout, write=plain != "load", atomic=True)
+        expected = self._access(line, 1, layout, write=False) if plain.startswith("compare") else None
         return self._accessing(
-            line, access, lambda machine, *values: machine.atomic(access, plain, of.dtype, is_unsigned, values)
+            line,
+            access,
+            lambda machine, *values: machine.atomic(access, plain, of.dtype, is_unsigned, values, expected),
         )
 
     def _copy(self, line: Instruction, name: str, _: str) -> Operation:
