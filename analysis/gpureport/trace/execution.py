@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
+from gpureport.text import counted
 from gpureport.trace.chains import Chains
 from gpureport.trace.ir import Unsupported
 from gpureport.trace.operations import FOLDS, Value, signed, unsigned
@@ -314,8 +315,9 @@ class _Machine:
 
     def _limit(self, what: str, nbytes: int) -> None:
         if nbytes > _MOST_BYTES:
-            groups, gib = self.items // self.group_size, nbytes / 2**30
-            message = f"the {what} of {groups} work-groups would take {gib:.0f} GiB; at most 4 GiB are possible"
+            groups, gib = counted(self.items // self.group_size, "work-group"), nbytes / 2**30
+            most = f"at most {_MOST_BYTES >> 30} GiB are possible"
+            message = f"the {what} of {groups} would take {gib:.0f} GiB; {most}"
             raise InputError(f"{self.program.file}: {self.program.name}: {message}")
 
     def _offsets(self, access: Access, at: Value) -> list[tuple[int, Value, NDArray[np.int64] | None]]:
