@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from gpureport.trace.operations import Counts
+from gpureport.trace.instructions import Counts
 from gpureport.trace.program import LOCAL, Access, Block, Program
 
 Link = tuple[float, Counts, Any]

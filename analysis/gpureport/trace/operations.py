@@ -1,4 +1,4 @@
-"""What LLVM's instructions and OpenCL's built-in functions compute, with NumPy, and their instruction classes.
+"""What LLVM's instructions and OpenCL's built-in functions compute, with NumPy.
 
 Integers are signed arrays; unsigned operations view them. All functions take arrays and scalars alike, and elements of
 vectors one by one.
@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gpureport.trace.ir import Instruction, Name, Type, Unsupported
+from gpureport.trace.ir import Instruction, Type, Unsupported
 from gpureport.workloads.instructions import fma
 
 Value = Any
 """An array over work-items, a NumPy scalar that all share, or a tuple of these: the elements of a vector or struct."""
 Function = Callable[..., Value]
-Counts = Mapping[str, float]
-"""Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
 
 
 def _numpy(pairs: str) -> dict[str, Function]:
@@ -373,7 +371,7 @@ _FLOATING: Mapping[str, Function] = {
     "ilogb": lambda a: (np.frexp(a)[1] - 1).astype(np.int32),
 }
 _NAMES = "isequal=oeq isnotequal=une isgreater=ogt isgreaterequal=oge isless=olt islessequal=ole islessgreater=one"
-_TESTS: Mapping[str, Function] = {
+TESTS: Mapping[str, Function] = {
     **_numpy("isnan isinf isfinite signbit"),
     **{name: _PREDICATES[code] for name, _, code in (word.partition("=") for word in _NAMES.split())},
     "isnormal": lambda a: np.isfinite(a) & (np.abs(a) >= np.finfo(a.dtype).tiny),
@@ -446,9 +444,9 @@ def pure(line: Instruction, called: str) -> Function | None:
         found = _INTRINSICS.get(plain) or _FLOATING.get(plain)
     elif name == "select":
         found = lambda a, b, c: chosen(c < 0 if of_vector else c != 0, b, a)  # noqa: E731
-    elif plain in _TESTS:
+    elif plain in TESTS:
         true = of.element.dtype.type(-1 if of_vector else 1)
-        found = lambda *values: _TESTS[plain](*values) * true  # noqa: E731
+        found = lambda *values: TESTS[plain](*values) * true  # noqa: E731
     else:
         found = (
             _conversion(name, of)
@@ -551,72 +549,3 @@ def _bits(source: Type, target: Type) -> Function:
 
     plain = lambda a: a.view(target.element.dtype)  # noqa: E731
     return plain if "vector" not in (source.name, target.name) else cast
-
-
-# counts
-_MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
-_DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
-_INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
-    **dict.fromkeys(("add", "sub"), ({"add": 1.0}, {"int64": 1.0})),
-    **dict.fromkeys(("and", "or", "xor", "bitselect"), ({"ternary": 1.0}, {"ternary": 2.0})),
-    **dict.fromkeys(("shl", "lshr", "ashr", "rotate", "fshl", "fshr"), ({"shift": 1.0}, {"shift": 4.0})),
-    **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), (_DIVISION, {**_DIVISION, "int32": 30.0})),
-    **dict.fromkeys(("mul", "mul24", "mad24"), ({"int32_mul": 1.0}, _MULTIPLY_64)),
-    **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 3.0}, {"int32_mul": 8.0})),
-    **dict.fromkeys(("popcount", "clz", "ctz", "ctpop", "ctlz", "cttz"), ({"int32": 4.0}, {"int32": 8.0})),
-    **dict.fromkeys(("trunc", "zext", "sext"), ({}, {})),
-}
-"""Instructions for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
-_EXPANDED: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys(("sin", "cos", "tan", "atan", "sinh"), (31, 36)),
-    **dict.fromkeys(("exp", "exp2", "exp10"), (6, 20)),
-    **dict.fromkeys(("log", "log2", "log10"), (30, 51)),
-    **dict.fromkeys(("pow", "powr", "pown", "rootn"), (100, 151)),
-    **dict.fromkeys(("sqrt", "rsqrt", "length", "distance", "normalize"), (4.6, 12)),
-    **dict.fromkeys(("divide", "recip", "fdiv"), (8, 13)),
-    **dict.fromkeys(("fmod", "frem", "remainder"), (10, 10)),
-    **dict.fromkeys(("tanh", "hypot", "cbrt"), (20, 41)),
-    "sincos": (45, 50),
-}
-"""Instructions of accurate functions of single and double precision; measured on an H200: issue slots of a wave."""
-_OTHERS = (25, 40)
-_SIMPLE = frozenset(
-    "fadd fsub fmul fma fmuladd mad fmin fmax maxnum minnum maximum minimum fabs copysign step mix clamp dot cross "
-    "sign degrees radians canonicalize ldexp fract modf smoothstep fdim".split()
-)
-_CONVERTING = frozenset(
-    "fptosi fptoui sitofp uitofp fptrunc fpext floor ceil trunc rint round nearbyint roundeven".split()
-)
-_FREE = frozenset(
-    "bitcast addrspacecast ptrtoint inttoptr freeze fneg extractelement insertelement shufflevector extractvalue "
-    "insertvalue alloca phi".split()
-)
-
-
-def counts(instruction: Instruction, called: str = "") -> Counts:
-    """Return the instructions that one element needs in one lane, by class."""
-    name, of = plain_name(called) if called else instruction.opcode, (instruction.bare or instruction.types)[0].element
-    kind = instruction.types[0].element
-    if name in _FREE or kind.bits == 1:
-        return {}
-    if name.startswith("convert") or (name in _CONVERTING and "f" in (of.dtype.kind, kind.dtype.kind)):
-        return {"conversion": 1.0} if of != kind or not name.startswith("convert") else {}
-    words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
-    if of.dtype.kind != "f" or name in ("select", "fcmp") or name in _TESTS:
-        by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], Name)
-        if by_constant and name.endswith(("div", "rem")):
-            return {"int32_mul": 2.0 * words, "shift": 1.0}
-        if by_constant and name in ("shl", "lshr", "ashr") and words > 1:
-            return {} if np.all(instruction.operands[1] == 32) else {"shift": 2.0}
-        return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
-    return _of_floats(name, of, fast="native_" in called or "half_" in called)
-
-
-def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
-    pipe = {"half": "fp16", "double": "fp64"}.get(of.name, "fp32")
-    if name in _SIMPLE:
-        return {pipe: 1.0}
-    if fast:
-        return {"transcendental": 1.0, "fp32": 1.0}
-    single, double = _EXPANDED.get(name, _OTHERS)
-    return {"fp64": double} if pipe == "fp64" else {"transcendental": 1.0, "fp32": single - 1}

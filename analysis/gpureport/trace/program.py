@@ -1,7 +1,7 @@
 """A kernel as blocks of operations on arrays over work-items, made from LLVM's code."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -10,18 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.trace import ir, operations
+from gpureport.trace import instructions, ir, operations
 from gpureport.trace.compiler import Module
+from gpureport.trace.instructions import Counts
 from gpureport.trace.ir import Instruction, Name, Operand, Space, Type, Unsupported
-from gpureport.trace.operations import Counts, Function, Value
+from gpureport.trace.operations import Function, Value
 
 LOCAL, PRIVATE, TABLES = -1, -2, -3
 """Regions of memory: that of groups, that of work-items, and constants; others are the numbers of arguments."""
 _SPAN, _FIRST = 1 << 40, -TABLES + 1
 """Bytes between the addresses of two regions, and the spans before the first argument; the lowest has no region."""
-_UNROLLED, _UNROLLED_SIZE = 4, 75
-"""Iterations of a loop that compilers interleave at most, and instructions of these: a quarter of LLVM's limit of 300,
-as its NVPTXTargetTransformInfo sets."""
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
 
@@ -259,12 +257,15 @@ class _Builder:
             for line in lines:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
-            counting = _counting(label, lines)
-            if counting:
-                block.interleaved = _interleaved(sum(each.width for each in block.operations if each.counts))
-            for name in counting:
+            once = instructions.counting(label, lines)
+            if once:
+                block.interleaved = instructions.interleaved(
+                    sum(each.width for each in block.operations if each.counts)
+                )
+            for name in once:
                 self._count(block, self.made[name], 1 / block.interleaved - 1)
-            _discount(block, [line for line in lines if line.result not in counting])
+            for kind, count in instructions.merged([line for line in lines if line.result not in once]).items():
+                block.counts[kind] -= count
             if block.condition >= 0:
                 block.counts["branch"] += 1 / block.interleaved
             yield block
@@ -294,7 +295,7 @@ class _Builder:
         if line.opcode in _MEMORY:
             return _MEMORY[line.opcode](self, line)
         function = _function(line)
-        return self._made(line, function, operations.counts(line), width=_width(line))
+        return self._made(line, function, instructions.counts(line), width=_width(line))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands = tuple(map(self.slot, line.operands))
@@ -364,7 +365,7 @@ class _Builder:
         function = operations.pure(line, called)
         if function is None:
             raise Unsupported(f"{name} is not supported")
-        return self._made(line, function, operations.counts(line, called), width=_width(line))
+        return self._made(line, function, instructions.counts(line, called), width=_width(line))
 
     def _identity(self, line: Instruction, name: str, _: str) -> Operation:
         return self._made(line, lambda machine, *dimension: machine.identity(name, *dimension), {}, machine=True)
@@ -412,7 +413,7 @@ class _Builder:
             machine.store(access, Layout(of.width, second[0].dtype, vector=True), at, second)
             return first if of.name == "vector" else first[0]
 
-        return self._made(line, run, operations.counts(line, name), width=of.width, machine=True, access=access)
+        return self._made(line, run, instructions.counts(line, name), width=of.width, machine=True, access=access)
 
     def _atomic(self, line: Instruction, name: str, codes: str) -> Operation:
         plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", name)
@@ -540,62 +541,10 @@ def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
     return move
 
 
-_LOGIC = ("and", "or", "xor")
-
-
-def _discount(block: Block, lines: Sequence[Instruction]) -> None:
-    """Count once what one instruction does: logic of three words, and a product with its sum."""
-    uses = Counter(value.name for line in lines for value in line.operands if isinstance(value, Name))
-    makers = {
-        line.result: line.opcode
-        for line in lines
-        if line.opcode in (*_LOGIC, "mul") and line.types[0].element.bits == 32
-    }
-    for line in lines:
-        wanted = ("mul",) if line.opcode == "add" else _LOGIC if line.opcode in _LOGIC else ()
-        for value in line.operands if wanted else ():
-            if isinstance(value, Name) and makers.get(value.name) in wanted and uses[value.name] == 1:
-                block.counts["add" if line.opcode == "add" else "ternary"] -= line.types[0].width
-                makers.pop(line.result, None)
-                break
-
-
-_AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split())
-
-
-def _counting(label: str, lines: Sequence[Instruction]) -> set[str]:
-    """Return what counts the iterations of a loop and moves its addresses, once for all interleaved iterations."""
-    made = {line.result: line for line in lines}
-    found: set[str] = set()
-    for line in lines:
-        inside = {*_names(line)} & made.keys()
-        if _is_counter(label, line, made) or (line.opcode in _AFFINE and inside and found >= inside):
-            found.add(line.result)
-    ends = [name for line in lines[-1:] if label in line.labels for name in _names(line)]
-    return {name for name in found if made[name].opcode != "phi"} if found.intersection(ends) else set()
-
-
-def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
-    """Return whether each iteration adds the same number to a value; others might wrap around."""
-    if line.opcode != "phi" or label not in line.labels:
-        return False
-    step = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
-    return step is not None and step.opcode in ("add", "getelementptr") and _names(step) == [line.result]
-
-
-def _interleaved(size: float) -> int:
-    """Return how many iterations of a loop with *size* instructions compilers interleave, if they can count them."""
-    return next((count for count in (_UNROLLED, _UNROLLED // 2) if count * size <= _UNROLLED_SIZE), 1)
-
-
 def _loads_together(block: Block) -> int:
     """Return how many executions of its loads follow each other at once: a store to global memory keeps them apart."""
     stores = any(each.access and each.access.write and each.access.region != LOCAL for each in block.operations)
     return 1 if stores else block.interleaved
-
-
-def _names(line: Instruction) -> list[str]:
-    return [value.name for value in line.operands if isinstance(value, Name)]
 
 
 def _connect(built: Program) -> None:

@@ -1,0 +1,132 @@
+"""Which instructions compilers make of LLVM's code: of each operation, of several together, of loops."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gpureport.trace.ir import Instruction, Name, Type
+from gpureport.trace.operations import TESTS, plain_name
+
+Counts = Mapping[str, float]
+"""Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
+_UNROLLED, _UNROLLED_SIZE = 4, 75
+"""Iterations of a loop that compilers interleave at most, and instructions of these: a quarter of LLVM's limit of 300,
+as its NVPTXTargetTransformInfo sets."""
+_MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
+_DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
+_INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
+    **dict.fromkeys(("add", "sub"), ({"add": 1.0}, {"int64": 1.0})),
+    **dict.fromkeys(("and", "or", "xor", "bitselect"), ({"ternary": 1.0}, {"ternary": 2.0})),
+    **dict.fromkeys(("shl", "lshr", "ashr", "rotate", "fshl", "fshr"), ({"shift": 1.0}, {"shift": 4.0})),
+    **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), (_DIVISION, {**_DIVISION, "int32": 30.0})),
+    **dict.fromkeys(("mul", "mul24", "mad24"), ({"int32_mul": 1.0}, _MULTIPLY_64)),
+    **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 3.0}, {"int32_mul": 8.0})),
+    **dict.fromkeys(("popcount", "clz", "ctz", "ctpop", "ctlz", "cttz"), ({"int32": 4.0}, {"int32": 8.0})),
+    **dict.fromkeys(("trunc", "zext", "sext"), ({}, {})),
+}
+"""Instructions for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
+_EXPANDED: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("sin", "cos", "tan", "atan", "sinh"), (31, 36)),
+    **dict.fromkeys(("exp", "exp2", "exp10"), (6, 20)),
+    **dict.fromkeys(("log", "log2", "log10"), (30, 51)),
+    **dict.fromkeys(("pow", "powr", "pown", "rootn"), (100, 151)),
+    **dict.fromkeys(("sqrt", "rsqrt", "length", "distance", "normalize"), (4.6, 12)),
+    **dict.fromkeys(("divide", "recip", "fdiv"), (8, 13)),
+    **dict.fromkeys(("fmod", "frem", "remainder"), (10, 10)),
+    **dict.fromkeys(("tanh", "hypot", "cbrt"), (20, 41)),
+    "sincos": (45, 50),
+}
+"""Instructions of accurate functions of single and double precision; measured on an H200: issue slots of a wave."""
+_OTHERS = (25, 40)
+_SIMPLE = frozenset(
+    "fadd fsub fmul fma fmuladd mad fmin fmax maxnum minnum maximum minimum fabs copysign step mix clamp dot cross "
+    "sign degrees radians canonicalize ldexp fract modf smoothstep fdim".split()
+)
+_CONVERTING = frozenset(
+    "fptosi fptoui sitofp uitofp fptrunc fpext floor ceil trunc rint round nearbyint roundeven".split()
+)
+_FREE = frozenset(
+    "bitcast addrspacecast ptrtoint inttoptr freeze fneg extractelement insertelement shufflevector extractvalue "
+    "insertvalue alloca phi".split()
+)
+
+
+def counts(instruction: Instruction, called: str = "") -> Counts:
+    """Return the instructions that one element needs in one lane, by class."""
+    name, of = plain_name(called) if called else instruction.opcode, (instruction.bare or instruction.types)[0].element
+    kind = instruction.types[0].element
+    if name in _FREE or kind.bits == 1:
+        return {}
+    if name.startswith("convert") or (name in _CONVERTING and "f" in (of.dtype.kind, kind.dtype.kind)):
+        return {"conversion": 1.0} if of != kind or not name.startswith("convert") else {}
+    words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
+    if of.dtype.kind != "f" or name in ("select", "fcmp") or name in TESTS:
+        by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], Name)
+        if by_constant and name.endswith(("div", "rem")):
+            return {"int32_mul": 2.0 * words, "shift": 1.0}
+        if by_constant and name in ("shl", "lshr", "ashr") and words > 1:
+            return {} if np.all(instruction.operands[1] == 32) else {"shift": 2.0}
+        return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
+    return _of_floats(name, of, fast="native_" in called or "half_" in called)
+
+
+def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
+    pipe = {"half": "fp16", "double": "fp64"}.get(of.name, "fp32")
+    if name in _SIMPLE:
+        return {pipe: 1.0}
+    if fast:
+        return {"transcendental": 1.0, "fp32": 1.0}
+    single, double = _EXPANDED.get(name, _OTHERS)
+    return {"fp64": double} if pipe == "fp64" else {"transcendental": 1.0, "fp32": single - 1}
+
+
+# several operations together
+_LOGIC = ("and", "or", "xor")
+
+
+def merged(lines: Sequence[Instruction]) -> Counter[str]:
+    """Return the instructions that others do as well: logic of three words, and a product with its sum."""
+    uses = Counter(name for line in lines for name in _names(line))
+    merging = (line for line in lines if line.opcode in (*_LOGIC, "mul") and line.types[0].element.bits == 32)
+    makers = {line.result: line.opcode for line in merging}
+    found = Counter[str]()
+    for line in lines:
+        wanted = ("mul",) if line.opcode == "add" else _LOGIC if line.opcode in _LOGIC else ()
+        if any(makers.get(name) in wanted and uses[name] == 1 for name in _names(line)):
+            found["add" if line.opcode == "add" else "ternary"] += line.types[0].width
+            makers.pop(line.result, None)
+    return found
+
+
+# loops
+_AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split())
+
+
+def counting(label: str, lines: Sequence[Instruction]) -> set[str]:
+    """Return what counts the iterations of a loop and moves its addresses, once for all interleaved iterations."""
+    made = {line.result: line for line in lines}
+    found: set[str] = set()
+    for line in lines:
+        inside = {*_names(line)} & made.keys()
+        if _is_counter(label, line, made) or (line.opcode in _AFFINE and inside and found >= inside):
+            found.add(line.result)
+    ends = [name for line in lines[-1:] if label in line.labels for name in _names(line)]
+    return {name for name in found if made[name].opcode != "phi"} if found.intersection(ends) else set()
+
+
+def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
+    """Return whether each iteration adds the same number to a value; others might wrap around."""
+    if line.opcode != "phi" or label not in line.labels:
+        return False
+    step = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
+    return step is not None and step.opcode in ("add", "getelementptr") and _names(step) == [line.result]
+
+
+def interleaved(size: float) -> int:
+    """Return how many iterations of a loop with *size* instructions compilers interleave, if they can count them."""
+    return next((count for count in (_UNROLLED, _UNROLLED // 2) if count * size <= _UNROLLED_SIZE), 1)
+
+
+def _names(line: Instruction) -> list[str]:
+    return [value.name for value in line.operands if isinstance(value, Name)]
