@@ -38,7 +38,7 @@ def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captur
 
 
 def test_documents_have_their_report_s_name(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpureport.report.processes._processes", Mock(return_value=None))  # cannot start
+    monkeypatch.setattr("gpureport.report.processes._process", Mock(side_effect=OSError))  # cannot start
     files = tmp_path / "m1.json", tmp_path / "m.2.json"
     for file in files:
         save_report(empty_report(), file)

@@ -100,7 +100,7 @@ def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captur
 
 def test_other_processes_import_neither_the_script_nor_the_working_directory(tmp_path: Path) -> None:
     (tmp_path / "socket.py").write_text("open('imported', 'w')")
-    code = "from gpureport.report.processes import in_parallel; print(in_parallel(abs, [-1, -2], modules=('json',)))"
+    code = "from gpureport.report.processes import in_parallel; print(in_parallel(abs, [-1, -2]))"
     (tmp_path / "a.py").write_text(code)
     done = subprocess.run([sys.executable, "-P", "a.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr, len([*tmp_path.iterdir()])) == ("[1, 2]\n", "", 2)

@@ -40,8 +40,6 @@ _MOST_ROWS = 1000
 _MOST_S, _MOST_BYTES = 120, 2 << 30  # of a query
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
-_READING = ("gpureport.fleet.reading", "gpureport.fleet.store", "pyarrow.parquet")
-"""Modules that processes which read reports need."""
 
 
 def refuse_no_command(_: FleetOptions) -> int:
@@ -67,9 +65,7 @@ def add_runs(options: FleetAddOptions) -> int:
     """Add the runs of reports and folders; return 1 if some were left out."""
     store = opened(options.store)
     found = list(dict.fromkeys(each for path in options.paths for each in _reports(path, options.node)))
-    added = in_batches(
-        "adding", partial(_added, store), found, lambda each: each[1], size=64, fewest=16, modules=_READING
-    )
+    added = in_batches("adding", partial(_added, store), found, lambda each: each[1], size=64, fewest=16)
     problems = [each for each in added if isinstance(each, str)]
     new = {each[0] for each in added if not isinstance(each, str) and each[1]}
     if len(problems) == len(found):

@@ -245,7 +245,6 @@ def in_batches(
     name: Callable[[A], str],
     size: int = 8,
     fewest: int = 3,
-    **modules: tuple[str, ...],
 ) -> list[R]:
     """Return *work* of each of *items*, done as by ``in_parallel``; show the *name* of the next after *size* items.
 
@@ -257,5 +256,5 @@ def in_batches(
     with ProgressBar(label) as bar:
         for start in range(0, len(items), size):
             bar.advance(name(items[start]), start / len(items))
-            done += in_parallel(work, items[start : start + size], fewest, **modules)
+            done += in_parallel(work, items[start : start + size], fewest)
     return done

@@ -33,8 +33,7 @@ def render_reports(options: RenderOptions) -> int:
     Raises:
         InputError: a source cannot be read, two sources have the same output folder, or a document already exists.
     """
-    from gpureport.report.processes import prepare
-    from gpureport.report.render import documents
+    from gpureport.report.render import documents, prepare
 
     folders = [records_of(source) or (source,) for source in options.reports]
     files = tuple(file for folder in folders for file in folder)

@@ -3,9 +3,10 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.prediction import forecast
-from gpureport.report.processes import started
+from gpureport.report.processes import MOST, started
 from gpureport.report.run import (
     appendix,
     caches,
@@ -55,8 +56,6 @@ Content = Mapping[str, object]
 
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
-_MANY = 6
-"""Other processes would take longer to start than to draw fewer pictures."""
 _LONG_NAME = 60
 _TEXT = re.compile(
     r"<(?P<tag>head|script|pre|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
@@ -70,6 +69,17 @@ _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a se
 
 Others = Sequence[MeasuredRates]
 """The findings of kept reports of the same model, for page one."""
+
+
+def prepare() -> None:
+    """Let other processes import what draws figures and makes PDFs, while this one does something else."""
+    for _ in range(MOST):
+        started(_import_libraries, None)
+
+
+def _import_libraries(_: None) -> None:
+    import_module("seaborn")
+    pdf_problem()  # imports WeasyPrint where it can
 
 
 def write_report(
@@ -113,21 +123,16 @@ def write_filled(
     With *appendix*, the template has appendices, which get a PDF of their own.
     """
     html_file, *pdf_files = documents(directory, name, appendix=appendix)
-    parts = ("page", "body", "appendix")[: 2 + appendix if with_pdf else 1]  # everything (HTML), and those of the PDFs
-    texts, pictures = _texts(template, [{**content, "file_name": name, "part": part} for part in parts])
-    drawing: Drawing = {}
-    _begin(texts[-1], pictures, drawing)  # the longest first: while it is laid out, the figures of others are drawn
-    pages = texts[1:] if with_pdf and not pdf_problem() else []
+    printed = ("appendix", "body")[not appendix :] if with_pdf and not pdf_problem() else ()
     remove_files(*pdf_files)  # an old one must not stay if no new one is written
-    made = []
-    for page in reversed(pages):
-        _begin(page, pictures, drawing)
-        made.append(started(_pdf, (*_with_images(page, pictures, drawing), paper)))
-    _begin(texts[0], pictures, drawing)
-    write_file(html_file, _with_figures(texts[0], drawing))
+    pages, made = _Pages(template), []
+    for part in printed:  # the longest first: while it is laid out, the figures of others are drawn
+        page = pages.text({**content, "file_name": name, "part": part})
+        made.append(started(_pdf, (*pages.with_images(page), paper)))
+    write_file(html_file, pages.with_figures(pages.text({**content, "file_name": name, "part": "page"})))
     for file, content_of in zip(pdf_files, reversed(made), strict=False):
         write_file(file, content_of())
-    return [html_file, *pdf_files[: len(pages)]]
+    return [html_file, *pdf_files[: len(made)]]
 
 
 def _pdf(page: tuple[str, Mapping[str, str], Paper]) -> bytes:
@@ -164,54 +169,50 @@ def filled(template: str, content: Content) -> tuple[str, ...]:
     return rendered(template, [{**content, "part": "page"}])
 
 
-def rendered(template: str, contents: Sequence[Content]) -> tuple[str, ...]:
+def rendered(template: str, contents: Iterable[Content]) -> tuple[str, ...]:
     """Return a template with each of *contents*; each figure is drawn once."""
-    texts, pictures = _texts(template, contents)
-    drawing: Drawing = {}
-    for page in texts:
-        _begin(page, pictures, drawing)
-    return tuple(_with_figures(page, drawing) for page in texts)
+    pages = _Pages(template)
+    return tuple(map(pages.with_figures, [pages.text(content) for content in contents]))
 
 
-Drawing = dict[str, Callable[[], str]]
-"""What waits for the SVG text of each figure, by its place."""
+class _Pages:
+    """The pages of a template; other processes draw their figures, each once."""
 
+    def __init__(self, template: str) -> None:
+        self._template = environment(self._placed).get_template(template)
+        self._pictures: dict[str, Picture] = {}
+        self._drawings: dict[str, Callable[[], str]] = {}
 
-def _texts(template: str, contents: Sequence[Content]) -> tuple[list[str], Mapping[str, Picture]]:
-    """Return a template with each of *contents*, and the pictures by their places in these texts."""
-    pictures: dict[str, Picture] = {}
+    def text(self, content: Content) -> str:
+        """Return a page with a placeholder for each figure."""
+        return typeset(self._template.render(content))
 
-    def placed(picture: Picture) -> "Markup":
-        pictures[str(id(picture))] = picture
-        return _place(id(picture))
+    def with_figures(self, text: str) -> str:
+        """Return a page with its figures."""
+        return _printable(_PLACE.sub(lambda place: self._drawings[place[1]](), text))
 
-    found = environment(placed).get_template(template)
-    return [typeset(found.render(content)) for content in contents], pictures
+    def with_images(self, text: str) -> tuple[str, Mapping[str, str]]:
+        """Return a page with images in place of figures, and the figures by the names that these images have."""
+        from markupsafe import Markup
 
+        image = Markup('<img src="figure:{}" alt="{}" />')
+        html = _PLACE.sub(lambda place: image.format(place[1], self._pictures[place[1]].description), text)
+        return _printable(html), {place: _printable(self._drawings[place]()) for place in _PLACE.findall(text)}
 
-def _begin(page: str, pictures: Mapping[str, Picture], drawing: Drawing) -> None:
-    start = started if len(pictures) >= _MANY else partial
-    for place in _PLACE.findall(page):
-        if place not in drawing:
-            drawing[place] = cache(start(_drawn, (len(drawing), pictures[place])))
+    def _placed(self, picture: Picture) -> "Markup":
+        """Return a placeholder, which other text cannot contain, because it is escaped."""
+        from markupsafe import Markup
+
+        place = str(id(picture))
+        if place not in self._drawings:
+            self._pictures[place] = picture  # keeps its identity
+            self._drawings[place] = cache(started(_drawn, (len(self._drawings), picture)))
+        return Markup("<!--picture {}-->").format(place)
 
 
 def _drawn(numbered: tuple[int, Picture]) -> str:
     number, picture = numbered
     return picture.svg(number)
-
-
-def _with_figures(text: str, drawing: Drawing) -> str:
-    return _printable(_PLACE.sub(lambda place: drawing[place[1]](), text))
-
-
-def _with_images(text: str, pictures: Mapping[str, Picture], drawing: Drawing) -> tuple[str, Mapping[str, str]]:
-    """Return a page with images in place of figures, and the figures by the names that these images have."""
-    from markupsafe import Markup
-
-    image = Markup('<img src="figure:{}" alt="{}" />')
-    html = _PLACE.sub(lambda place: image.format(place[1], pictures[place[1]].description), text)
-    return _printable(html), {place: _printable(drawing[place]()) for place in _PLACE.findall(text)}
 
 
 def _printable(text: str) -> str:
@@ -224,13 +225,6 @@ def typeset(html: str) -> str:
     return _TEXT.sub(
         lambda found: _JOINT.sub("<wbr>", tables.unbroken(found["text"])) if found["text"] else found[0], html
     )
-
-
-def _place(number: int) -> "Markup":
-    """Return the placeholder of a picture; other text cannot contain it, because it is escaped."""
-    from markupsafe import Markup
-
-    return Markup("<!--picture {}-->").format(number)
 
 
 _PLACE = re.compile(r"<!--picture (\d+)-->")
@@ -283,13 +277,12 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
     *place* returns what stands for a picture.
     """
     env = sentences.environment(autoescape=True)
-    scripts = [_style(name) for name in _SCRIPTS]
     env.globals.update(
         fonts=_fonts(),
         style=_style,
         hash=_hash,
-        scripts=scripts,
-        script_hashes=[_hash(script) for script in scripts],
+        scripts=_SCRIPTS,
+        without_fonts=False,
         tables=tables,
         appendix=appendix,
         entry=entry,
