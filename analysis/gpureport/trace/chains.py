@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpureport.trace.instructions import Counts
-from gpureport.trace.program import LOCAL, Access, Block, Program
+from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Program
 
 Link = tuple[float, Counts, Any]
 """A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
@@ -61,18 +61,23 @@ class Chains:
 
     def _access(self, access: Access, region: int, missed: float, before: Link) -> tuple[Link, Counts]:
         """Return what an access waits for, and its own part of the chain."""
-        if region == LOCAL:
-            return before, {"local": 1.0} if access.atomic or not access.write else {}
-        if region < LOCAL or access.space == "constant":
+        if region < PRIVATE or access.space == "constant":
             return before, {}
         if access.write and not access.atomic:
             self._fences[region] = max(before, self._fences.get(region, _START), key=_ready)
             return before, {}
         for other, fence in self._fences.items():
-            aliases = other == region or not (self._parameters[other].noalias or self._parameters[region].noalias)
-            if aliases and fence[0] > before[0]:
+            if self._aliases(other, region) and fence[0] > before[0]:
                 before = fence
+        if region == LOCAL:
+            return before, {"local": 1.0}
         return before, {"atomic": 1.0} if access.atomic else {"hit": 1 - missed, "miss": missed}
+
+    def _aliases(self, one: int, other: int) -> bool:
+        """Return whether compilers must assume that two regions overlap."""
+        if one == other or min(one, other) < 0:
+            return one == other
+        return not (self._parameters[one].noalias or self._parameters[other].noalias)
 
     def barrier(self) -> None:
         """Let all that follows wait for all before."""

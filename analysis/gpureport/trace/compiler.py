@@ -16,8 +16,10 @@ from gpureport.trace.ir import Reader
 
 _FLAGS = shlex.split(
     "-x cl -cl-std=CL2.0 --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
-    "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__="
+    "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__= "
+    "-fno-convergent-functions"
 )
+"""Barriers and functions of sub-groups stay convergent; others may be combined and moved, as drivers do."""
 _OPTIMISED = shlex.split(
     "-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600 -fno-vectorize -fno-slp-vectorize"
 )
@@ -73,7 +75,7 @@ def compile_file(
         alone = kernels.sub(lambda line: re.sub(r"ptr addrspace\(1\) (?!noalias)", r"\g<0>noalias ", line[0]), plain)
         return Module(path, _clang([*_OPTIMISED, *again], path, alone))
     inlined = re.sub(
-        r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*convergent)", r"\1alwaysinline ", plain, flags=re.M
+        r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*frame-pointer)", r"\1alwaysinline ", plain, flags=re.M
     )
     return Module(path, _OF_STORE.sub(r"\1, !part", _clang(["-O0", *again], path, inlined)))
 

@@ -1,11 +1,11 @@
 """Which instructions compilers make of LLVM's code: of each operation, of several together, of loops."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gpureport.trace.ir import Instruction, Name, Type
+from gpureport.trace.ir import Instruction, Name, Operand, Type
 from gpureport.trace.operations import TESTS, plain_name
 
 Counts = Mapping[str, float]
@@ -65,8 +65,11 @@ def counts(instruction: Instruction, called: str = "") -> Counts:
         by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], Name)
         if by_constant and name.endswith(("div", "rem")):
             return {"int32_mul": 2.0 * words, "shift": 1.0}
-        if by_constant and name in ("shl", "lshr", "ashr") and words > 1:
-            return {} if np.all(instruction.operands[1] == 32) else {"shift": 2.0}
+        if by_constant and name in ("shl", "lshr", "ashr"):
+            moved = np.mean(np.asarray(instruction.operands[1]) % 32 != 0)
+            return {"shift": float(moved * words)}
+        if name == "icmp" and kind.bits < 32:
+            return {"int32": 2.0}  # registers have 32 bits: those above are set first
         return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
     return _of_floats(name, of, fast="native_" in called or "half_" in called)
 
@@ -82,21 +85,70 @@ def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
 
 
 # several operations together
-_LOGIC = ("and", "or", "xor")
+_LOGIC, _SUMS = ("and", "or", "xor"), ("add", "sub")
+_FACTORS: Mapping[str, Counts] = {"mul": {"int32_mul": 1.0}, "shl": {"shift": 1.0}}
+_ABSORBED: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(_LOGIC, _LOGIC),
+    **dict.fromkeys(_SUMS, (*_SUMS, *_FACTORS)),
+    **dict.fromkeys(_FACTORS, ()),
+}
+"""Operations whose results others use within the same instruction, of three words at most."""
 
 
-def merged(lines: Sequence[Instruction]) -> Counter[str]:
-    """Return the instructions that others do as well: logic of three words, and a product with its sum."""
-    uses = Counter(name for line in lines for name in _names(line))
-    merging = (line for line in lines if line.opcode in (*_LOGIC, "mul") and line.types[0].element.bits == 32)
-    makers = {line.result: line.opcode for line in merging}
-    found = Counter[str]()
+def complements(lines: Iterable[Instruction]) -> dict[str, object]:
+    """Return what values of a function have in common with their complements: the word and constant of an ``xor``."""
+    found: dict[str, object] = {}
     for line in lines:
-        wanted = ("mul",) if line.opcode == "add" else _LOGIC if line.opcode in _LOGIC else ()
-        if any(makers.get(name) in wanted and uses[name] == 1 for name in _names(line)):
-            found["add" if line.opcode == "add" else "ternary"] += line.types[0].width
-            makers.pop(line.result, None)
+        if line.opcode == "xor" and line.types[0].element.bits == 32 and len(names := _names(line)) == 1:
+            bits = _bits(next(value for value in line.operands if not isinstance(value, Name)))
+            found[line.result] = (found.get(names[0], names[0]), bits) if bits else found.get(names[0], names[0])
     return found
+
+
+def merged(lines: Sequence[Instruction], same: Mapping[str, object]) -> dict[str, Counts]:
+    """Return the instructions of operations that are one: any logic of three words, and sums of them or of a product.
+
+    Args:
+        lines: of a block.
+        same: names of words that logic reads as one, as of :func:`complements`.
+    """
+    uses = Counter(name for line in lines for name in _names(line))
+    made: dict[str, tuple[Instruction, frozenset[object]]] = {}
+    found: dict[str, Counts] = {}
+    for line in lines:
+        if line.opcode == "shufflevector" and (name := _names(line)[0]) in made and uses[name] == 1:
+            made[line.result] = made[name]
+        if line.opcode not in _ABSORBED or line.types[0].element.bits != 32:
+            continue
+        words = [_words(line, value, same) for value in line.operands]
+        for place, name in enumerate(getattr(value, "name", "") for value in line.operands):
+            inner, those = made.get(name, (line, frozenset()))
+            if (
+                inner.opcode in _ABSORBED[line.opcode]
+                and uses[name] == 1
+                and those
+                and len(those | words[1 - place]) <= 3
+            ):
+                words[place], found[inner.result] = those, {}
+                if inner.opcode in _FACTORS:
+                    found[line.result] = _FACTORS[inner.opcode]
+        made[line.result] = line, words[0] | words[1]
+    return found
+
+
+def _words(line: Instruction, value: Operand, same: Mapping[str, object]) -> frozenset[object]:
+    """Return the word that an operation reads, none if it is fixed by its table."""
+    if isinstance(value, Name):
+        return frozenset({same.get(value.name, value.name) if line.opcode in _LOGIC else value.name})
+    if line.opcode not in _LOGIC:
+        return frozenset({line.result})
+    return frozenset({_bits(value)} if _bits(value) else ())
+
+
+def _bits(value: Operand) -> tuple[int, ...]:
+    """Return what a constant and its complement have in common; nothing if it is the complement of zero."""
+    bits = tuple(min(int(each), ~int(each)) for each in np.atleast_1d(value))
+    return bits if any(each != -1 for each in bits) else ()
 
 
 # loops
@@ -111,8 +163,16 @@ def counting(label: str, lines: Sequence[Instruction]) -> set[str]:
         inside = {*_names(line)} & made.keys()
         if _is_counter(label, line, made) or (line.opcode in _AFFINE and inside and found >= inside):
             found.add(line.result)
-    ends = [name for line in lines[-1:] if label in line.labels for name in _names(line)]
-    return {name for name in found if made[name].opcode != "phi"} if found.intersection(ends) else set()
+    ends = [made[name] for line in lines[-1:] if label in line.labels for name in _names(line) if name in made]
+    if not any(each.result in found for each in ends) or any(_may_wrap(each, made) for each in ends):
+        return set()
+    return {name for name in found if made[name].opcode != "phi"}
+
+
+def _may_wrap(condition: Instruction, made: Mapping[str, Instruction]) -> bool:
+    """Return whether a loop might never end, because its counter has fewer bits than its limit and starts again."""
+    wider = (made[name] for name in _names(condition) if name in made and made[name].opcode == "zext")
+    return any("nneg" not in each.words and "nuw" not in made[_names(each)[0]].words for each in wider)
 
 
 def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:

@@ -198,6 +198,7 @@ class _Builder:
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
         self.made: dict[str, Operation] = {}
+        self.merged: Mapping[str, Counts] = {}
         self.function = self.reader.function(name)
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
@@ -249,23 +250,23 @@ class _Builder:
     def _blocks(self) -> Iterator[Block]:
         text = self.reader.blocks(self.function)
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
+        same = instructions.complements(line for _, lines in pieces for line in lines)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
         ends = {label: number for number, (label, _) in enumerate(pieces)}
         for number, (label, lines) in enumerate(pieces):
             block = Block(waits=number > starts[label], line=lines[0].line if lines else 0)
             block.targets = (number + 1,) if number < ends[label] else ()
+            once = instructions.counting(label, lines)
+            self.merged = instructions.merged([line for line in lines if line.result not in once], same)
             for line in lines:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
-            once = instructions.counting(label, lines)
             if once:
                 block.interleaved = instructions.interleaved(
                     sum(each.width for each in block.operations if each.counts)
                 )
             for name in once:
                 self._count(block, self.made[name], 1 / block.interleaved - 1)
-            for kind, count in instructions.merged([line for line in lines if line.result not in once]).items():
-                block.counts[kind] -= count
             if block.condition >= 0:
                 block.counts["branch"] += 1 / block.interleaved
             yield block
@@ -295,7 +296,8 @@ class _Builder:
         if line.opcode in _MEMORY:
             return _MEMORY[line.opcode](self, line)
         function = _function(line)
-        return self._made(line, function, instructions.counts(line), width=_width(line))
+        counts = self.merged.get(line.result)
+        return self._made(line, function, instructions.counts(line) if counts is None else counts, width=_width(line))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands = tuple(map(self.slot, line.operands))
