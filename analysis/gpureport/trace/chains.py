@@ -84,9 +84,12 @@ class Chains:
         counts = {"barrier": 1.0}
         self._begin = self._latest = (self._latest[0] + self._cycles(counts), counts, self._latest)
 
-    def branch(self, slot: int) -> None:
-        """Let all that follows wait for a condition."""
+    def branch(self, slot: int, *, split: bool) -> None:
+        """Let all that follows wait for a condition, and for the lanes of a wave that go another way."""
         self._begin = max(self._begin, self._links[slot], key=_ready)
+        if split and "branch" in self._latencies:
+            counts = {"branch": 1.0}
+            self._begin = (self._begin[0] + self._cycles(counts), counts, self._begin)
 
     def entered(self, before: int, number: int, block: Block) -> None:
         """Follow the way from block *before* into another, which may be the next iteration of a loop."""

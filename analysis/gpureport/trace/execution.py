@@ -523,23 +523,14 @@ class _Machine:
             self._go(number, block.targets[0], lanes, None, pending, waiting)
             return
         value = self.now[block.condition]
+        ways = [(target, chosen) for target, chosen in self._ways(block, value) if np.any(chosen)]
+        parts = [lanes if chosen.all() else lanes.part(chosen) for _, chosen in ways]
+        split = sum(part.wave_count for part in parts) - lanes.wave_count if len(parts) > 1 else 0
+        self.split += split
         if self.chains:
-            self.chains.branch(block.condition)
-        ways = self._ways(block, value)
-        if not value.ndim:
-            target = next((target for target, chosen in ways if chosen), block.targets[0])
-            self._go(number, target, lanes, None, pending, waiting)
-            return
-        taken = 0
-        for target, chosen in ways:
-            if chosen.all():
-                self._go(number, target, lanes, None, pending, waiting)
-                return
-            if chosen.any():
-                part = lanes.part(chosen)
-                taken += part.wave_count
-                self._go(number, target, part, chosen, pending, waiting)
-        self.split += taken - lanes.wave_count
+            self.chains.branch(block.condition, split=split > 0)
+        for (target, chosen), part in zip(ways, parts, strict=True):
+            self._go(number, target, part, None if part is lanes else chosen, pending, waiting)
 
     def _ways(self, block: Block, value: Value) -> list[tuple[int, Value]]:
         if not block.cases:
