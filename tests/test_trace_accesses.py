@@ -32,6 +32,7 @@ PLACEMENT = Placement(
     last_cache_bytes=0,
     allocates=False,
     banks=32,
+    scalar_unit=False,
     latencies=(),
 )
 LANES = np.arange(64)

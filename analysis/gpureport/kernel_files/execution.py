@@ -27,19 +27,21 @@ def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
     return NDRange(formulas.global_size(parameters), formulas.local_size(parameters))
 
 
-def program_of(path: Path, options: str, kernel: str, *, restrict: bool = False) -> Program:
-    """Return a kernel of a file, compiled with these build options; *restrict*: as if its pointers had this qualifier.
+def program_of(path: Path, options: str, kernel: str, *, restrict: bool = False, unrolled: int = 4) -> Program:
+    """Return a kernel of a file, compiled with these build options.
+
+    *restrict*: as if its pointers had this qualifier; *unrolled*: iterations of loops that compilers interleave.
 
     Raises:
         InputError: it does not compile, or uses what cannot be executed.
         GpuReportError: the compiler is not installed.
     """
-    return _program(path.absolute(), read_text(path), options, kernel, restrict)
+    return _program(path.absolute(), read_text(path), options, kernel, restrict, unrolled)
 
 
 @cache
-def _program(path: Path, text: str, options: str, kernel: str, restrict: bool) -> Program:  # noqa: ARG001 - a key
-    return program(compile_file(path, options, restrict=restrict), kernel)
+def _program(path: Path, text: str, options: str, kernel: str, restrict: bool, unrolled: int) -> Program:  # noqa: ARG001
+    return program(compile_file(path, options, restrict=restrict), kernel, unrolled)
 
 
 def host_arguments(
@@ -93,7 +95,8 @@ def traced(
 
     A run asks several times for each point: *formulas* keep traces, unless they have arrays, which may change.
     """
-    kernel = program_of(source, formulas.build_options(parameters), formulas.fields.kernel, restrict=restrict)
+    options, unrolled = formulas.build_options(parameters), device.architecture.unrolled_iterations
+    kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled)
     shape = shape_of(formulas, parameters)
     resources = Resources(formulas.fields.registers or 32, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, shape.local_size, resources, prod(shape.groups))

@@ -40,6 +40,7 @@ class Placement:
         last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
         allocates: whether stores bring lines into it.
         banks: of local memory, one word wide.
+        scalar_unit: whether one executes integer instructions with one result for all lanes, and branches.
         latencies: cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache.
     """
 
@@ -53,6 +54,7 @@ class Placement:
     last_cache_bytes: float
     allocates: bool
     banks: int
+    scalar_unit: bool
     latencies: tuple[tuple[str, float], ...]
 
 

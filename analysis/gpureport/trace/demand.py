@@ -45,7 +45,8 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     accesses = {name: count for name, count in lanes.items() if count}
     # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.
     further = sum(lanes.values()) if device.architecture.groups_as_loops else lanes["memory"]
-    return {**counted, **accesses, "instruction": sum(counted.values()) + sum(accesses.values()) + further}
+    others = 0.0 if device.architecture.scalar_unit else sum(accesses.values()) + further
+    return {**counted, **accesses, "instruction": sum(counted.values()) + others}
 
 
 def _listed(counts: Mapping[str, float], listed: Mapping[str, float]) -> dict[str, float]:

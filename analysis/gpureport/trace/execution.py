@@ -4,7 +4,7 @@ Where work-items take different ways, blocks run with the lanes that reached the
 join again. At barriers, lanes wait until no block is left that could bring others.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -39,6 +39,7 @@ _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
 _MOST_S, _MANY_BLOCKS = 60.0, 100_000
 """Processor time of an execution of many blocks. Fewer take longer only with many work-items, and end."""
+_SCALAR = frozenset("add int32 int32_mul int64 shift ternary address".split())
 _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
 
@@ -87,6 +88,8 @@ class Execution:
     """Executed instructions of lanes by class."""
     issued: Mapping[str, float]
     """The same with the idle lanes of waves; ``branch`` also counts those of waves whose lanes took different ways."""
+    uniform: Mapping[str, float]
+    """Those of integers, and branches, among them that have one result for all lanes."""
     chain: Mapping[str, float]
     """Instructions by class of a work-item's longest chain of dependent ones; loads are ``hit`` and ``miss``."""
 
@@ -229,6 +232,7 @@ class _Machine:
             self.now[slot] = constant
         self.executed = [0] * len(program.blocks)
         self.issued = [0] * len(program.blocks)
+        self.uniform: dict[int, Mapping[str, float]] = {}
         self.split = 0
         self.functions = [
             [partial(op.function, self) if op.machine else op.function for op in block.operations]
@@ -506,6 +510,8 @@ class _Machine:
             value = function(*[now[slot] for slot in op.operands])
             if op.result >= 0:
                 now[op.result] = value
+        if number not in self.uniform:
+            self.uniform[number] = self._uniform(block)
         if self.chains:
             if block.waits:
                 self.chains.barrier()
@@ -513,6 +519,14 @@ class _Machine:
         for slot in block.outputs:
             self._write(slot, now[slot], lanes)
         self._leave(number, block, lanes, pending, waiting)
+
+    def _uniform(self, block: Block) -> Mapping[str, float]:
+        """Return the integer instructions of a block, just executed, whose results all lanes share."""
+        found = Counter[str]({"branch": block.condition >= 0 and not self.now[block.condition].ndim})
+        for op in block.operations:
+            if op.result >= 0 and not getattr(self.now[op.result], "ndim", 1):
+                found.update({kind: count for kind, count in op.counts.items() if kind in _SCALAR})
+        return found
 
     def _leave(
         self, number: int, block: Block, lanes: _Lanes, pending: dict[int, _Lanes], waiting: dict[int, _Lanes]
@@ -570,7 +584,11 @@ class _Machine:
             for kind, count in block.counts.items():
                 operations[kind] += count * lanes
                 issued[kind] += count * waves * self.wave
-        return Execution(self.items, operations, issued, chain)
+        uniform = defaultdict[str, float](float)
+        for number, counts in self.uniform.items():
+            for kind, count in counts.items():
+                uniform[kind] += count * self.issued[number] * self.wave
+        return Execution(self.items, operations, issued, uniform, chain)
 
 
 def _each(value: Value, function: Any) -> Value:

@@ -10,9 +10,9 @@ from gpureport.trace.operations import TESTS, plain_name
 
 Counts = Mapping[str, float]
 """Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
-_UNROLLED, _UNROLLED_SIZE = 4, 75
-"""Iterations of a loop that compilers interleave at most, and instructions of these: a quarter of LLVM's limit of 300,
-as its NVPTXTargetTransformInfo sets."""
+_UNROLLED_SIZE = 75
+"""Instructions of the iterations of a loop that compilers interleave at most: a quarter of LLVM's limit of 300, as its
+NVPTXTargetTransformInfo sets."""
 _MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
 _DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
 _INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
@@ -183,9 +183,9 @@ def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) 
     return step is not None and step.opcode in ("add", "getelementptr") and _names(step) == [line.result]
 
 
-def interleaved(size: float) -> int:
-    """Return how many iterations of a loop with *size* instructions compilers interleave, if they can count them."""
-    return next((count for count in (_UNROLLED, _UNROLLED // 2) if count * size <= _UNROLLED_SIZE), 1)
+def interleaved(size: float, most: int) -> int:
+    """Return how many iterations, at *most*, of a loop with *size* instructions compilers interleave if it ends."""
+    return next((count for count in (most, most // 2) if count and count * size <= _UNROLLED_SIZE), 1)
 
 
 def _names(line: Instruction) -> list[str]:

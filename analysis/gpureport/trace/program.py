@@ -173,8 +173,8 @@ def programs(module: Module) -> tuple[str, ...]:
     return module.reader.kernels()
 
 
-def program(module: Module, name: str) -> Program:
-    """Return the kernel *name* of a module.
+def program(module: Module, name: str, unrolled: int = 4) -> Program:
+    """Return the kernel *name* of a module; compilers interleave at most *unrolled* iterations of loops.
 
     Raises:
         Unsupported: it uses what cannot be executed; the message has file, line and its name.
@@ -183,7 +183,7 @@ def program(module: Module, name: str) -> Program:
     if name not in programs(module):
         raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(programs(module)) or 'none'}")
     try:
-        return _Builder(module, name).built
+        return _Builder(module, name, unrolled).built
     except Unsupported as error:
         raise Unsupported(f"{module.path}:{module.reader.line}: {error}") from error
     except (LookupError, ValueError) as error:
@@ -191,9 +191,9 @@ def program(module: Module, name: str) -> Program:
 
 
 class _Builder:
-    def __init__(self, module: Module, name: str) -> None:
-        self.reader = module.reader
-        self.built = Program(name, str(module.path), digest=blake2b(module.text.encode()).hexdigest())
+    def __init__(self, module: Module, name: str, unrolled: int) -> None:
+        self.reader, self.unrolled = module.reader, unrolled
+        self.built = Program(name, str(module.path), digest=blake2b(f"{unrolled} {module.text}".encode()).hexdigest())
         self.slot_of: dict[str, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
@@ -262,9 +262,8 @@ class _Builder:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
             if once:
-                block.interleaved = instructions.interleaved(
-                    sum(each.width for each in block.operations if each.counts)
-                )
+                size = sum(each.width for each in block.operations if each.counts)
+                block.interleaved = instructions.interleaved(size, self.unrolled)
             for name in once:
                 self._count(block, self.made[name], 1 / block.interleaved - 1)
             if block.condition >= 0:

@@ -1,5 +1,6 @@
 """The trace of a dispatch: what sampled work-groups do, extrapolated to all of them."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -42,7 +43,7 @@ class KernelTrace:
         placement: of its work-groups.
         accesses: by instruction and buffer, in the order of their first execution.
         footprints: of the buffers in global memory.
-        issued: operations by instruction class, with those of idle lanes of waves.
+        issued: operations by instruction class, with those of idle lanes of waves, without those of a scalar unit.
         chain: the longest chain of dependent operations of a work-item, by class; ``hit`` and ``miss``: loads.
         local_bytes: of a work-group.
         lost: share of accesses beyond the nearest cache to lines that have left the last cache since their last access.
@@ -82,6 +83,7 @@ def placed(device: Device, local_size: Sequence[int], resources: Resources, grou
         last_cache_bytes=last.capacity_bytes * last.transition("cyclic_transition").midpoint if last else 0.0,
         allocates=architecture.write_allocate,
         banks=architecture.local_memory_banks,
+        scalar_unit=architecture.scalar_unit,
         latencies=tuple(sorted(latencies.items())),
     )
 
@@ -198,7 +200,7 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         placement=placement,
         accesses=tuple(_accesses(samples, names)),
         footprints=footprints,
-        issued=_issued(samples),
+        issued=_issued(samples, placement),
         chain=_chain(samples[:-1] or samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
         lost=_lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
@@ -277,9 +279,13 @@ def _space(access: Access, buffer: int) -> AddressSpace:
     return "constant" if buffer < LOCAL or access.space == "constant" else "global"
 
 
-def _issued(samples: Sequence[_Sample]) -> dict[str, float]:
-    names = dict.fromkeys(name for sample in samples for name in sample.execution.issued)
-    return {name: sum(each.execution.issued.get(name, 0.0) * each.weight for each in samples) for name in names}
+def _issued(samples: Sequence[_Sample], placement: Placement) -> dict[str, float]:
+    found = defaultdict[str, float](float)
+    for sample in samples:
+        elsewhere = sample.execution.uniform if placement.scalar_unit else {}
+        for name, count in sample.execution.issued.items():
+            found[name] += (count - elsewhere.get(name, 0.0)) * sample.weight
+    return found
 
 
 def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
