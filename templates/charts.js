@@ -7,7 +7,6 @@ const decimal = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const times = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 const singular = {matrices: "matrix", launches: "launch"};
 const bases = {log2: 2, log10: 10, ratio: 2};
-const changes = [-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 9];
 const near = 1.15, rowHeight = 22, axisHeight = 48;
 const reach = 20, bandReach = 3; // pixels around the cursor; factor beyond values, within which axes include bands
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -94,7 +93,6 @@ function scaleOptions(panel, stack) {
   if (byRows(panel)) y.dir = -1;
   for (const [scale, name] of [[x, panel.x.scale], [y, yScale(panel)]]) {
     if (bases[name]) Object.assign(scale, {distr: 3, log: name === "ratio" ? 10 : bases[name]});
-    if (name === "asinh") Object.assign(scale, {distr: 4, asinh: 0.01});
   }
   return {x, y};
 }
@@ -116,10 +114,6 @@ function tickOptions(scale, gap, side) {
   if (scale === "ratio") {
     const ends = (high) => (high < 1.45 ? 1.2 : high < 1.7 ? 1.3 : high < 2.2 ? 1.5 : high < 4 ? 2 : high < 9 ? 3 : 5);
     return {...kept, splits: (_, __, low, high) => [1 / ends(high), 1, ends(high)], values: (_, found) => found.map((value) => value.toPrecision(2))};
-  }
-  if (scale === "asinh") {
-    return {...kept, splits: (_, __, low, high) => changes.map(Math.log1p).filter((value) => low <= value && value <= high),
-      values: (_, found) => found.map((value) => `${Number((100 * Math.expm1(value)).toPrecision(2))} %`)};
   }
   return bases[scale] ? {...kept, splits: (u, _, low, high) => logTicks(bases[scale], low, high, u.bbox[side] / devicePixelRatio / gap)} : {};
 }

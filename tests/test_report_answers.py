@@ -63,7 +63,6 @@ def report_of(*found: Finding) -> Report:
         (mib(57, 56.8, 57.2), mib(60, 58, 62), ("5 % below",)),
         (mib(57, 56.8, 57.2), mib(52, 50, 54), ("10 % above",)),
         (mib(57, 55, 59), mib(60, 58, 62), (AS_PREDICTED,)),
-        (mib(57, 56.8, 57.2), mib(60, 30, 120), ("within the prediction", "factor of 2")),
         (mib(57, 56, 58), mib(19, 18, 20), ("3.00 times",)),
         (mib(40, 39, 49), mib(52, 48, 56), ("23 % below", "the intervals overlap")),
         (mib(57, 20, 60), mib(19, 18, 30), ("3.00 times",)),
@@ -77,7 +76,6 @@ def test_a_difference_needs_intervals_that_do_not_overlap(
 
     assert all(part in text for part in parts)
     assert (text == AS_PREDICTED) is (parts == (AS_PREDICTED,))
-    assert ("within" in text) is any("within" in part for part in parts)
 
 
 def test_published_values_have_no_intervals() -> None:

@@ -268,9 +268,9 @@ def test_without_scripts_figures_are_drawings(show: "Callable[..., Page]") -> No
 
 def test_headings_sort_tables(show: "Callable[..., Page]") -> None:
     page = show(render_html(make_report(only=("game_of_life",))))
-    tables = page.locator("table", has=page.locator("th", has_text="midpoint observed")).all()
+    tables = page.locator("table", has=page.locator("th", has_text="bottleneck")).all()
     table = max(tables, key=lambda each: each.locator("tbody tr").count())
-    head = table.locator("th", has_text="midpoint observed").first
+    head = table.locator("th", has_text="observed").first
     column = head.evaluate("head => head.cellIndex")
 
     def cells() -> list[str]:

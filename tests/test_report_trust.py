@@ -10,7 +10,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import WorkloadInfo
 from gpureport.report.curves import CurveRecords, FindingPair, curves, most_distant
-from gpureport.report.run.sweeps import deviates, kind_of, selection
+from gpureport.report.run.sweeps import kind_of, selection
 from gpureport.report.run.trust import examples
 from gpureport.units import format_interval
 from gpureport.workloads import select
@@ -79,8 +79,8 @@ def test_each_family_has_a_typical_curve_and_all_deviations_are_shown() -> None:
 
     assert {curve.key.family for curve in chosen.typical} <= {curve.key.family for curve in _FOUND}
     assert len({curve.key.family for curve in chosen.typical}) == len(chosen.typical)
-    assert not any(deviates(curve) for curve in chosen.typical)
-    assert chosen.deviating == tuple(curve for curve in _FOUND if deviates(curve))
+    assert not any(curve.astray for curve in chosen.typical)
+    assert chosen.deviating == tuple(curve for curve in _FOUND if curve.astray)
     assert chosen.left_out == 0
 
 
@@ -99,5 +99,5 @@ def test_the_largest_deviation_has_a_ratio() -> None:
     far, farther = (_off(curve, number).pairs[0] for number in (1, 2))
     missing = FindingPair(far.main.model_copy(update={"verdict": Verdict.NOT_OBSERVED, "ratio": None}), None)
 
-    assert most_distant((missing, farther, far), key=lambda pair: pair) == (farther, "Largest deviation")
-    assert most_distant((missing,), key=lambda pair: pair) == (missing, "Not as predicted")
+    assert most_distant((missing, farther, far)) == (farther, "Largest deviation")
+    assert most_distant((missing,)) == (missing, "Not as predicted")

@@ -165,7 +165,7 @@ def _devices(fleet: Fleet, models: Iterable[Peers]) -> Table:
             rows.append((member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}"))
             links.append(_page_of(peers, member))
     columns = ("device", "model", "state", "difference", "runs", "last run")
-    return Table(columns, tuple(rows), frozenset({"difference", "runs"}), links=tuple(links))
+    return Table(columns, tuple(rows), tuple(links))
 
 
 def _page_of(peers: Peers, member: Member | None = None) -> str:
@@ -213,7 +213,7 @@ def _model_figures(peers: Peers) -> Table:
         text = format_value(median(predicted), unit) if predicted else ""
         rows.append((name, format_value(usual, unit), format_percent(spread, ".2g"), " to ".join(ends), text))
     columns = ("key figure", "median", "spread", "range", "predicted")
-    return Table(columns, tuple(rows), frozenset(columns[1:]))
+    return Table(columns, tuple(rows))
 
 
 def _device(fleet: Fleet, peers: Peers, member: Member, outlier: Difference | None, folder: Path) -> Content:
@@ -237,11 +237,10 @@ def _device_tables(
     if peers.basis == "peers":
         effects = ((name, values[member.number]) for name, values in peers.layers.items())
         rows = tuple((name, as_percent(effect)) for name, effect in effects if not np.isnan(effect))
-        columns = ("layer", "speed relative to peers")
-        yield "Layers", Table(columns, rows, frozenset(columns[1:]))
+        yield "Layers", Table(("layer", "speed relative to peers"), rows)
     if outlier:
         sweeps = tuple((part.sweep, part.layer, as_percent(effect)) for part, effect in outlier.sweeps)
-        yield "Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"}))
+        yield "Significant sweeps", Table(("sweep", "layer", "difference"), sweeps)
     if member.figures:
         yield "Key figures", _device_figures(member.figures, compared=peers.basis == "peers")
     yield "Runs", runs
@@ -257,7 +256,7 @@ def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
         rows.append((each.name, measured, *((usual, ratios[0]) if compared else ()), predicted, ratios[1]))
     peers = ("median of the model", "speed / median") if compared else ()
     columns = ("key figure", "measured", *peers, "predicted", "speed / predicted")
-    return Table(columns, tuple(rows), frozenset(columns[1:]))
+    return Table(columns, tuple(rows))
 
 
 def _runs(runs: pd.DataFrame, folder: Path) -> Table:
@@ -267,8 +266,7 @@ def _runs(runs: pd.DataFrame, folder: Path) -> Table:
         driver, limits, report = (run[name] or "" for name in ("driver", "throttle_reasons", "report"))
         rows.append((f"{run['created_at']:%Y-%m-%d %H:%M}", driver, clock, limits, report))
         links.append(_report_link(report, folder))
-    columns = ("start", "driver", "clock", "limited by", "report")
-    return Table(columns, tuple(rows), frozenset({"clock"}), links=tuple(links))
+    return Table(("start", "driver", "clock", "limited by", "report"), tuple(rows), tuple(links))
 
 
 def _report_link(report: str, folder: Path) -> str:

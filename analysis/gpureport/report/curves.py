@@ -1,10 +1,9 @@
 """A report's records by sweep: all records of a curve, and pairs of findings."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TypeVar
 
 from gpureport.findings.verdicts import log_error
 from gpureport.grouping import grouped
@@ -21,8 +20,6 @@ from gpureport.records.curves import (
 from gpureport.records.finding import Finding
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
-
-T = TypeVar("T")
 
 UNCERTAIN = 4.0
 """An onset or n90 whose interval spans this factor gives no advice."""
@@ -50,6 +47,11 @@ class FindingPair:
         return finding
 
     @property
+    def is_astray(self) -> bool:
+        """Whether the value is not as predicted."""
+        return not self.main.verdict.as_predicted
+
+    @property
     def distance(self) -> float:
         """The error of the prediction; 0 without a ratio."""
         return log_error(1.0, self.main.ratio) if self.main.ratio else 0.0
@@ -58,15 +60,6 @@ class FindingPair:
     def urgency(self) -> tuple[int, float]:
         """Sort key: the most important first."""
         return -self.main.verdict.severity, -self.distance
-
-
-@dataclass(frozen=True)
-class Group:
-    """One feature of one curve, by its main value."""
-
-    name: str
-    """The variant."""
-    main: FindingPair
 
 
 @dataclass(frozen=True)
@@ -111,10 +104,15 @@ class CurveRecords(Curve):
         record = self.observation if measured else self.specification
         return record.features if record else ()
 
+    @cached_property
+    def features_found(self) -> tuple[FindingPair, ...]:
+        """The findings on the main value of each feature."""
+        return _by_feature(self.pairs)
+
     @property
-    def groups(self) -> tuple[Group, ...]:
-        """The curve's values, grouped by feature and level."""
-        return tuple(Group(self.key.variant, main) for main in _by_feature(self.pairs))
+    def astray(self) -> tuple[FindingPair, ...]:
+        """Those of them that are not as predicted."""
+        return tuple(pair for pair in self.features_found if pair.is_astray)
 
     @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
@@ -221,14 +219,12 @@ def _feature(finding: Finding, **changes: float | None) -> CurveFeature:
     return CurveFeature.model_validate({**dict(finding), **changes})
 
 
-def most_distant(astray: Sequence[T], key: Callable[[T], FindingPair]) -> tuple[T, str]:
+def most_distant(astray: Sequence[FindingPair]) -> tuple[FindingPair, str]:
     """Return the value that deviates most of those (at least one) that are not as predicted, with words before it.
 
     Values that are off come before those whose intervals are too wide to show a difference. If none has a ratio to its
     prediction, it is the most urgent one.
     """
-    rated = [each for each in astray if key(each).main.ratio]
-    if rated:
-        worst = max(rated, key=lambda each: (key(each).main.verdict.outcome == "off", key(each).distance))
-        return worst, "Largest deviation"
-    return min(astray, key=lambda each: key(each).urgency), "Not as predicted"
+    if rated := [pair for pair in astray if pair.main.ratio]:
+        return max(rated, key=lambda pair: (pair.main.verdict.outcome == "off", pair.distance)), "Largest deviation"
+    return min(astray, key=lambda pair: pair.urgency), "Not as predicted"

@@ -8,10 +8,11 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, partial
-from multiprocessing.pool import AsyncResult, ThreadPool
-from threading import local
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 from gpureport.errors import GpuReportError, collect_rarely
@@ -20,10 +21,10 @@ from gpureport.isolation import end_with_parent
 
 A = TypeVar("A")
 R = TypeVar("R")
+_Tasks = SimpleQueue[tuple["Future[Any]", Callable[[Any], Any], Any]]
 
 MOST = 4
 """Processes."""
-_own = local()
 
 
 def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
@@ -34,11 +35,12 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
     """
     if _cores() == 1:
         return partial(function, argument)
-    result: AsyncResult[R] = _threads().apply_async(_ask, (function, argument))
+    result: Future[R] = Future()
+    _tasks().put((result, function, argument))
 
     def wait() -> R:
         try:
-            return result.get()
+            return result.result()
         except (EOFError, OSError, GpuReportError):  # such as a limit of memory or of processes
             return function(argument)
 
@@ -58,19 +60,32 @@ def _cores() -> int:
 
 
 @cache
-def _threads() -> ThreadPool:
-    """Return threads that end with the program, also in the middle of a task; each has a process of its own."""
-    return ThreadPool(min(MOST, _cores()))
+def _tasks() -> _Tasks:
+    """Return the tasks of threads that end with the program; each has a process of its own."""
+    tasks: _Tasks = SimpleQueue()
+    for _ in range(min(MOST, _cores())):
+        Thread(target=_work, args=(tasks,), daemon=True).start()
+    return tasks
 
 
-def _ask(function: Callable[[A], R], argument: A) -> R:
-    if not hasattr(_own, "process"):
-        _own.process = _process()
-    _own.process.stdin.write(pickle.dumps((function, argument)))
-    _own.process.stdin.flush()
+def _work(tasks: _Tasks) -> None:
+    process = None
+    while True:
+        result, function, argument = tasks.get()
+        try:
+            process = process or _process()
+            result.set_result(_answer(process, function, argument))
+        except Exception as error:  # noqa: BLE001 - whoever waits for the result gets it
+            result.set_exception(error)
+
+
+def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argument: A) -> R:
+    assert process.stdin and process.stdout  # noqa: S101, PT018 - pipes
+    process.stdin.write(pickle.dumps((function, argument)))
+    process.stdin.flush()
     problem: Exception | None
     result: R
-    problem, result = pickle.load(_own.process.stdout)  # noqa: S301 - of our own process
+    problem, result = pickle.load(process.stdout)  # noqa: S301 - of our own process
     if problem:
         raise problem
     return result

@@ -8,7 +8,6 @@ from gpureport.compare.records import Comparison, Difference, MachineCurve, Work
 from gpureport.compare.summary import (
     SEVERAL,
     What,
-    best_of,
     families,
     mean_speed,
     means,
@@ -30,12 +29,10 @@ from gpureport.report.comparison.tables import (
     differences_left,
     differences_table,
     figures_table,
-    leaders_tables,
     machine_table,
     marked,
     place_of,
     ranked_machines,
-    significant_table,
     standings_tables,
     works_table,
 )
@@ -54,7 +51,6 @@ from gpureport.report.figures.machines import (
     reach_of,
     speed_chart,
     spread_chart,
-    strip_chart,
     with_values,
 )
 from gpureport.report.figures.picture import Picture
@@ -62,13 +58,10 @@ from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
-from gpureport.text import N90
-from gpureport.units import abbreviated, format_value
 
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
 _MOST_MACHINES = 42  # the most rows of a figure of machines
 _MOST_SPREADS = 6
@@ -118,8 +111,7 @@ def content(comparison: Comparison) -> Content:
         "machines": None if few else machine_table(comparison),
         "conditions": condition_table(comparison),
         "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
-        "speed": tuple(maps(comparison)),
-        "strips": () if few else tuple(_strips(comparison)),
+        "maps": () if few else tuple(maps(comparison)),
         "panels": tuple(Picture(chart, _FEATURES) for chart in pages[:_MOST_PANEL_PAGES]),
         "panels_left": sum(
             len(panel.y.rows) for page in pages[_MOST_PANEL_PAGES:] for panels in page.columns for panel in panels
@@ -131,14 +123,12 @@ def content(comparison: Comparison) -> Content:
         ),
         "differences": differences_table(comparison),
         "differences_left": differences_left(comparison),
-        "by_machine": None if few else significant_table(comparison, "machine", "sweep"),
-        "by_sweep": None if few else significant_table(comparison, "sweep", "machine"),
         "figures": buyers_table(comparison),
         "figures_caption": text("figures", FILE),
         "per_watt": figures_table((each for each in comparison.figures if each.is_per_watt), ranked_names, "power"),
         "per_watt_caption": text("per_watt", FILE),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
-        "standings": standings_tables(comparison) if few else leaders_tables(comparison),
+        "standings": standings_tables(comparison) if few else (),
         "few": few,
         "several": SEVERAL,
         "glossary": terms(),
@@ -189,31 +179,24 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         yield Picture(heat_chart(part, blocks, reach_of(rows)), caption)
 
 
-def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, ...]]]:
-    """Yield the maps of workloads by machines with their quantity; ``None`` for both quantities in one map."""
-    whats: tuple[What, What] = ("speed", "efficiency")
-    having = {what: means(comparison.contests, what) for what in whats}
-    order: dict[What, list[str]] = dict.fromkeys(whats, comparison.names)
-    if len(comparison.names) > FEW:
-        order["speed"] = [machine.name for machine in by_rank(comparison)]
-        order["efficiency"] = sorted(having["efficiency"], key=lambda name: -having["efficiency"][name])
-    columns = {what: tuple(name for name in order[what] if name in of) for what, of in having.items() if of}
-    if sum(map(len, columns.values())) <= _MOST_COLUMNS:
-        yield None, tuple(_maps(comparison, columns))
-        return
-    for what, names in columns.items():
-        yield what, tuple(_maps(comparison, {what: names}))
+def maps(comparison: Comparison) -> Iterator[tuple[What, tuple[Picture, ...]]]:
+    """Yield the maps of workloads by machines for each quantity, the best machine first."""
+    shares = means(comparison.contests, "efficiency")
+    order: dict[What, list[str]] = {
+        "speed": [machine.name for machine in by_rank(comparison)],
+        "efficiency": sorted(shares, key=lambda name: -shares[name]),
+    }
+    for what, names in order.items():
+        if names:
+            yield what, tuple(_maps(comparison, what, tuple(names)))
 
 
-def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Picture]:
+def _maps(comparison: Comparison, what: What, names: tuple[str, ...]) -> Iterator[Picture]:
     headings = {"speed": f"speed / {comparison.baseline}", "efficiency": "observed / predicted peak"}
     predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
-    blocks = [HeatBlock(headings[what], names, predicted, cautioned) for what, names in columns.items()]
-    baseline = comparison.baseline if len(columns) > 1 else None
-    by_family = [
-        list(_map_rows(found, tuple(columns), baseline, comparison.families)) for found in families(comparison).values()
-    ]
+    block = HeatBlock(headings[what], names, predicted, cautioned)
+    by_family = [list(_map_rows(found, what, comparison.families)) for found in families(comparison).values()]
     parts: list[list[HeatRow]] = [[]]
     for own in by_family:
         if parts[-1] and printed_rows([*parts[-1], *own]) > MOST_ROWS:
@@ -222,7 +205,7 @@ def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> It
     reach = reach_of(row for own in by_family for row in own)
     for rows in parts:
         for part in in_figures(rows, MOST_ROWS):
-            yield _map(part, blocks, reach)
+            yield _map(part, [block], reach)
 
 
 def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Picture:
@@ -232,33 +215,14 @@ def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> 
     return Picture(heat_chart(part, blocks, reach), f"{named}. {_COLOURS}{order}")
 
 
-def _map_rows(
-    contests: Sequence[WorkloadComparison], whats: Sequence[What], baseline: str | None, own: Mapping[str, str]
-) -> Iterator[HeatRow]:
+def _map_rows(contests: Sequence[WorkloadComparison], what: What, own: Mapping[str, str]) -> Iterator[HeatRow]:
     """Yield a row for each workload and regime; separate cases of a workload share a row, as their mean.
 
-    If *baseline* is given, its column has the speed (of several cases the best one) instead of the ratio of one. *own*
-    are the titles of users' kernels.
+    *own* are the titles of users' kernels.
     """
     for row in rows_of(contests):
-        cells = tuple(means(row.contests, what) for what in whats)
-        if any(cells):
-            best = best_of(row.contests, baseline) if baseline else None
-            texts = {baseline: format_value(best.value, abbreviated(row.unit))} if baseline and best else {}
-            yield HeatRow(row.contests[0].variant, place_of(row), cells, texts, family_title(row.family, own))
-
-
-def _strips(comparison: Comparison) -> Iterator[Picture]:
-    having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
-    if len(having) < 2:
-        return
-    names = [name for name in ranked_machines(comparison) if name in having]
-    caption = (
-        f"Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. {N90}. Orange, above: "
-        "observed. Blue, below: predicted."
-    )
-    for part in in_figures(names, _MOST_MACHINES):
-        yield Picture(strip_chart(comparison.landmarks, part), caption)
+        if found := means(row.contests, what):
+            yield HeatRow(row.contests[0].variant, place_of(row), (found,), family_title(row.family, own))
 
 
 def curve_pictures(

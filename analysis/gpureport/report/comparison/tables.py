@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Literal
 
 from gpureport.compare import FEW
 from gpureport.compare.records import (
@@ -102,7 +100,7 @@ def figures_table(figures: Iterable[MachineFigure], names: Iterable[str], basis:
         is_measured = any(each.basis == "measured" for each in found.values())
         bases = (", ".join(dict.fromkeys(each.basis for each in found.values())),) if basis else ()
         rows.append((name, *(_figure(found.get(column), is_measured=is_measured) for column in columns), *bases))
-    return Table(("machine", *columns, *filter(None, [basis])), tuple(rows), frozenset(columns))
+    return Table(("machine", *columns, *filter(None, [basis])), tuple(rows))
 
 
 def buyers_table(comparison: Comparison) -> Table:
@@ -124,18 +122,17 @@ def machine_table(comparison: Comparison) -> Table:
     """List the machines with their speeds and any efficiency, device and source of the values, the fastest first."""
     efficiency = overall(comparison, "efficiency")
     speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)}
-    rows = (
-        (
-            marked(m, comparison.baseline),
-            *(format_ratio(found.get(m.name)) for found in speeds.values()),
-            *((format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,) if efficiency else ()),
-            shorten(m.device, 44),
-            m.kind,
-        )
+    shares = {name: format_percent(share) for name, share in efficiency.items()}
+    return Table.of(
+        {
+            "machine": marked(m, comparison.baseline),
+            **{group: format_ratio(found.get(m.name)) for group, found in speeds.items()},
+            **({"eff.": shares.get(m.name, UNKNOWN)} if efficiency else {}),
+            "device": shorten(m.device, 44),
+            "values": m.kind,
+        }
         for m in by_rank(comparison)
     )
-    numeric = (*speeds, *(("eff.",) if efficiency else ()))
-    return Table(("machine", *numeric, "device", "values"), tuple(rows), frozenset(numeric))
 
 
 def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
@@ -184,8 +181,8 @@ def _of_few(
 ) -> Table:
     """Return a table with a value of each machine, and the ratios of the others to the baseline."""
     short = _short(comparison)
-    baseline, numeric = short[comparison.baseline], ("kernels", *after)
-    return side_by_side(heads, list(short.values()), rows, what=what, baseline=baseline, after=after, numeric=numeric)
+    baseline = short[comparison.baseline]
+    return side_by_side(heads, list(short.values()), rows, what=what, baseline=baseline, after=after)
 
 
 def _short(comparison: Comparison) -> dict[str, str]:
@@ -205,9 +202,8 @@ def _works_of_many(comparison: Comparison) -> Table:
 def _leaders(head: str, found: Iterable[tuple[str, str, Work, Mapping[str, float]]], names: Sequence[str]) -> Table:
     ends, short = ("fastest", "slowest"), short_names(names, _NAME)
     rows = tuple((name, place, *_ends(work, ratios, short)) for name, place, work, ratios in found if len(ratios) > 1)
-    numeric = frozenset(column for end in ends for column in (end, f"{end} ratio"))
     columns = (column for end in ends for column in (f"{end} machine", end, f"{end} ratio"))
-    return Table((head, "data in", *columns), rows, numeric)
+    return Table((head, "data in", *columns), rows)
 
 
 def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> Iterator[str]:
@@ -221,15 +217,14 @@ def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> 
 
 def condition_table(comparison: Comparison) -> Table:
     """List other differences between the machines: cautions first, machines with equal conditions together."""
-    rows = (
-        (
-            f"{'△ ' if condition.severity == 'caution' else ''}{condition.what}",
-            sharing(condition),
-            condition.effect,
-        )
+    return Table.of(
+        {
+            "condition": f"{'△ ' if condition.severity == 'caution' else ''}{condition.what}",
+            "machines": sharing(condition),
+            "effect": condition.effect,
+        }
         for condition in comparison.conditions
     )
-    return Table(("condition", "machines", "effect"), tuple(rows))
 
 
 def sharing(condition: Condition) -> str:
@@ -271,34 +266,23 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
     return format_interval(found.value, found.ci_low, found.ci_high, unit, "half-width") if found else UNKNOWN
 
 
-def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List the fastest and the slowest machine for each workload of several machines, one table for each family."""
-    tables = []
-    for family, contests in families(comparison).items():
-        rows = ((r.contests[0].variant, place_of(r), r, means(r.contests, "speed")) for r in rows_of(contests))
-        tables.append(_leaders(family_title(family, comparison.families), rows, comparison.names))
-    return tuple(table for table in tables if table.rows)
-
-
 def differences_table(comparison: Comparison) -> Table:
     """List the differences of machines with the same device: overall, then sweeps, the largest significant ones first.
 
     Of many machines only significant differences are listed. :func:`differences_left` counts those that are not.
     """
-    columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
     least = f"< {format_number(_LEAST_P_VALUE, '.0g')}"
-    rows = (
-        (
-            d.machine,
-            d.sweep,
-            str(d.points),
-            _with_half_width(d.speed),
-            format_number(d.p_value, ".1g") if d.p_value >= _LEAST_P_VALUE else least,
-            _VERDICTS[d.significant],
-        )
+    return Table.of(
+        {
+            "machine": d.machine,
+            "sweep": d.sweep,
+            "points": str(d.points),
+            "speed / baseline": _with_half_width(d.speed),
+            "p-value": format_number(d.p_value, ".1g") if d.p_value >= _LEAST_P_VALUE else least,
+            "verdict": _VERDICTS[d.significant],
+        }
         for d in _shown_differences(comparison)
     )
-    return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "p-value"}))
 
 
 def differences_left(comparison: Comparison) -> tuple[int, int]:
@@ -315,18 +299,3 @@ def _shown_differences(comparison: Comparison) -> list[Difference]:
     within = [d for d in order if not d.significant][:_MOST_WITHIN] if few else []
     wholes = [whole for whole in comparison.overall if few or whole.significant]
     return [*sorted(wholes, key=lambda d: -d.effect)[:_MOST_SIGNIFICANT], *significant, *within]
-
-
-def significant_table(
-    comparison: Comparison, of: Literal["machine", "sweep"], by: Literal["machine", "sweep"]
-) -> Table:
-    """List the machines or sweeps with significant differences, those with most first, and the ends *by* the other."""
-    every = grouped((getattr(d, of), d) for d in comparison.differences)
-    found = {name: [d for d in own if d.significant] for name, own in every.items()}
-    rows = []
-    for name, own in sorted(found.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
-        ordered = sorted(own, key=lambda d: d.speed.value)
-        ends = ((_with_half_width(d.speed), shorten(getattr(d, by), 44)) for d in (*ordered[:1], *ordered[-1:]))
-        rows += [(name, f"{len(own)} of {len(every[name])}", *chain.from_iterable(ends))] if own else []
-    columns = (of, f"significant {by}s", "slowest", f"slowest {by}", "fastest", f"fastest {by}")
-    return Table(columns, tuple(rows), frozenset((columns[1], "slowest", "fastest")))

@@ -15,9 +15,9 @@ from gpureport.units import format_range, format_value
 
 Role = Literal["predicted", "observed", "ink", "muted", "faint", "green", "pink", "amber"]
 """What something stands for, or which of several equal ones it is; it decides the colour."""
-Scale = Literal["linear", "zero", "log2", "log10", "ratio", "asinh", "rows", "time"]
-"""``zero``: linear from 0. ``ratio``: logarithmic, with 1 in the middle. ``asinh``: logarithms of ratios, compressed
-beyond 1 %. ``rows``: names at 0, 1, … from top to bottom. ``time``: seconds since 1970."""
+Scale = Literal["linear", "zero", "log2", "log10", "ratio", "rows", "time"]
+"""``zero``: linear from 0. ``ratio``: logarithmic, with 1 in the middle. ``rows``: names at 0, 1, … from top to bottom.
+``time``: seconds since 1970."""
 Style = Literal["line", "dashes", "dots", "small dots", "rings", "strokes", "up", "down", "squares", "ranges", "boxes"]
 """``ranges``: only the intervals. ``boxes``: intervals as grey boxes with texts."""
 Numbers = tuple[float | None, ...]

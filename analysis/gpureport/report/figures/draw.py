@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from math import asinh, ceil, floor, inf, log1p, log2, log10
+from math import ceil, floor, inf, log2, log10
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from gpureport.report.figures.theme import (
     needed_in,
     readable,
 )
-from gpureport.units import abbreviated, format_bytes, format_number, format_percent, scale_of
+from gpureport.units import abbreviated, format_bytes, format_number, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,11 +40,8 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LOGARITHMIC = ("log2", "log10", "ratio")
 _MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
 _BAND_REACH = 3.0  # of bands of lines beyond the values of the line, which axes include
-_STRAIGHT = 0.01
-"""Logarithm of a ratio beyond which the scale ``asinh`` compresses."""
 _REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5.0))
 """The outer ticks of an axis of ratios, by its reach."""
-_CHANGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
 _SHADES = 21
 _KEY_IN = (0.9, 0.08)
 _FEWEST_TICKS = 2
@@ -231,9 +228,6 @@ def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     if axis.scale == "ratio":
         near = next(near for reach, near in _REACHES if high < reach)
         return [(value, format_number(value, ".2g")) for value in (1 / near, 1.0, near)]
-    if axis.scale == "asinh":
-        changes = _changes(high, most)
-        return [(log1p(change), format_percent(change, "+.3g") if change else "equal") for change in changes]
     divisor, _ = scale_of(high, abbreviated(axis.unit))
     ticks = round_ticks(low, high, most, axis.scale == "log10")
     return [(value, format_number(value / divisor, ".6g")) for value in ticks]
@@ -266,15 +260,6 @@ def _size(value: float, unit: str) -> str:
     return "2" + str(round(log2(value))).translate(_SUPERSCRIPTS)
 
 
-def _changes(reach: float, most: int) -> list[float]:
-    kept, distance = [0.0], 2 * asinh(reach / _STRAIGHT) / most
-    for change in (sign * each for each in _CHANGES for sign in (1, -1) if sign * each > -1):
-        places = [asinh(log1p(each) / _STRAIGHT) for each in (change, *kept)]
-        if abs(log1p(change)) <= reach and all(abs(places[0] - other) >= distance for other in places[1:]):
-            kept.append(change)
-    return sorted(kept)
-
-
 def _dates(low: float, high: float) -> Ticks:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, num2date
 
@@ -286,7 +271,7 @@ def _dates(low: float, high: float) -> Ticks:
 
 
 def _unit(axis: Axis, ends: tuple[float, float]) -> str:
-    plain = axis.scale in ("log2", "rows", "ratio", "asinh", "time")
+    plain = axis.scale in ("log2", "rows", "ratio", "time")
     return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
 
 
@@ -335,8 +320,6 @@ class _Drawing:
         axis, spec, ends = self.axis, getattr(self.panel, name), self.ends[name]
         if spec.scale in _LOGARITHMIC:
             axis.set(**{f"{name}scale": "log"})
-        elif spec.scale == "asinh":
-            getattr(axis, f"set_{name}scale")("asinh", linear_width=_STRAIGHT)
         axis.set(**{f"{name}lim": ends})
         ticks, unit = _ticks(spec, ends, most), _unit(spec, ends)
         hidden = name == "x" and self.panel.joined

@@ -1,7 +1,7 @@
 """Charts that compare machines: their curves, cliffs and tapers, speeds, and heat maps of ratios."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil, log
 from statistics import median
@@ -12,7 +12,7 @@ from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import Feature
 from gpureport.report.figures.chart import MACHINES, Axis, Cells, Chart, Mark, Panel, Role, Series, stretch
 from gpureport.report.figures.sweeps import MOST_SIZES, UNITS, interpolation, one, value_scale
-from gpureport.text import N90, shorten
+from gpureport.text import N90
 from gpureport.units import format_number, format_ratio
 
 MOST_PANELS = MOST_SIZES
@@ -21,13 +21,10 @@ MOST_ROWS = 26
 
 _ROW_IN, _MOST_TALL_IN = 0.15, 8.6
 _MOST_REACH = 25.0  # of ratios, above and below 1
-_STRIPS: dict[Role, float] = {"predicted": 0.24, "observed": -0.22}
-"""Distance below the middle of a row, in rows; dots of one row are scattered around it."""
 _TITLES: dict[Feature, str] = {"cliff": "cliffs (capacity transitions), midpoint", "taper": f"tapers, {N90}"}
 _WIDER = 1.3  # of axes of sizes, as a factor
-_LEAST_RANGE, _ROOM, _MOST_FOR_INTERVALS = 0.02, 1.5, 0.4
-"""Of the scale of differences, in logarithms: its least range; its range / the largest difference, or half of the
-median interval; the range that intervals alone require at most."""
+_LEAST_RANGE, _ROOM, _MOST_RANGE = 0.02, 1.2, 0.5
+"""Of the scale of differences: its least range; its range / the largest difference; its largest range."""
 _BEYOND = 1.3  # factor between the ends of values and those of intervals that an axis of speeds also shows
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
 _MOST_NAMED = 44  # columns of a heat map
@@ -140,33 +137,6 @@ def _size_ends(marks: Iterable[Landmark]) -> tuple[float, float]:
     return stretch(sizes, max(_WIDER, (4.0 * low / high) ** 0.5))
 
 
-def strip_chart(marks: Sequence[Landmark], machines: Sequence[str]) -> Chart:
-    """Return all cliffs on the left and all tapers on the right: a row for each machine, a dot for each workload.
-
-    *marks* may include other machines than *machines*, which only widen the scale; at least one has a size.
-    """
-    by_feature: dict[Feature, list[Landmark]]
-    by_feature = dict(grouped((mark.feature, mark) for mark in marks if mark.predicted or mark.observed))
-    columns = []
-    for feature, title in _TITLES.items():
-        found = [mark for mark in by_feature.get(feature, []) if mark.machine in machines]
-        series = []
-        for role, shift in _STRIPS.items():
-            sizes = [(mark.predicted if role == "predicted" else mark.observed, mark.machine) for mark in found]
-            at = [
-                (size, machines.index(machine) + shift + 0.16 * (2 * (number * 0.618 % 1) - 1))
-                for number, (size, machine) in enumerate(sizes)
-                if size
-            ]
-            if at:
-                series.append(Series.of(role, role, "small dots", at))
-        if feature in by_feature:
-            x = Axis("", by_feature[feature][0].unit, "log2", _size_ends(by_feature[feature]))
-            rows = Axis(scale="rows", rows=tuple(shorten(name, 24) for name in machines))
-            columns.append((Panel(x, rows, tuple(series), (title, title.partition(":")[0]), 0.19 * len(machines)),))
-    return Chart(tuple(columns))
-
-
 @dataclass(frozen=True)
 class SpeedRow:
     """One kind of work: its name, and the mean of each machine except the baseline."""
@@ -209,14 +179,14 @@ def spread_chart(differences: Sequence[Difference]) -> Chart:
     """Return one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
     halves = [log(s.ci_high / s.ci_low) / 2 for s in (d.speed for d in ordered) if s.ci_low and s.ci_high]
-    usual = min(_ROOM * median(halves or [0.0]), _MOST_FOR_INTERVALS)
-    reach = max(_LEAST_RANGE, usual, _ROOM * max(difference.effect for difference in ordered))
+    usual = _ROOM * max(median(halves or [0.0]), *(difference.effect for difference in ordered))
+    reach = 100 * min(max(_LEAST_RANGE, usual), _MOST_RANGE)
     series = []
     kinds: tuple[tuple[str, Role], ...] = (("not significant", "muted"), ("significant", "observed"))
     for significant, (name, role) in enumerate(kinds):
         found = [(x, each) for x, each in enumerate(ordered) if each.significant == bool(significant)]
         points = [
-            (float(x), log(s.value), log(s.ci_low or s.value), log(s.ci_high or s.value))
+            (float(x), *(100 * (value - 1) for value in (s.value, s.ci_low or s.value, s.ci_high or s.value)))
             for x, s in ((x, each.speed) for x, each in found)
         ]
         if points:
@@ -224,10 +194,11 @@ def spread_chart(differences: Sequence[Difference]) -> Chart:
             series.append(Series.of(name, role, "dots", points, texts=texts))
     panel = Panel(
         Axis(f"{len(ordered)} sweeps, slowest first", scale="linear", ends=(-0.5, len(ordered) - 0.5)),
-        Axis("speed", scale="asinh", ends=(-reach, reach)),
+        Axis("difference", "%", ends=(-reach, reach)),
         tuple(series),
         (ordered[0].machine,),
         1.75,
+        (Mark(0, 0, upright=False),),
     )
     return Chart(((panel,),))
 
@@ -249,14 +220,12 @@ class HeatBlock:
 class HeatRow:
     """One row: its name, a detail that distinguishes rows of that name, and the ratios by block and column.
 
-    Rows with the same *heading* stand below it. An entry of *texts* replaces the ratio in the first block, without
-    colour, if it fits.
+    Rows with the same *heading* stand below it.
     """
 
     name: str
     detail: str
     cells: tuple[Mapping[str, float], ...]
-    texts: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
 
 
@@ -307,9 +276,8 @@ def _block_panel(
     values, texts = [], []
     for line, row in lines:
         shown = row.cells[number] if line is not None else {}
-        replaced = row.texts if line is not None and not number else {}
-        values.append(tuple(None if name in replaced else shown.get(name) for name in block.columns))
-        texts.append(tuple(replaced.get(name) or _ratio_variants(shown.get(name)) for name in block.columns))
+        values.append(tuple(map(shown.get, block.columns)))
+        texts.append(tuple(_ratio_variants(shown.get(name)) for name in block.columns))
     marked = (f"△ {name}" if name in block.cautioned else name for name in block.columns)
     columns = tuple("" if place % every else name for place, name in enumerate(marked))
     roles: tuple[Role, ...] = tuple("predicted" if name in block.predicted else "ink" for name in block.columns)

@@ -45,8 +45,7 @@ def ceilings_table(device: Device) -> Table:
         for each in found
         if each.kind != "latency"
     )
-    columns = ("ceiling", "capacity", "maximum", "latency")
-    return Table(columns, joined(rows), frozenset(columns[1:]))
+    return Table(("ceiling", "capacity", "maximum", "latency"), joined(rows))
 
 
 def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
@@ -80,8 +79,7 @@ def cliffs_table(report: Report) -> Table:
     """
     levels = report.device.cache_levels
     rows = (row for p in report.predictions if p.key.family == "memory" for row in _cliff_rows(p, levels))
-    columns = ("cache", "variant", "onset", "midpoint", "end", "before", "after")
-    return Table(columns, tuple(rows), frozenset(columns[2:]))
+    return Table(("cache", "variant", "onset", "midpoint", "end", "before", "after"), tuple(rows))
 
 
 def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tuple[str, ...]]:
@@ -98,18 +96,16 @@ def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tu
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
     """List the best, bottleneck, cliffs, taper and occupancy of each workload."""
-    rows = (
-        (
-            each.workload,
-            value_of(each),
-            ceiling_label(each.bottleneck),
-            *cliffs_and_n90(each),
-            occupancy_text(each.occupancy) if each.occupancy else "",
-        )
+    return Table.of(
+        {
+            "workload": each.workload,
+            "best": value_of(each),
+            "bottleneck": ceiling_label(each.bottleneck),
+            **dict(zip(("cliffs", "n90"), cliffs_and_n90(each), strict=True)),
+            "occupancy": occupancy_text(each.occupancy) if each.occupancy else "",
+        }
         for each in outlooks(predictions)
     )
-    columns = ("workload", "best", "bottleneck", "cliffs", "n90", "occupancy")
-    return Table(columns, tuple(rows), frozenset({"best", "n90"}))
 
 
 def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
@@ -127,13 +123,16 @@ def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:
     """List the predicted features of sweeps: cliffs with onset and end, tapers with knee, rates."""
-    rows = (
-        (p.key.variant, feature_name(f) + _ends(f, p.features), value_of(f))
+    return Table.of(
+        {
+            "variant": p.key.variant,
+            "feature": feature_name(f) + _ends(f, p.features),
+            "predicted (95 %)": value_of(f),
+        }
         for p in predictions
         for f in p.features
         if f.position in MAIN_POSITIONS
     )
-    return Table(("variant", "feature", "predicted (95 %)"), tuple(rows), frozenset({"predicted (95 %)"}))
 
 
 def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:

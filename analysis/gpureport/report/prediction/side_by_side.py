@@ -143,18 +143,17 @@ def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
 def effects_table(first: DevicePredictions, other: DevicePredictions, found: Iterable[Effect]) -> Table:
     """List effects: of bottlenecks, or of kinds of limits."""
     a, b = first.letter, other.letter
-    rows = tuple(
-        (
-            *(KIND_TEXTS.get(name) or ceiling_words(name) for name in (e.bottleneck, e.other_bottleneck)),
-            str(len(e.kernels)),
-            with_factor(e.ratio),
-            format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
-            _kernel_names(e.kernels),
-        )
+    return Table.of(
+        {
+            f"limited on {a} by": KIND_TEXTS.get(e.bottleneck) or ceiling_words(e.bottleneck),
+            f"on {b} by": KIND_TEXTS.get(e.other_bottleneck) or ceiling_words(e.other_bottleneck),
+            "kernels": str(len(e.kernels)),
+            f"{b} / {a}": with_factor(e.ratio),
+            "range": format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
+            "for example": _kernel_names(e.kernels),
+        }
         for e in found
     )
-    columns = (f"limited on {a} by", f"on {b} by", "kernels", f"{b} / {a}", "range", "for example")
-    return Table(columns, rows, frozenset(columns[2:5]))
 
 
 def _kernel_names(kernels: Sequence[str]) -> str:
@@ -195,7 +194,7 @@ def features_table(sides: Sequence[DevicePredictions]) -> Table:
             rows.append((name, *cliffs, *n90s))
     letters = [side.letter for side in sides]
     columns = ("workload", *(f"cliffs {letter}" for letter in letters), *(f"n90 {letter}" for letter in letters))
-    return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
+    return Table(columns, tuple(rows))
 
 
 def ratio_table(first: DevicePredictions, other: DevicePredictions) -> Table:
@@ -230,21 +229,21 @@ def with_factor(ratio: PredictedRatio) -> str:
 
 def stretch_table(first: DevicePredictions, other: DevicePredictions) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
-    rows = [
-        (
-            contrast.key.workload if not number else "",
-            " to ".join(format_value(end, contrast.axis.unit) for end in (stretch.start, stretch.end)),
-            with_factor(stretch.ratio),
-            ceiling_label(stretch.first_bottleneck),
-            ceiling_label(stretch.other_bottleneck),
-        )
+    a, b = first.letter, other.letter
+    return Table.of(
+        {
+            "workload": contrast.key.workload if not number else "",
+            "working set or work-items": " to ".join(
+                format_value(end, contrast.axis.unit) for end in (stretch.start, stretch.end)
+            ),
+            f"{b} / {a}": with_factor(stretch.ratio),
+            f"bottleneck {a}": ceiling_label(stretch.first_bottleneck),
+            f"bottleneck {b}": ceiling_label(stretch.other_bottleneck),
+        }
         for contrast in other.contrasts
         if len(contrast.stretches) > 1
         for number, stretch in enumerate(contrast.stretches)
-    ]
-    a, b = first.letter, other.letter
-    columns = ("workload", "working set or work-items", f"{b} / {a}", f"bottleneck {a}", f"bottleneck {b}")
-    return Table(columns, tuple(rows), frozenset(columns[2:3]))
+    )
 
 
 def write_devices(sides: Sequence[DevicePredictions], directory: Path, paper: Paper = "a4") -> list[Path]:
@@ -289,7 +288,6 @@ def _chapter(first: DevicePredictions, other: DevicePredictions) -> dict[str, ob
         "conclusion": conclusion(first, other, found),
         "capacity": capacity_difference((first.device, other.device)),
         "impact": effects_table(first, other, found),
-        "effects": effects_table(first, other, effects(other.contrasts)),
         "ratios": ratio_table(first, other),
         "stretches": stretch_table(first, other),
         "figures": tuple(curve_pictures(curves, list(sides), first.families)),

@@ -10,7 +10,6 @@ from gpureport.predict.occupancy import compiled_resources, too_many_registers
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
 from gpureport.report.run.trust import examples
-from gpureport.report.run.unexpected import deviations_table
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.text import sentence
@@ -26,7 +25,6 @@ def titles(report: Report) -> dict[str, str]:
         ("figures", "How to read the figures", True),
         ("arithmetic", "Calculation of predictions: examples", bool(examples(report))),
         ("numbers", "Other curves and numbers", True),
-        ("deviations", "Largest deviations", bool(deviations_table(report))),
         ("hypotheses", "Tested hypotheses", bool(report.explanations)),
         ("methods", "Measurement methods", measured),
         ("uncertainties", "Uncertainties of the inputs", True),
@@ -43,32 +41,29 @@ def titles(report: Report) -> dict[str, str]:
 
 def methods_table(report: Report) -> Table:
     """List the measurement method and counts of each family."""
-    counted = ("variants", "sweeps", "points", "samples", "samples per point")
-    columns = ("family", *counted, "method", "dispatches per sample", "verified", "time")
     families = grouped((measurement.key.family, measurement) for measurement in report.measurements)
-    rows = tuple(_method_row(name, found) for name, found in families.items())
-    return Table(columns, rows, frozenset({*counted, "dispatches per sample", "time"}))
+    return Table.of(_method_row(name, found) for name, found in families.items())
 
 
-def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
+def _method_row(name: str, found: Sequence[Measurement]) -> dict[str, str]:
     timed = [point for measurement in found for point in measurement.points if point.samples_s]
     counts = [len(point.samples_s) for point in timed]
     checks = [(m.key.variant, m.verification) for m in found if m.verification]
     correct = all(check.passed for _, check in checks)
     cases = sum(len(check.cases) for check in dict(checks).values())  # a variant is verified once for all its sweeps
     duration_s = sum(measurement.duration_s for measurement in found)
-    return (
-        name,
-        str(len({measurement.key.variant for measurement in found})),
-        str(len(found)),
-        str(len(timed)),
-        str(sum(counts)),
-        format_range(counts),
-        ", ".join(sorted({point.method for point in timed})) or UNKNOWN,
-        format_range([point.dispatches_per_sample for point in timed]),
-        UNKNOWN if not checks else f"correct in {cases} cases" if correct else "WRONG",
-        format_time(duration_s) if duration_s else UNKNOWN,
-    )
+    return {
+        "family": name,
+        "variants": str(len({measurement.key.variant for measurement in found})),
+        "sweeps": str(len(found)),
+        "points": str(len(timed)),
+        "samples": str(sum(counts)),
+        "samples per point": format_range(counts),
+        "method": ", ".join(sorted({point.method for point in timed})) or UNKNOWN,
+        "dispatches per sample": format_range([point.dispatches_per_sample for point in timed]),
+        "verified": UNKNOWN if not checks else f"correct in {cases} cases" if correct else "WRONG",
+        "time": format_time(duration_s) if duration_s else UNKNOWN,
+    }
 
 
 def timings_table(report: Report) -> Table:
@@ -78,7 +73,7 @@ def timings_table(report: Report) -> Table:
     longest = sorted((t for t in report.timings if t.workload), key=lambda timing: -timing.seconds)[:_LONGEST]
     rows = [(stage, "all", format_time(seconds)) for stage, seconds in totals]
     rows += [(timing.stage, timing.workload, format_time(timing.seconds)) for timing in longest]
-    return Table(("stage", "workload", "time"), tuple(rows), frozenset({"time"}))
+    return Table(("stage", "workload", "time"), tuple(rows))
 
 
 def environment_table(report: Report) -> Table:
@@ -133,8 +128,9 @@ def skipped_table(report: Report) -> Table:
             last = f" … {others[-1].point.label} ({len(others) + 1})" if others else ""
             found.append((str(measurement.key), f"{first.point.label}{last}", _why(measurement, first, report.device)))
     rows = grouped(((points, sentence(why)), what) for what, points, why in found)
-    columns = ("sweep or variant", "points", "reason")
-    return Table(columns, tuple((", ".join(names), points, why) for (points, why), names in rows.items()))
+    return Table.of(
+        {"sweep or variant": ", ".join(names), "points": points, "reason": why} for (points, why), names in rows.items()
+    )
 
 
 def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:

@@ -15,9 +15,9 @@ from gpureport.report.prediction import forecast
 from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import agreeing, observed_head, seen_in
+from gpureport.report.text.words import agreeing, seen_in
 from gpureport.spec.models import Cache
-from gpureport.units import UNKNOWN, format_bytes, format_interval, format_ratio, format_value
+from gpureport.units import format_bytes
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
 _EARLIER = 1.1
@@ -197,37 +197,6 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     return (working_set(report, found) or missing,)
 
 
-def cliff_table(report: Report, found: Sequence[CurveRecords]) -> Table:
-    """List cliffs with onset and midpoint, from the innermost cache outward; unexplained transitions last."""
-    order = {level: number for number, level in enumerate(report.device.cache_levels)}
-    onsets = {(f.key, f.level): f for f in specified_values(found, "onset") if f.observed}
-    columns = (
-        "level",
-        "kernel",
-        "onset",
-        "midpoint predicted",
-        f"midpoint {observed_head(report)}",
-        "ratio",
-        "verdict",
-    )
-    rows = (
-        (
-            "unexplained transition" if f.level.is_unexplained else str(f.level),
-            f.key.workload,
-            format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
-            format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit, "predicted"),
-            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
-            format_ratio(f.ratio),
-            f"{f.verdict.mark} {f.verdict}",
-        )
-        for f in sorted(
-            specified_values(found, "midpoint"),
-            key=lambda f: (order.get(f.level, len(order)), f.observed is None),
-        )
-    )
-    return Table(columns, tuple(rows), frozenset(columns[2:6]))
-
-
 def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List the cliffs of each cache level as ranges over kernels, with the largest deviation; or predicted ones."""
     if report.only_predicted:
@@ -235,37 +204,26 @@ def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
     levels = grouped((f.level, f) for f in specified_values(found, "midpoint"))
     seen = seen_in(report)
-    columns = (
-        "level",
-        "kernels",
-        f"onset {seen}",
-        "midpoint predicted",
-        f"midpoint {seen}",
-        "agree",
-        "largest that is off",
-    )
-    rows = tuple(
-        (
-            str(level),
-            str(len(mains)),
-            known_range([f.observed for f in onsets.get(level, ())], "B"),
-            known_range([f.predicted for f in mains], "B"),
-            known_range([f.observed for f in mains], "B"),
-            agreeing(f.verdict for f in mains),
-            largest_deviation(mains),
-        )
+    return Table.of(
+        {
+            "level": str(level),
+            "kernels": str(len(mains)),
+            f"onset {seen}": known_range([f.observed for f in onsets.get(level, ())], "B"),
+            "midpoint predicted": known_range([f.predicted for f in mains], "B"),
+            f"midpoint {seen}": known_range([f.observed for f in mains], "B"),
+            "agree": agreeing(f.verdict for f in mains),
+            "largest that is off": largest_deviation(mains),
+        }
         for level in report.device.cache_levels
         if (mains := levels.get(level))
     )
-    return Table(columns, rows, frozenset({"kernels", *columns[2:6]}))
 
 
 def details_table(report: Report) -> Table:
     """List properties of the nearest cache, by the entry and as loads show them; only measured ones."""
-    columns = ("property", "entry", "measured")
     device = report.device
     if not device.caches:
-        return Table(columns, ())
+        return Table((), ())
     details, cache = cache_details(device, report.observations), device.caches[0]
     name, stride = cache.name, details.stride_bytes
     lines = round(cache.lines_within(cache.capacity_bytes, min(stride, device.page_bytes)))
@@ -282,5 +240,4 @@ def details_table(report: Report) -> Table:
             f"{details.lines_kept:,}" if details.lines_kept else "",
         ),
     )
-    known = tuple((what, entry, measured) for what, entry, measured in rows if measured)
-    return Table(columns, known, frozenset(columns[1:]))
+    return Table.of({"property": what, "entry": entry, "measured": seen} for what, entry, seen in rows if seen)

@@ -43,7 +43,7 @@ def compilation_table(report: Report) -> Table:
     )
     columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
     rows = ((f"{family}/{', '.join(names)}: {kernel}", *row) for (family, kernel, *row), names in alike.items())
-    return Table(columns, tuple(rows), frozenset(columns[2:]) - {"loads", "stores"})
+    return Table(columns, tuple(rows))
 
 
 def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:

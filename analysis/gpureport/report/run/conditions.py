@@ -139,18 +139,16 @@ def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:
 
 def disturbed_table(report: Report) -> Table:
     """List the workloads with samples that were disturbed or discarded."""
-    columns = ("workload", "samples", "disturbed", "discarded", "cause")
-    rows = tuple(
-        (
-            workload.name,
-            str(workload.samples),
-            f"{workload.disturbed} ({format_percent(workload.share)})",
-            str(workload.discarded),
-            "; ".join(workload.causes) or UNKNOWN,
-        )
+    return Table.of(
+        {
+            "workload": workload.name,
+            "samples": str(workload.samples),
+            "disturbed": f"{workload.disturbed} ({format_percent(workload.share)})",
+            "discarded": str(workload.discarded),
+            "cause": "; ".join(workload.causes) or UNKNOWN,
+        }
         for workload in disturbed(report)
     )
-    return Table(columns, rows, frozenset(columns[1:4]))
 
 
 def conditions_table(report: Report) -> Table:
@@ -158,11 +156,11 @@ def conditions_table(report: Report) -> Table:
     readings = _readings(report)
     measuring = [reading for reading in readings if reading.measuring]
     if not measuring or report.machine is None:
-        return Table(("reading", "median"), ())
+        return Table((), ())
     columns = ("reading", "median", "minimum", "maximum", "readings", "missing")
     cpu = report.device.architecture.on_host
     rows = [*(() if cpu else _device_rows(readings, measuring)), *_processor_rows(readings, measuring, cpu=cpu)]
-    return Table(columns, tuple(rows), frozenset(columns[1:]))
+    return Table(columns, tuple(rows))
 
 
 def _device_rows(readings: Sequence[Reading], measuring: Sequence[Reading]) -> Iterator[tuple[str, ...]]:

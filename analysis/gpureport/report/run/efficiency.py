@@ -116,20 +116,18 @@ def occupancy_of(limit: Limit) -> str:
 
 def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List kernels at their largest sizes, a line each: speed without interval, bottleneck, efficiency, occupancy."""
-    columns = ("kernel", seen_in(report), "predicted", "bottleneck", "efficiency", "occupancy")
-    rows = (
-        (
-            limit.key.workload,
-            format_value(limit.observed.value if limit.observed else None, limit.unit),
-            format_value(limit.predicted.value, limit.unit),
-            bottleneck_of(limit),
-            UNKNOWN if limit.share is None else format_percent(limit.share),
-            occupancy_of(limit),
-        )
+    return Table.of(
+        {
+            "kernel": limit.key.workload,
+            seen_in(report): format_value(limit.observed.value if limit.observed else None, limit.unit),
+            "predicted": format_value(limit.predicted.value, limit.unit),
+            "bottleneck": bottleneck_of(limit),
+            "efficiency": UNKNOWN if limit.share is None else format_percent(limit.share),
+            "occupancy": occupancy_of(limit),
+        }
         for limit in limits(found, report.device.compute_units)
         if not report.only_predicted
     )
-    return Table(columns, tuple(rows), frozenset({columns[1], "predicted", "efficiency"}))
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:

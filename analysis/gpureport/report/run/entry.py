@@ -57,11 +57,11 @@ def sources_table(report: Report) -> Table:
     """List the entry's values with their sources, as numbers of :func:`citations`."""
     numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
     values = written_values(report.device)
-    rows = tuple(
+    rows = (
         (path, values.get(path, UNKNOWN), origin.kind, numbers.get(origin.source, ""), origin.note)
         for path, origin in sorted(report.device.provenance.items())
     )
-    return Table(("parameter", "value", "kind", "source", "note"), rows, frozenset({"value", "source"}))
+    return Table(("parameter", "value", "kind", "source", "note"), tuple(rows))
 
 
 def citations(report: Report) -> list[str]:

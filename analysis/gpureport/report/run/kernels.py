@@ -38,10 +38,8 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
 def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
     """Return the table of kernels, that of accesses by source line, and that of changes with their gains."""
     own = of_user(report, found)
-    columns = ("kernel", "rate", "bottleneck", "efficiency", "cliffs", "n90", "best work-group", "occupancy")
-    rows = tuple(_row(report, limit, own) for limit in limits(own, report.device.compute_units))
     return {
-        "kernels": Table(columns, rows, frozenset({"rate", "efficiency", "n90"})),
+        "kernels": Table.of(_row(report, limit, own) for limit in limits(own, report.device.compute_units)),
         "accesses": accesses_table(report),
         "advice": advice_table(report),
     }
@@ -50,44 +48,42 @@ def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
 def accesses_table(report: Report) -> Table:
     """Return the accesses that cost most, in the order of the source."""
     costly = sorted(report.accesses, key=lambda each: -max(each.unit_s, each.memory_s))[:_MOST]
-    columns = ("kernel", "line", "source", "access", "per wave", "traffic", "load/store unit", "memory")
-    rows = (
-        (
-            _kernel_of(report, each),
-            str(each.line),
-            each.text,
-            text("access", access=each),
-            text("wave_access", access=each),
-            format_percent(each.traffic_share),
-            format_time(each.unit_s),
-            format_time(each.memory_s),
-        )
+    return Table.of(
+        {
+            "kernel": _kernel_of(report, each),
+            "line": str(each.line),
+            "source": each.text,
+            "access": text("access", access=each),
+            "per wave": text("wave_access", access=each),
+            "traffic": format_percent(each.traffic_share),
+            "load/store unit": format_time(each.unit_s),
+            "memory": format_time(each.memory_s),
+        }
         for each in sorted(costly, key=lambda each: (each.workload, each.line))
     )
-    return Table(columns, tuple(rows), frozenset({"line", *columns[5:]}))
 
 
 def advice_table(report: Report) -> Table:
     """Return the changes with the largest gains."""
-    gains = tuple(
+    gains = (
         (_kernel_of(report, each), each.change, f"{format_ratio(each.gain)} times as fast")
         for each in sorted(report.advice, key=lambda each: -each.gain)[:_MOST]
     )
-    return Table(("kernel", "change", "predicted gain"), gains, frozenset({"predicted gain"}))
+    return Table(("kernel", "change", "predicted gain"), tuple(gains))
 
 
-def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str, ...]:
+def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> dict[str, str]:
     curves = [curve for curve in own if curve.key.workload == limit.key.workload]
-    return (
-        kernel_name(report, limit.key),
-        format_value(limit.value, limit.unit),
-        bottleneck_of(limit),
-        precise_percent(limit.efficiency),
-        ", ".join(map(_cliff, _features(curves, "midpoint"))) or UNKNOWN,
-        next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),
-        next((_best(curve) for curve in curves if curve.is_work_group), UNKNOWN),
-        occupancy_of(limit),
-    )
+    return {
+        "kernel": kernel_name(report, limit.key),
+        "rate": format_value(limit.value, limit.unit),
+        "bottleneck": bottleneck_of(limit),
+        "efficiency": precise_percent(limit.efficiency),
+        "cliffs": ", ".join(map(_cliff, _features(curves, "midpoint"))) or UNKNOWN,
+        "n90": next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),
+        "best work-group": next((_best(curve) for curve in curves if curve.is_work_group), UNKNOWN),
+        "occupancy": occupancy_of(limit),
+    }
 
 
 def _cliff(feature: CurveFeature) -> str:

@@ -9,7 +9,7 @@ from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
-from gpureport.report.curves import CurveRecords, Group
+from gpureport.report.curves import CurveRecords, FindingPair
 from gpureport.report.figures.picture import Picture
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.sweeps import kind_of, other_curves, sweep_notes
@@ -24,7 +24,7 @@ class Section:
     """All sweeps of one kind in a family: predicted and observed values, with explanations and cautions."""
 
     title: str
-    groups: tuple[Group, ...]
+    pairs: tuple[FindingPair, ...]
     explanations: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
@@ -34,12 +34,12 @@ class Section:
     @property
     def calibrated(self) -> bool:
         """Whether any of its values has a calibrated prediction."""
-        return any(group.main.calibrated for group in self.groups)
+        return any(pair.calibrated for pair in self.pairs)
 
     @property
-    def astray(self) -> tuple[Group, ...]:
+    def astray(self) -> tuple[FindingPair, ...]:
         """The values that are not as predicted."""
-        return tuple(group for group in self.groups if not group.main.main.verdict.as_predicted)
+        return tuple(pair for pair in self.pairs if pair.is_astray)
 
 
 @dataclass(frozen=True)
@@ -95,23 +95,21 @@ def _explanations(report: Report, members: Iterable[CurveRecords]) -> tuple[str,
     """
     own, tested = [], []
     for curve in members:
-        off = [group.main.main for group in curve.groups if not group.main.main.verdict.as_predicted]
         check = curve.measurement and curve.measurement.verification
-        for finding in off:
-            facts = {"reasons": reasons(report.device, curve, finding), "check": check}
-            own.append((f"{curve.key.variant}, {feature_name(finding)}", text("reasons", **facts)))
-        if off and curve.explanation:
+        for pair in curve.astray:
+            facts = {"reasons": reasons(report.device, curve, pair.main), "check": check}
+            own.append((f"{curve.key.variant}, {feature_name(pair.main)}", text("reasons", **facts)))
+        if curve.astray and curve.explanation:
             tested.append((curve.key.variant, text("tested", found=curve.explanation, statement=statement)))
     return with_names((name, words) for name, words in (*own, *tested) if words)
 
 
 def _section(members: Sequence[CurveRecords], report: Report, shown: Container[SweepKey]) -> Section:
-    groups = tuple(group for curve in members for group in curve.groups)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
     predictions = [c.specification for c in members if c.specification]
     return Section(
         title=section_title(members),
-        groups=groups,
+        pairs=tuple(pair for curve in members for pair in curve.features_found),
         explanations=_explanations(report, members),
         warnings=with_names(warnings),
         notes=sweep_notes(report, members, shown),

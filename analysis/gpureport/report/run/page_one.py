@@ -148,14 +148,14 @@ def page_one(
         figures = tuple(replace(figure, limit=False) for figure in figures)
     cliffs, usable = read_cliffs(report, found), usable_cache(report)
     last = report.device.caches[-1] if report.device.caches else None
-    own = kernels.answers(report, found)
+    own, clock_hz = kernels.answers(report, found), median_clock_hz(report)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
         compiled_for=_compiled_for(report),
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
         remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
-        state=state(report, figures),
-        headline=headline(report, figures, len(others), found),
+        state=state(report, figures, clock_hz),
+        headline=headline(report, figures, len(others), found, clock_hz),
         large=_rows(report, figures, _LARGE) if shown else (),
         last_cache=next((cliff for cliff in cliffs if cliff.cache == last), None),
         usable_bytes=usable.value if usable else None,
@@ -213,7 +213,7 @@ def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted
     return tuple(row for row in rows if row.figure or not row.supported)
 
 
-def state(report: Report, figures: Sequence[KeyFigure]) -> State:
+def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None = None) -> State:
     """Return what the figures say about the device, unless a draft entry, errors or other load forbid a conclusion."""
     compared = [figure for figure in figures if figure.measured and figure.predicted]
     errors = any(finding.verdict is Verdict.ERROR for finding in report.findings)
@@ -225,25 +225,29 @@ def state(report: Report, figures: Sequence[KeyFigure]) -> State:
     if doubtful or errors:
         return State.UNCLEAR
     sides = {side for figure in figures for side in (figure.unpredicted, figure.unusual) if side}
-    if _low_clock_hz(report):
+    if _is_low(report, clock_hz):
         sides.add("slower")
     if sides:
         return State.DEVIATES if len(sides) > 1 else State.SLOWER if "slower" in sides else State.FASTER
     return State.NORMAL if any(figure.is_strong_test for figure in compared) else State.PLAUSIBLE
 
 
-def _clock_hz(report: Report) -> float | None:
+def median_clock_hz(report: Report) -> float | None:
+    """Return the median clock while kernels ran; ``None`` if it was not read."""
     clocks = running_clocks([reading for conditions in report.conditions for reading in conditions.readings])
     return median(clocks) if clocks else None
 
 
-def _low_clock_hz(report: Report) -> float | None:
-    clock_hz = _clock_hz(report)
-    return clock_hz if clock_hz and clock_hz < _LOW_CLOCK * report.device.clock_hz else None
+def _is_low(report: Report, clock_hz: float | None) -> bool:
+    return clock_hz is not None and clock_hz < _LOW_CLOCK * report.device.clock_hz
 
 
 def headline(
-    report: Report, figures: Sequence[KeyFigure], others: int, found: Sequence[CurveRecords] = ()
+    report: Report,
+    figures: Sequence[KeyFigure],
+    others: int,
+    found: Sequence[CurveRecords] = (),
+    clock_hz: float | None = None,
 ) -> tuple[str, ...]:
     """Say how many figures are as predicted, and which are not; then what limits this conclusion.
 
@@ -261,8 +265,8 @@ def headline(
         outside=[figure for figure in compared if figure.unpredicted],
         unusual=[figure for figure in figures if figure.unusual],
         others=others if any(figure.others and figure.measured for figure in figures) else 0,
-        clock_hz=_clock_hz(report),
-        low_clock_hz=_low_clock_hz(report),
+        clock_hz=clock_hz,
+        is_clock_low=_is_low(report, clock_hz),
         correct=report.machine is not None and not (wrong or report.failed_variants),
         undisturbed=bool(highest_load(report)) and not disturbed(report),
         wrong=sum(workload in wrong for workload in errors),

@@ -19,17 +19,15 @@ from gpureport.units import UNKNOWN
 
 def statements_table(report: Report, publication: Publication) -> Table:
     """List the published statements with published and predicted values, and reasons for differences."""
-    columns = ("published statement", "published and predicted values", "reason for the difference")
     found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
-    rows = (
-        (
-            f"{statement.says} ({statement.where})",
-            _values(statement, about := _about(statement, found)),
-            _reasons(statement, about, tested) or UNKNOWN,
-        )
+    return Table.of(
+        {
+            "published statement": f"{statement.says} ({statement.where})",
+            "published and predicted values": _values(statement, about := _about(statement, found)),
+            "reason for the difference": _reasons(statement, about, tested) or UNKNOWN,
+        }
         for statement in publication.statements
     )
-    return Table(columns, tuple(rows))
 
 
 def _about(statement: PublishedStatement, found: Iterable[CurveRecords]) -> list[CurveRecords]:
@@ -54,18 +52,16 @@ def _is_as_predicted(statement: PublishedStatement, about: Sequence[CurveRecords
 
 def series_table(report: Report, publication: Publication) -> Table:
     """List the published sweeps with the ratio of published to predicted times."""
-    columns = ("sweep", "published conditions", "points", "published / predicted time")
-    rows = (
-        (
-            str(curve.key),
-            publication.conditions.get(str(curve.key), UNKNOWN),
-            str(len(pairs)),
-            text("spread", ratios=_ratios(pairs)),
-        )
+    return Table.of(
+        {
+            "sweep": str(curve.key),
+            "published conditions": publication.conditions.get(str(curve.key), UNKNOWN),
+            "points": str(len(pairs)),
+            "published / predicted time": text("spread", ratios=_ratios(pairs)),
+        }
         for curve in curves(report)
         if (pairs := _pairs(curve))
     )
-    return Table(columns, tuple(rows), frozenset({"points"}))
 
 
 def _values(statement: PublishedStatement, about: Sequence[CurveRecords]) -> str:

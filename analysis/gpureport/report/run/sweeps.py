@@ -63,7 +63,7 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
     kind, the most severe deviations are drawn; searches for one-dimensional work-groups, which a table lists, are not.
     """
     drawn = tuple(filter(is_drawn, curves))
-    astray = tuple(curve for curve in drawn if deviates(curve))
+    astray = tuple(curve for curve in drawn if curve.astray)
     maps_deviate = any(kind_of(curve) == "shapes" for curve in astray)
     typical = []
     for (_, kind), members in grouped(((curve.key.family, kind_of(curve)), curve) for curve in drawn).items():
@@ -75,7 +75,7 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
         curve.key
         for kind, members in grouped((kind_of(curve), curve) for curve in astray).items()
         if not (kind == "sizes" and members[0].is_work_group)
-        for curve in sorted(members, key=lambda curve: min(group.main.urgency for group in curve.groups))[: _MOST[kind]]
+        for curve in sorted(members, key=lambda curve: min(pair.urgency for pair in curve.astray))[: _MOST[kind]]
     }
     deviating = tuple(curve for curve in astray if curve.key in worst)
     return Selection(tuple(typical), deviating, len(astray) - len(deviating))
@@ -86,14 +86,9 @@ def is_drawn(curve: CurveRecords) -> bool:
     return curve.measurement is None or curve.observation is not None
 
 
-def deviates(curve: CurveRecords) -> bool:
-    """Whether a feature of the curve is not as predicted."""
-    return any(not group.main.main.verdict.as_predicted for group in curve.groups)
-
-
 def _weight(curve: CurveRecords) -> tuple[bool, int, int]:
     """Sort key of typical curves: observed, then the number of cliffs and tapers, then that of points."""
-    features = sum(group.main.main.feature != "rate" for group in curve.groups)
+    features = sum(pair.main.feature != "rate" for pair in curve.features_found)
     return curve.observation is not None, features, len(curve.points)
 
 
@@ -121,7 +116,7 @@ def other_curves(report: Report, found: Sequence[CurveRecords], shown: Container
         curve
         for curve in filter(is_drawn, found)
         if curve.key not in shown and not (curve.is_work_group and curve.is_flat)
-        if kind_of(curve) != "cases" or deviates(curve)
+        if kind_of(curve) != "cases" or curve.astray
     )
     return curve_pictures(report, others, small=True)
 
@@ -160,7 +155,7 @@ def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence
     if not small:
         return Picture(whole, size_caption(part))
     signs = (
-        min(curve.groups, key=lambda group: group.main.urgency).main.main.verdict.mark + " " if deviates(curve) else ""
+        min(curve.astray, key=lambda pair: pair.urgency).main.verdict.mark + " " if curve.astray else ""
         for curve in part
     )
     short = [(f"{sign}{each[-1]}",) for sign, each in zip(signs, titles, strict=True)]

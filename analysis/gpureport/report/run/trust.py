@@ -102,7 +102,7 @@ def sensitivity_table(report: Report) -> Table:
         kinds = dict.fromkeys(found[fact].kind for found in (specified, calibrated) if fact in found)
         what = (fact_name(fact), fact_value(values, fact), ", then ".join(kinds), *_cells(specified.get(fact)))
         rows.append((*what, *_cells(calibrated.get(fact))) if calibrated else what)
-    return Table(columns, tuple(rows), frozenset({"value", *columns[3:]}))
+    return Table(columns, tuple(rows))
 
 
 def _cells(found: Sensitivity | None) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def rules_table() -> Table:
     within = format_percent(SIGMA_MODEL / MAD_TO_SIGMA, ".1f")
     half = f"half of published times are within {within} of predicted (gpureport validate)"
     rows.append(("the model itself", _share(SIGMA_MODEL), "", half))
-    return Table(("input", "published", "assumed", "basis"), tuple(rows), frozenset({"published", "assumed"}))
+    return Table(("input", "published", "assumed", "basis"), tuple(rows))
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
@@ -157,8 +157,10 @@ def _runs(report: Report, measurement: Measurement | None, workload: str, point:
 
 def arithmetic_table(arithmetic: Arithmetic) -> Table:
     """List the steps of the calculation of one predicted time."""
-    rows = tuple((s.name, s.formula, s.numbers, _result(s.name, s.value)) for s in arithmetic.steps)
-    return Table(("name", "formula", "with numbers", "result"), rows, frozenset({"result"}))
+    return Table.of(
+        {"name": s.name, "formula": s.formula, "with numbers": s.numbers, "result": _result(s.name, s.value)}
+        for s in arithmetic.steps
+    )
 
 
 def _result(name: str, value: float) -> str:

@@ -4,24 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
-from gpureport.grouping import grouped
-from gpureport.records.finding import Explanation, Finding
+from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
 from gpureport.report.curves import most_distant, specified
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import agreeing, best_sample, feature_name, kernel_name, observed_head
-from gpureport.text import shorten
-from gpureport.units import (
-    UNKNOWN,
-    abbreviated,
-    format_interval,
-    format_percent,
-    format_ratio,
-    off_by,
-)
+from gpureport.units import UNKNOWN, format_percent, off_by
 
-_LONGEST_FEATURE = 120
 _OUTCOMES = ("explained", "ambiguous", "unexplained")
 
 
@@ -30,8 +19,8 @@ def answers(report: Report) -> tuple[str, ...]:
     tested, compared = report.explanations, specified(report)
     fitted = Counter(each.hypothesis for each in tested if each.outcome == "explained" and each.hypothesis)
     (first, most), (_, second) = [*fitted.most_common(2), ("", 0), ("", 0)][:2]
-    astray = [pair for pair in compared if not pair.main.verdict.as_predicted]
-    largest, name = most_distant(astray, key=lambda pair: pair) if astray else (None, "")
+    astray = [pair for pair in compared if pair.is_astray]
+    largest, name = most_distant(astray) if astray else (None, "")
     return paragraphs(
         "unexpected",
         report=report,
@@ -42,33 +31,6 @@ def answers(report: Report) -> tuple[str, ...]:
         largest=largest and largest.main,
         largest_text=name,
     )
-
-
-def deviations_table(report: Report) -> Table:
-    """List the features that deviate most from their predictions, the most urgent first."""
-    columns = ("kernel", "feature", "predicted", observed_head(report), "ratio", "verdict", "agree")
-    features = grouped(((pair.main.key.family, pair.main.feature), pair) for pair in specified(report)).values()
-    worst = ((min(pairs, key=lambda pair: pair.urgency), pairs) for pairs in features)
-    rows = tuple(
-        (
-            kernel_name(report, f.key),
-            shorten(feature_name(f), _LONGEST_FEATURE),
-            format_interval(f.predicted, f.predicted_low, f.predicted_high, abbreviated(f.unit), "predicted"),
-            _observed(f),
-            format_ratio(f.ratio),
-            f"{f.verdict.mark} {f.verdict}",
-            agreeing(pair.main.verdict for pair in pairs),
-        )
-        for first, pairs in sorted(worst, key=lambda each: each[0].urgency)
-        if not (f := first.main).verdict.as_predicted
-    )
-    return Table(columns, rows, frozenset({*columns[2:5], "agree"}))
-
-
-def _observed(finding: Finding) -> str:
-    unit = abbreviated(finding.unit)
-    value = format_interval(finding.observed, finding.ci_low, finding.ci_high, unit)
-    return "; ".join(filter(None, (value, best_sample(finding, unit))))
 
 
 def fitting_statements(explanation: Explanation) -> str:
@@ -85,23 +47,21 @@ def tested_hypotheses(explanations: Iterable[Explanation]) -> tuple[tuple[str, s
 
 def explanations_table(explanations: Iterable[Explanation]) -> Table:
     """List the curves that are not as predicted, the largest error first, with the two closest hypotheses."""
-    columns = ("curve", "error", "explanation", "remaining error", "confidence", "next", "its error")
-    rows = (_row(explanation) for explanation in sorted(explanations, key=lambda each: -each.base_error))
-    return Table(columns, tuple(rows), frozenset({"error", "remaining error", "confidence", "its error"}))
+    return Table.of(map(_row, sorted(explanations, key=lambda each: -each.base_error)))
 
 
-def _row(explanation: Explanation) -> tuple[str, ...]:
+def _row(explanation: Explanation) -> dict[str, str]:
     closest = explanation.outcome != "unexplained" or remaining_error(explanation)
     after = explanation.next_error if closest else None
-    return (
-        str(explanation.key),
-        off_by(explanation.base_error),
-        fitting(explanation),
-        remaining_error(explanation) or UNKNOWN,
-        _confidence(explanation),
-        (closest and explanation.next_best) or UNKNOWN,
-        UNKNOWN if after is None else off_by(after),
-    )
+    return {
+        "curve": str(explanation.key),
+        "error": off_by(explanation.base_error),
+        "explanation": fitting(explanation),
+        "remaining error": remaining_error(explanation) or UNKNOWN,
+        "confidence": _confidence(explanation),
+        "next": (closest and explanation.next_best) or UNKNOWN,
+        "its error": UNKNOWN if after is None else off_by(after),
+    }
 
 
 def _confidence(explanation: Explanation) -> str:

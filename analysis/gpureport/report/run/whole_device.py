@@ -76,9 +76,7 @@ def transfer_table(found: Sequence[CurveRecords]) -> Table:
     )
     columns = ("transfer", "predicted", "measured", "ratio", "n90 predicted", "n90 measured", "n90 ratio")
     kept = [0, 1, 4] if all(curve.observation is None for curve in found) else range(len(columns))
-    return Table(
-        tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows), frozenset(columns[1:])
-    )
+    return Table(tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
 
 
 def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
@@ -95,28 +93,24 @@ def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
 
 def energy_table(report: Report) -> Table:
     """List power, clocks and energy of each load."""
-    energy = report.energy
-    columns = ("load", "power", "of the limit", "core clock", "°C", "rate", "energy", "predicted", "throttle")
     limit = _power_limit_w(report)
-    rows = (_load_row(report, load, limit) for load in (energy.loads if energy else ()))
-    return Table(columns, tuple(rows), frozenset(columns[1:-1]))
+    return Table.of(_load_row(report, load, limit) for load in (report.energy.loads if report.energy else ()))
 
 
-def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str, ...]:
+def _load_row(report: Report, load: PowerLoad, limit: float | None) -> dict[str, str]:
     per = f"J/{load.unit}"
     predicted = predicted_energy_j(report.device, load.name) if load.unit else None
     warm = [reading.temperature_c for reading in load.readings if reading.temperature_c is not None]
     why = dict.fromkeys(reason for reading in load.readings for reason in reading.throttle_reasons or ())
-    return (
-        load.name,
-        load.skipped or format_value(load.power_w, "W"),
-        format_percent(load.power_w / limit) if load.power_w and limit else UNKNOWN,
-        format_frequency(load.clock_hz),
-        format_number(max(warm), ".0f") if warm else UNKNOWN,
-        format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
-        format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        format_interval(predicted.value, predicted.low, predicted.high, per, "predicted")
-        if predicted
-        else "not predicted",
-        ", ".join(why) or UNKNOWN,
-    )
+    interval = (predicted.value, predicted.low, predicted.high) if predicted else None
+    return {
+        "load": load.name,
+        "power": load.skipped or format_value(load.power_w, "W"),
+        "of the limit": format_percent(load.power_w / limit) if load.power_w and limit else UNKNOWN,
+        "core clock": format_frequency(load.clock_hz),
+        "°C": format_number(max(warm), ".0f") if warm else UNKNOWN,
+        "rate": format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
+        "energy": format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
+        "predicted": format_interval(*interval, per, "predicted") if interval else "not predicted",
+        "throttle": ", ".join(why) or UNKNOWN,
+    }

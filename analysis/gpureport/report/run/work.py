@@ -60,19 +60,17 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
 def taper_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List the range of work that kernels of a family need for 90 % of their peak."""
     families = grouped((f.key.family, f) for f in specified_values((c for c in found if not c.is_transfer), "n90"))
-    columns = ("family", "curves", "predicted", seen_in(report), "agree", "largest that is off")
-    rows = (
-        (
-            family_name(report, family),
-            str(len(mains)),
-            known_range(f.predicted for f in mains),
-            known_range(f.observed for f in mains),
-            agreeing(f.verdict for f in mains),
-            largest_deviation(mains),
-        )
+    return Table.of(
+        {
+            "family": family_name(report, family),
+            "curves": str(len(mains)),
+            "predicted": known_range(f.predicted for f in mains),
+            seen_in(report): known_range(f.observed for f in mains),
+            "agree": agreeing(f.verdict for f in mains),
+            "largest that is off": largest_deviation(mains),
+        }
         for family, mains in families.items()
     )
-    return Table(columns, tuple(rows), frozenset({*columns[1:5]}))
 
 
 def best_size(report: Report) -> OneSize | None:
@@ -104,28 +102,29 @@ def work_group_size(report: Report) -> str:
 
 def shape_table(report: Report, advice: Sequence[FamilyAdvice]) -> Table:
     """List the recommended shapes of each family, and the cost of the worst choice."""
-    columns = ("family", "searches", "recommended shapes", "best / worst", "largest for")
-    rows = []
-    for family in advice:
-        worst = max(family.variants, key=lambda variant: variant.gain)
-        gains = format_range([variant.gain for variant in family.variants], format_ratio)
-        rows.append((family_name(report, family.family), str(len(family.variants)), set_of(family), gains, worst.name))
-    return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
+    return Table.of(
+        {
+            "family": family_name(report, family.family),
+            "searches": str(len(family.variants)),
+            "recommended shapes": set_of(family),
+            "best / worst": format_range([variant.gain for variant in family.variants], format_ratio),
+            "largest for": max(family.variants, key=lambda variant: variant.gain).name,
+        }
+        for family in advice
+    )
 
 
 def residency_table(report: Report) -> Table:
     """List the resident work-groups of each kind, as counted and by the rules of occupancy."""
-    columns = ("work-group", "registers", "local memory", "limited by", "predicted groups", "counted groups", "ratio")
-    rows = (
-        (
-            row.label,
-            str(row.rules.registers_per_work_item),
-            format_bytes(row.rules.local_memory_bytes),
-            row.rules.limiter,
-            f"{row.predicted:,}",
-            f"{row.counted:,}" if row.counted else UNKNOWN,
-            format_number(row.counted / row.predicted, ".3f") if row.counted and row.predicted else UNKNOWN,
-        )
+    return Table.of(
+        {
+            "work-group": row.label,
+            "registers": str(row.rules.registers_per_work_item),
+            "local memory": format_bytes(row.rules.local_memory_bytes),
+            "limited by": row.rules.limiter,
+            "predicted groups": f"{row.predicted:,}",
+            "counted groups": f"{row.counted:,}" if row.counted else UNKNOWN,
+            "ratio": format_number(row.counted / row.predicted, ".3f") if row.counted and row.predicted else UNKNOWN,
+        }
         for row in resident_groups(report)
     )
-    return Table(columns, tuple(rows), frozenset(columns) - {"work-group", "limited by"})

@@ -55,14 +55,15 @@ def _value_name(members: Sequence[CurveRecords]) -> str:
 
 def size_caption(curves: Sequence[CurveRecords]) -> str:
     """Count the cliffs and tapers that are as predicted, with the largest deviation; or else list what is drawn."""
-    every = [group for curve in curves for group in curve.groups if group.main.main.feature != "rate"]
-    groups = [group for group in every if group.main.specification] or every
-    if not groups:
+    every = [pair for curve in curves for pair in curve.features_found if pair.main.feature != "rate"]
+    pairs = [pair for pair in every if pair.specification] or every
+    if not pairs:
         return _contents(curves)
-    astray = [group for group in groups if not group.main.main.verdict.as_predicted]
-    largest, first = most_distant(astray, key=lambda group: group.main) if astray else (None, "")
-    named = len({group.name for group in groups}) > 1
-    return text("size_caption", groups=groups, few=len(groups) <= _FEW, named=named, largest=largest, first=first)
+    astray = [pair for pair in pairs if pair.is_astray]
+    largest, first = most_distant(astray) if astray else (None, "")
+    named = len({pair.main.key.variant for pair in pairs}) > 1
+    mains = [pair.main for pair in pairs]
+    return text("size_caption", mains=mains, few=len(pairs) <= _FEW, named=named, largest=largest, first=first)
 
 
 def small_caption(curves: Sequence[CurveRecords]) -> str:

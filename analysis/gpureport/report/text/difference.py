@@ -1,14 +1,12 @@
 """Observed values compared with predictions, in words that state only differences that their intervals show."""
 
 from collections.abc import Iterable
-from math import sqrt
 
 from gpureport.findings.verdicts import grade
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.units import (
     UNKNOWN,
-    format_number,
     format_percent,
     format_range,
     format_ratio,
@@ -16,9 +14,8 @@ from gpureport.units import (
     interval_parts,
 )
 
-_AS_PREDICTED = "as predicted"
 _SAME = 0.005
-_FACTOR, _WIDE = 2.0, 1.5
+_FACTOR = 2.0
 
 
 def value_text(seen: Finding | CurveFeature) -> str:
@@ -35,18 +32,9 @@ def compared(finding: Finding) -> str:
     if finding.ratio is None:
         return "not compared, because another plateau was predicted"
     overlap = meet(finding)
-    verdict = grade(finding.ratio, meet=overlap)
-    if verdict.outcome == "unclear":
-        return f"{_difference(finding.ratio)}, but the intervals overlap"
-    if overlap:
-        spread = _spread(finding)
-        if spread >= _WIDE and _contains(finding):
-            factor = format_number(spread, ".2g")
-            return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {factor})"
-        if verdict.within:
-            return f"{_difference(finding.ratio)}, but the intervals overlap"
-        return _AS_PREDICTED
-    return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio)
+    if abs(finding.ratio - 1) < _SAME or (overlap and grade(finding.ratio, meet=True).agrees):
+        return "as predicted"
+    return f"{_difference(finding.ratio)}{', but the intervals overlap' if overlap else ''}"
 
 
 def _difference(ratio: float) -> str:
@@ -60,16 +48,6 @@ def meet(finding: Finding) -> bool:
     seen, expected = finding.observed or 0.0, finding.predicted or 0.0
     low, high = finding.ci_low or seen, finding.ci_high or seen
     return low <= (finding.predicted_high or expected) and (finding.predicted_low or expected) <= high
-
-
-def _contains(finding: Finding) -> bool:
-    low, high = finding.predicted_low, finding.predicted_high
-    return bool(low and high and finding.observed and low <= finding.observed <= high)
-
-
-def _spread(finding: Finding) -> float:
-    low, high = finding.predicted_low, finding.predicted_high
-    return sqrt(high / low) if low and high else 1.0
 
 
 def known_range(values: Iterable[float | None], unit: str = "") -> str:

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Self
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.grouping import grouped
@@ -23,23 +24,38 @@ _SIZES = 6  # the most columns of an occupancy table, one for each work-group si
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=±) ")
+_NUMBER = re.compile(r"[^\w.]*\d")
+_SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-")
+"""Of shapes, ranges between two units and dates, which are no numbers."""
 _BRACKETS = re.compile(r"\([^()<>]{1,16}\)")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of text; the columns *numeric* are right-aligned.
+    """Columns and rows of text.
 
     *links* are the addresses that rows begin with, empty for none; without any, no row has one.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    numeric: frozenset[str] = frozenset()
     links: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, str]], links: Iterable[str] = ()) -> Self:
+        """Return the table of *rows*, which are texts by column, the same columns in each."""
+        found = list(rows)
+        return cls(tuple(found[0]) if found else (), tuple(tuple(row.values()) for row in found), tuple(links))
 
     def __bool__(self) -> bool:
         return bool(self.rows)
+
+    @cached_property
+    def numeric(self) -> frozenset[str]:
+        """Columns after the first of which most texts are numbers, which are right-aligned."""
+        cells = zip(self.columns[1:], list(zip(*self.rows, strict=True))[1:], strict=False)
+        known = ((name, [text for text in texts if text not in ("", UNKNOWN)]) for name, texts in cells)
+        return frozenset(name for name, texts in known if 2 * sum(map(_is_number, texts)) > len(texts))
 
     @cached_property
     def widths(self) -> tuple[float, ...]:
@@ -66,6 +82,10 @@ class Table:
         return [_characters(name, texts) for name, texts in zip(self.columns, cells, strict=True)]
 
 
+def _is_number(text: str) -> bool:
+    return bool(_NUMBER.match(text)) and not _SHAPE.search(text)
+
+
 def _characters(head: str, texts: Sequence[str]) -> tuple[float, float]:
     words = [*(_BOLD * len(word) for word in head.split()), *(len(word) for text in texts for word in _words(text))]
     most = max([*map(len, texts), *words]) + _GAP
@@ -89,16 +109,14 @@ def side_by_side(
     what: str = "",
     baseline: str = "",
     after: Sequence[str] = (),
-    numeric: Iterable[str] = (),
 ) -> Table:
     """Return a table with the values of *names*, then the ratios of the others to the *baseline* (the first of them).
 
-    *heads* are the columns before, *after* those after them; *numeric* are those of both that have numbers. Heads of
-    values begin with *what*.
+    *heads* are the columns before, *after* those after them. Heads of values begin with *what*.
     """
     baseline = baseline or names[0]
     numbers = (*(f"{what}{name}" for name in names), *(f"{name} / {baseline}" for name in names if name != baseline))
-    return Table((*heads, *numbers, *after), tuple(rows), frozenset((*numbers, *numeric)))
+    return Table((*heads, *numbers, *after), tuple(rows))
 
 
 def without_constant_columns(table: Table) -> tuple[Table, str]:
@@ -111,7 +129,7 @@ def without_constant_columns(table: Table) -> tuple[Table, str]:
     rows = tuple(tuple(row[index] for index in kept) for row in table.rows)
     columns = tuple(table.columns[index] for index in kept)
     texts_line = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
-    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {texts_line}." if texts_line else ""
+    return Table(columns, rows), f"In every row: {texts_line}." if texts_line else ""
 
 
 def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
@@ -121,11 +139,7 @@ def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
     sizes = sorted(size for size, _ in counts.most_common(_SIZES))
     rows = grouped((_occupancies(found, sizes), name) for name, found in variants.items())
     columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
-    return Table(
-        columns,
-        tuple((", ".join(names), *cells) for cells, names in rows.items() if any(cells[2:])),
-        frozenset(columns[1:3]),
-    )
+    return Table(columns, tuple((", ".join(names), *cells) for cells, names in rows.items() if any(cells[2:])))
 
 
 def _occupancies(found: Sequence[Occupancy], sizes: Iterable[int]) -> tuple[str, ...]:
@@ -144,25 +158,22 @@ def occupancy_text(entry: Occupancy) -> str:
 def workload_table(names: Iterable[str]) -> Table:
     """List the titles of workloads, for documents that contain only identifiers."""
     titles = {workload.name: workload.title for workload in all_workloads()}
-    rows = tuple((titles[name], name) for name in dict.fromkeys(names) if name in titles)
-    return Table(("workload", "identifier"), rows)
+    return Table.of({"workload": titles[name], "identifier": name} for name in dict.fromkeys(names) if name in titles)
 
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:
     """List the best, the worst and the recommended shape of every search."""
-    columns = ("family", "variant", "best shapes", "rate", "worst shape", "best / worst", "use", "share")
-    rows = tuple(
-        (
-            family.family,
-            found.name,
-            any_of(found.ties),
-            format_value(found.value, found.unit),
-            found.worst,
-            format_ratio(found.gain),
-            found.use,
-            format_percent(found.shares[found.use], ".1f"),
-        )
+    return Table.of(
+        {
+            "family": family.family,
+            "variant": found.name,
+            "best shapes": any_of(found.ties),
+            "rate": format_value(found.value, found.unit),
+            "worst shape": found.worst,
+            "best / worst": format_ratio(found.gain),
+            "use": found.use,
+            "share": format_percent(found.shares[found.use], ".1f"),
+        }
         for family in families
         for found in family.variants
     )
-    return Table(columns, rows, frozenset({"rate", "best / worst", "share"}))

@@ -6,7 +6,6 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.curves import CurveFeature, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report, WorkloadInfo, described_families
-from gpureport.report.curves import Group
 from gpureport.text import listed, shorten, shortlist
 from gpureport.units import format_bytes, format_ratio, format_value
 
@@ -53,9 +52,8 @@ def best_sample(finding: Finding, unit: str = "") -> str:
     return f"extrapolated, without launch cost; best sample {format_value(finding.best_point, unit or finding.unit)}"
 
 
-def judgement(group: Group) -> str:
+def judgement(main: Finding) -> str:
     """Write the ratio of a feature's main value, or else the verdict, with its sign: ``✓ 0.98``, ``○ not observed``."""
-    main = group.main.main
     return f"{main.verdict.mark} {main.verdict if main.ratio is None else format_ratio(main.ratio)}"
 
 
