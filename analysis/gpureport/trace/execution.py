@@ -5,13 +5,13 @@ join again. At barriers, lanes wait until no block is left that could bring othe
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from math import prod
 from time import process_time
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,15 @@ from gpureport.errors import InputError
 from gpureport.text import counted
 from gpureport.trace.chains import Chains
 from gpureport.trace.ir import Unsupported
-from gpureport.trace.operations import FOLDS, Value, signed, unsigned
+from gpureport.trace.operations import FOLDS, Value, flat, is_shared, signed, unsigned
 from gpureport.trace.program import (
     LOCAL,
     PRIVATE,
     TABLES,
     Access,
     Block,
-    Layout,
     LocalArray,
+    Parameter,
     Program,
     address,
     next_local,
@@ -139,56 +139,22 @@ def execute(
 
 
 class _Lanes:
-    """Work-items that execute a block together: positions in ascending order; *parent* contains them."""
+    """Work-items that execute a block together."""
 
-    def __init__(self, machine: "_Machine", index: NDArray[np.int64], parent: "_Lanes | None") -> None:
-        self.machine, self.index = machine, index
-        self.parent = parent.root if parent and parent.depth > 64 else parent
-        self.depth: int = self.parent.depth + 1 if self.parent else 0
-        self.root: _Lanes = self.parent.root if self.parent else self
-        self.size = index.size
-
-    @cached_property
-    def waves(self) -> NDArray[np.int64]:
-        return self.machine.wave_of[self.index]
+    def __init__(self, machine: "_Machine", chosen: NDArray[np.bool_]) -> None:
+        self._machine, self.chosen = machine, chosen
+        self.index = np.flatnonzero(chosen)
+        self.size = self.index.size
+        self.waves = machine.wave_of[self.index]
+        self.wave_count = int(np.count_nonzero(np.diff(self.waves))) + 1
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
-        return self.machine.group_of[self.index]
-
-    @cached_property
-    def wave_count(self) -> int:
-        return int(np.count_nonzero(np.diff(self.waves))) + 1
-
-    def part(self, mask: NDArray[np.bool_]) -> "_Lanes":
-        return _Lanes(self.machine, self.index[mask], self)
+        return self._machine.group_of[self.index]
 
     def within(self, other: "_Lanes") -> bool:
-        """Whether *other* contains these lanes, as an ancestor."""
-        each: _Lanes | None = self
-        while each is not None and each.depth > other.depth:
-            each = each.parent
-        return each is other
-
-    def common(self, other: "_Lanes") -> "_Lanes":
-        """Return the nearest ancestor of both."""
-        a, b = self, other
-        while a is not b:
-            if a.depth >= b.depth and a.parent:
-                a = a.parent
-            elif b.parent:
-                b = b.parent
-        return a
-
-    def joined(self, other: "_Lanes") -> "_Lanes":
-        """Return these and other lanes; if they are all of an ancestor, then this ancestor."""
-        above: _Lanes | None = self.common(other)
-        size = self.size + other.size
-        while above is not None and above.size < size:
-            above = above.parent
-        if above is not None and above.size == size:
-            return above
-        return _Lanes(self.machine, np.sort(np.concatenate([self.index, other.index])), above)
+        """Return whether *other* contains these lanes."""
+        return self is other or (self.size < other.size and bool(other.chosen[self.index].all()))
 
 
 class _Memory:
@@ -202,6 +168,34 @@ class _Memory:
         if dtype not in self.views:
             self.views[dtype] = self.data[: self.data.size // dtype.itemsize * dtype.itemsize].view(dtype)
         return self.views[dtype]
+
+    def _index(self, access: Access, offsets: Value) -> tuple[NDArray[Any], Value]:
+        """Return the memory as elements, and their numbers, those of vectors in rows."""
+        dtype = access.dtype if access.aligned else np.dtype(np.uint8)
+        index, count = offsets >> (dtype.itemsize.bit_length() - 1), access.nbytes // dtype.itemsize
+        rows = access.vector or not access.aligned
+        return self.view(dtype), index + np.arange(count).reshape(-1, 1) if rows else index
+
+    def gathered(self, access: Access, offsets: Value) -> Value:
+        view, index = self._index(access, offsets)
+        found = (view if view.size else np.zeros(1, view.dtype)).take(index, mode="clip")
+        if access.aligned:
+            return found
+        rows = np.ascontiguousarray(found.T).view(access.dtype).T
+        return rows if access.vector else flat(rows[0])
+
+    def scatter(self, access: Access, offsets: Value, value: Value) -> None:
+        view, index = self._index(access, np.atleast_1d(offsets))
+        value = value if value.dtype == access.dtype else value.astype(access.dtype)
+        if not access.aligned:
+            shape = (access.nbytes // access.dtype.itemsize, index.shape[1] if is_shared(value) else value.shape[-1])
+            value = np.ascontiguousarray(np.broadcast_to(value, shape).T).view(np.uint8).T
+        rows = index if index.ndim == 2 else index[None]
+        if index.size and (rows[0].min() < 0 or rows[-1].max() >= view.size):
+            inside = (rows[0] >= 0) & (rows[-1] < view.size)
+            value = value if is_shared(value) or index.shape[-1] == 1 else value[..., inside]
+            index = index[..., inside]
+        view[index] = value if is_shared(value) or value.shape[-1] == index.shape[-1] else value[..., -1:]
 
 
 class _Machine:
@@ -219,8 +213,8 @@ class _Machine:
         self.program, self.shape, self.wave, self.recorder = program, shape, wave, recorder
         self.sub_group = sub_group
         self._items(groups)
-        self.all = _Lanes(self, np.arange(self.items), None)
-        self.lanes = self.all
+        self.known = WeakValueDictionary[bytes, _Lanes]()
+        self.lanes = self.all = self.lanes_of(np.ones(self.items, np.bool_))
         slots = program.slots
         self.now: list[Value] = [*self._memory(arguments), *[None] * (slots - len(arguments))]
         self.value: list[Value] = [None] * slots
@@ -234,53 +228,55 @@ class _Machine:
         self.issued = [0] * len(program.blocks)
         self.uniform: dict[int, Mapping[str, float]] = {}
         self.split = 0
+        self.pending: dict[int, _Lanes] = {0: self.all}
+        self.waiting: dict[int, _Lanes] = {}
         self.functions = [
             [partial(op.function, self) if op.machine else op.function for op in block.operations]
             for block in program.blocks
         ]
 
+    def lanes_of(self, chosen: NDArray[np.bool_]) -> _Lanes:
+        """Return the lanes of the *chosen* work-items: the same object for the same ones."""
+        key = chosen.tobytes()
+        found = self.known.get(key) or _Lanes(self, chosen)
+        self.known[key] = found
+        return found
+
     # work-items
     def _items(self, groups: Sequence[int]) -> None:
-        local = (*self.shape.local_size, 1, 1)[:3]
-        counts = (*self.shape.groups, 1, 1)[:3]
-        offsets = (*self.shape.offset, 0, 0, 0)[:3]
-        size = prod(local)
-        self.items = size * len(groups)
-        linear = np.tile(np.arange(size), len(groups))
-        group = np.repeat(np.asarray(groups, np.int64), size)
-        self.group_of = np.repeat(np.arange(len(groups)), size)
+        local, counts = ((*each, 1, 1)[:3] for each in (self.shape.local_size, self.shape.groups))
+        offsets, size, number = (*self.shape.offset, 0, 0, 0)[:3], prod(local), len(groups)
+        self.items, self.group_size = size * number, size
+        linear, group = np.tile(np.arange(size), number), np.repeat(np.asarray(groups, np.int64), size)
+        self.linear, self.group_of = linear, np.repeat(np.arange(number), size)
         self.wave_of = self.group_of * -(-size // self.wave) + linear // self.wave
-        self.sub_group_of = self.group_of * -(-size // self.sub_group) + linear // self.sub_group
+        sub_groups = -(-size // self.sub_group)
+        self.sub_group_of = self.group_of * sub_groups + linear // self.sub_group
         self.lane_of = linear % self.sub_group
-        self.group_size, self.linear = size, linear
-        where = [
-            (linear, group),
-            (linear // local[0], group // counts[0]),
-            (linear // (local[0] * local[1]), group // (counts[0] * counts[1])),
-        ]
-        self.ids: dict[str, list[Value]] = {
-            "get_local_id": [_uniform(i % n) for (i, _), n in zip(where, local, strict=True)],
-            "get_group_id": [_uniform(g % n) for (_, g), n in zip(where, counts, strict=True)],
-            "get_local_size": [np.int64(n) for n in local],
-            "get_enqueued_local_size": [np.int64(n) for n in local],
-            "get_num_groups": [np.int64(n) for n in counts],
-            "get_global_size": [np.int64(n * c) for n, c in zip(local, counts, strict=True)],
-            "get_global_offset": [np.int64(n) for n in offsets],
-            "get_work_dim": [np.int32(len(self.shape.global_size))],
-            "get_local_linear_id": [_uniform(linear)],
-            "get_sub_group_local_id": [_uniform(self.lane_of.astype(np.int32))],
-            "get_sub_group_id": [_uniform((linear // self.sub_group).astype(np.int32))],
-            "get_sub_group_size": [_uniform(np.minimum(self.sub_group, size - linear + self.lane_of).astype(np.int32))],
-            "get_max_sub_group_size": [np.int32(self.sub_group)],
-            "get_num_sub_groups": [np.int32(-(-size // self.sub_group))],
-            "get_enqueued_num_sub_groups": [np.int32(-(-size // self.sub_group))],
+        within, of_group = np.unravel_index(linear, local, "F"), np.unravel_index(group, counts, "F")
+        sizes = [n * count for n, count in zip(local, counts, strict=True)]
+        x, y, z = (g * n + i for g, n, i in zip(of_group, local, within, strict=True))
+        ids: dict[str, Sequence[Any]] = {
+            "get_local_id": within,
+            "get_group_id": of_group,
+            "get_global_id": [i + offset for i, offset in zip((x, y, z), offsets, strict=True)],
+            "get_local_size": local,
+            "get_enqueued_local_size": local,
+            "get_num_groups": counts,
+            "get_global_size": sizes,
+            "get_global_offset": offsets,
+            "get_work_dim": [len(self.shape.global_size)],
+            "get_local_linear_id": [linear],
+            "get_group_linear_id": [group],
+            "get_global_linear_id": [(z * sizes[1] + y) * sizes[0] + x],
+            "get_sub_group_local_id": [self.lane_of],
+            "get_sub_group_id": [linear // self.sub_group],
+            "get_sub_group_size": [np.minimum(self.sub_group, size - linear + self.lane_of)],
+            "get_max_sub_group_size": [self.sub_group],
+            "get_num_sub_groups": [sub_groups],
+            "get_enqueued_num_sub_groups": [sub_groups],
         }
-        ids = zip(self.ids["get_group_id"], self.ids["get_local_id"], local, offsets, strict=False)
-        self.ids["get_global_id"] = [g * np.int64(n) + i + np.int64(o) for g, i, n, o in ids]
-        sizes = self.ids["get_global_size"]
-        x, y, z = (i - np.int64(o) for i, o in zip(self.ids["get_global_id"], offsets, strict=True))
-        self.ids["get_global_linear_id"] = [(z * sizes[1] + y) * sizes[0] + x]
-        self.ids["get_group_linear_id"] = [_uniform(group)]
+        self.ids = {name: [_uniform(np.atleast_1d(each), name) for each in values] for name, values in ids.items()}
 
     def identity(self, name: str, dimension: Value = np.int32(0)) -> Value:  # noqa: B008
         """Return a number that the language's functions of work-items give."""
@@ -299,84 +295,74 @@ class _Machine:
             raise InputError(f"{program.name} takes {len(program.parameters)} arguments, not {len(arguments)}")
         arrays = local_arrays(program, arguments)
         self.local_bytes = -(-max([array.offset + array.nbytes for array in arrays], default=0) // 64) * 64
-        self._limit("local memory", self.items // self.group_size * self.local_bytes)
-        self._limit("private arrays", self.items * program.private_bytes)
-        self.memories: dict[int, _Memory] = {TABLES: _Memory(np.frombuffer(program.tables, np.uint8).copy())}
-        self.memories[LOCAL] = _Memory(np.zeros(self.items // self.group_size * self.local_bytes, np.uint8))
-        self.memories[PRIVATE] = _Memory(np.zeros(self.items * program.private_bytes, np.uint8))
+        self.memories: dict[int, _Memory] = {
+            TABLES: _Memory(np.frombuffer(program.tables, np.uint8).copy()),
+            LOCAL: self._empty("local memory", self.items // self.group_size * self.local_bytes),
+            PRIVATE: self._empty("private arrays", self.items * program.private_bytes),
+        }
         own = iter(arrays[len(program.local_arrays) :])
         values: list[Value] = []
         for number, (parameter, argument) in enumerate(zip(program.parameters, arguments, strict=True)):
             if parameter.kind == "local":
                 values.append(address(LOCAL) + np.int64(next(own).offset))
             elif parameter.kind == "scalar" and parameter.dtype.kind != "V":
-                values.append(_scalar(argument, parameter.dtype))
+                values.append(_argument(argument, parameter))
             else:
-                data = np.asarray(argument)
-                self.memories[number] = _Memory(data.reshape(-1).view(np.uint8))
+                self.memories[number] = _Memory(np.asarray(argument).reshape(-1).view(np.uint8))
                 values.append(address(number))
         return values
 
-    def _limit(self, what: str, nbytes: int) -> None:
+    def _empty(self, what: str, nbytes: int) -> _Memory:
         if nbytes > _MOST_BYTES:
             groups, gib = counted(self.items // self.group_size, "work-group"), nbytes / 2**30
             most = f"at most {_MOST_BYTES >> 30} GiB are possible"
             message = f"the {what} of {groups} would take {gib:.0f} GiB; {most}"
             raise InputError(f"{self.program.file}: {self.program.name}: {message}")
+        return _Memory(np.zeros(nbytes, np.uint8))
 
-    def _offsets(self, access: Access, at: Value) -> list[tuple[int, Value, NDArray[np.int64] | None]]:
-        """Return regions with the offsets into them, and the lanes that access them if not all access one."""
+    def _places(self, access: Access, at: Value) -> Iterator[tuple[_Memory, Value, Any]]:
+        """Tell the recorder; yield each memory with the offsets into it, and the lanes that access it."""
+        everything: Any = slice(None)
         if access.region is not None:
-            return [(access.region, at - address(access.region), None)]
-        regions = region_of(at)
-        first = int(regions.flat[0])
-        if not at.ndim or (regions == first).all():
-            return [(first, at - address(first), None)]
-        parts = [(int(region), np.flatnonzero(regions == region)) for region in np.unique(regions)]
-        return [(region, at[where] - address(region), where) for region, where in parts]
-
-    def _place(
-        self, access: Access, region: int, offsets: Value, where: NDArray[np.int64] | None
-    ) -> tuple[_Memory, Value]:
-        """Tell the recorder, and return the memory with the offsets into it."""
-        memory = self.memories.get(region)
-        if memory is None:
-            raise InputError(f"{self.program.file}:{access.line}: access through a pointer that points to no buffer")
-        lanes, missed = self.lanes, 0.0
-        if self.recorder is not None:
-            waves = lanes.waves if where is None else lanes.waves[where]
-            each = offsets if offsets.ndim else np.broadcast_to(offsets, waves.shape)
-            missed = self.recorder.accessed(access, region, each, waves)
-        self.seen[access.number] = region, missed
-        if region == PRIVATE:
-            index = lanes.index if where is None else lanes.index[where]
-            return memory, offsets + index * np.int64(self.program.private_bytes)
-        if region == LOCAL and self.group_size != self.items:
-            groups = lanes.groups if where is None else lanes.groups[where]
-            return memory, offsets + groups * np.int64(self.local_bytes)
-        return memory, offsets
-
-    def load(self, access: Access, layout: Layout, at: Value) -> Value:
-        """Return what is at an address; the nearest element of the buffer, if it is outside."""
-        parts = self._offsets(access, at)
-        if len(parts) == 1:
-            ((region, offsets, where),) = parts
-            found = _gathered(*self._place(access, region, offsets, where), layout)
+            parts = [(access.region, everything)]
         else:
-            found = [np.zeros(self.lanes.size, layout.dtype) for _ in range(layout.count)]
-            for region, offsets, where in parts:
-                for whole, piece in zip(
-                    found, _gathered(*self._place(access, region, offsets, where), layout), strict=True
-                ):
-                    whole[where] = piece
-        return tuple(found) if layout.vector else found[0]
+            regions = np.atleast_1d(region_of(at))
+            parts = [(int(regions[0]), everything)]
+            if (regions != regions[0]).any():
+                parts = [(int(region), np.flatnonzero(regions == region)) for region in np.unique(regions)]
+        for region, where in parts:
+            offsets = (at[where] if at.ndim else at) - address(region)
+            memory, lanes = self.memories.get(region), self.lanes
+            if memory is None:
+                place = f"{self.program.file}:{access.line}"
+                raise InputError(f"{place}: access through a pointer that points to no buffer")
+            missed = 0.0
+            if self.recorder is not None:
+                waves = lanes.waves[where]
+                each = offsets if offsets.ndim else np.broadcast_to(offsets, waves.shape)
+                missed = self.recorder.accessed(access, region, each, waves)
+            self.seen[access.number] = region, missed
+            if region == PRIVATE:
+                offsets = offsets + lanes.index[where] * self.program.private_bytes
+            elif region == LOCAL and self.group_size != self.items:
+                offsets = offsets + lanes.groups[where] * self.local_bytes
+            yield memory, offsets, where
 
-    def store(self, access: Access, layout: Layout, at: Value, value: Value) -> None:
+    def load(self, access: Access, at: Value) -> Value:
+        """Return what is at an address; the nearest element of the buffer, if it is outside."""
+        whole: Value = None
+        for memory, offsets, where in self._places(access, at):
+            found = memory.gathered(access, offsets)
+            if isinstance(where, slice):
+                return found
+            whole = np.zeros((*found.shape[:-1], self.lanes.size), found.dtype) if whole is None else whole
+            whole[..., where] = found
+        return whole
+
+    def store(self, access: Access, at: Value, value: Value) -> None:
         """Store a value at an address, unless it is outside its buffer."""
-        values = value if layout.vector else (value,)
-        for region, offsets, where in self._offsets(access, at):
-            mine = values if where is None else [part[where] if part.ndim else part for part in values]
-            _scatter(*self._place(access, region, offsets, where), layout, mine)
+        for memory, offsets, where in self._places(access, at):
+            memory.scatter(access, offsets, value if is_shared(value) else value[..., where])
 
     def atomic(
         self,
@@ -392,34 +378,21 @@ class _Machine:
         With an *expected* value at an address, return instead whether it was found there, and store what was found.
         """
         at, *values = (np.broadcast_to(operand, self.lanes.size) for operand in operands)
-        (region, offsets, _), *others = self._offsets(access, at)
-        if others:
+        if access.region is None and np.ptp(region_of(at)):
             what = "one atomic operation on several buffers is not supported"
             raise Unsupported(f"{self.program.file}:{access.line}: {what}")
-        memory, offsets = self._place(access, region, np.asarray(offsets), None)
+        ((memory, offsets, _),) = self._places(access, at)
         view = memory.view(np.dtype(dtype.str.replace("i", "u")) if is_unsigned else dtype)
-        index = offsets // dtype.itemsize
-        inside = (index >= 0) & (index < view.size)
-        layout, pointer = Layout(1, dtype, vector=False), values[0] if expected else None
         if expected:
-            values[0] = np.broadcast_to(self.load(expected, layout, pointer), self.lanes.size)
+            values[0] = np.broadcast_to(self.load(expected, operands[1]), self.lanes.size)
+        values = [value.view(view.dtype) if value.dtype == dtype else value for value in values]
         old = np.zeros(self.lanes.size, view.dtype)
-        order = np.argsort(index, kind="stable")
-        starts = np.r_[True, np.diff(index[order]) != 0]
-        rank = np.arange(order.size) - np.maximum.accumulate(np.where(starts, np.arange(order.size), 0))
-        rank[~inside[order]] = -1
-        by_turn = np.argsort(rank, kind="stable")
-        bounds = np.searchsorted(rank[by_turn], np.arange(rank.max(initial=-1) + 2))
-        for begin, end in pairwise(bounds):
-            turn = order[by_turn[begin:end]]
-            old[turn] = found = view[index[turn]]
-            view[index[turn]] = _changed(
-                name, found, [value[turn].view(view.dtype) if value.dtype == dtype else value[turn] for value in values]
-            )
-        old = old.view(dtype)
+        for turn, index in _turns(offsets // dtype.itemsize, view.size):
+            old[turn] = found = view[index]
+            view[index] = _changed(name, found, [value[turn] for value in values])
         if expected is None:
-            return old
-        self.store(expected, layout, pointer, old)
+            return old.view(dtype)
+        self.store(expected, operands[1], old.view(dtype))
         return old == values[0]
 
     # exchange
@@ -444,48 +417,41 @@ class _Machine:
     # state
     def _read(self, slot: int, lanes: _Lanes) -> Value:
         layout, value = self.layout[slot], self.value[slot]
-        if layout is lanes or layout is None or (not isinstance(value, tuple) and not value.ndim):
+        if layout is lanes or layout is None or is_shared(value):
             return value
-        return _each(value, lambda part: self._expanded(part, layout)[lanes.index] if part.ndim else part)
+        return self._expanded(value, layout).take(lanes.index, axis=-1)
 
-    def _expanded(self, part: Value, layout: _Lanes) -> Value:
-        if layout is self.all:
-            return part
-        whole = np.zeros(self.items, part.dtype)
-        whole[layout.index] = part
+    def _expanded(self, value: Value, layout: _Lanes) -> Value:
+        """Return a value for all work-items."""
+        if layout is self.all and not is_shared(value):
+            return value
+        whole = np.zeros((*value.shape[:-1], self.items), value.dtype)
+        whole[..., slice(None) if is_shared(value) else layout.index] = value
         return whole
 
     def _write(self, slot: int, value: Value, lanes: _Lanes) -> None:
-        valid = self.valid[slot]
+        valid, old = self.valid[slot], self.value[slot]
         if valid is None or valid.within(lanes):
             self.value[slot], self.layout[slot], self.valid[slot] = value, lanes, lanes
             return
-        layout = self.layout[slot] or self.all
-        self.value[slot] = self._merged(self.value[slot], layout, value, lanes)
-        self.layout[slot], self.valid[slot] = self.all, valid.common(lanes)
-
-    def _merged(self, old: Value, layout: _Lanes, new: Value, lanes: _Lanes) -> Value:
-        if isinstance(new, tuple):
-            return tuple(self._merged(a, layout, b, lanes) for a, b in zip(old, new, strict=True))
-        if not old.ndim and not new.ndim and (old == new or (old != old and new != new)):
-            return new
-        whole = np.full(self.items, old) if not old.ndim else self._expanded(old, layout)
-        whole = whole.copy() if whole is old else whole
-        whole[lanes.index] = new
-        return whole
+        same = is_shared(old) and is_shared(value) and ((old == value) | (old != old) & (value != value)).all()
+        if not same:
+            whole = self._expanded(old, self.layout[slot] or self.all)
+            whole = whole.copy() if whole is old else whole
+            whole[..., lanes.index] = value
+            value = whole
+        self.value[slot], self.layout[slot] = value, self.all
+        self.valid[slot] = self.lanes_of(valid.chosen | lanes.chosen)
 
     # control
     def run(self) -> Execution:
-        blocks = self.program.blocks
-        pending: dict[int, _Lanes] = {0: self.all}
-        waiting: dict[int, _Lanes] = {}
+        blocks, pending = self.program.blocks, self.pending
         steps, begin = 0, process_time()
-        while pending or waiting:
+        while pending or self.waiting:
             if not pending:
-                self._released(waiting)
-                pending, waiting = waiting, {}
+                self._release()
             number = min(pending)
-            self._step(number, pending.pop(number), pending, waiting)
+            self._step(number, pending.pop(number))
             steps += 1
             if steps >= _MOST_BLOCKS or (steps > _MANY_BLOCKS and process_time() - begin > _MOST_S):
                 place = f"{self.program.file}:{blocks[number].line}"
@@ -494,12 +460,14 @@ class _Machine:
                 )
         return self._result()
 
-    def _released(self, waiting: Mapping[int, _Lanes]) -> None:
-        for number, lanes in waiting.items():
+    def _release(self) -> None:
+        for number, lanes in self.waiting.items():
             if self.recorder is not None:
                 self.recorder.synchronised(self.program.blocks[number].line, lanes.waves)
+        self.pending.update(self.waiting)
+        self.waiting.clear()
 
-    def _step(self, number: int, lanes: _Lanes, pending: dict[int, _Lanes], waiting: dict[int, _Lanes]) -> None:
+    def _step(self, number: int, lanes: _Lanes) -> None:
         block, now = self.program.blocks[number], self.now
         self.lanes = lanes
         self.executed[number] += lanes.size
@@ -511,16 +479,17 @@ class _Machine:
             if op.result >= 0:
                 now[op.result] = value
         if number not in self.uniform:
-            self.uniform[number] = self._uniform(block)
+            self.uniform[number] = self._shared(block)
         if self.chains:
             if block.waits:
                 self.chains.barrier()
             self.chains.block(number, self.seen)
         for slot in block.outputs:
             self._write(slot, now[slot], lanes)
-        self._leave(number, block, lanes, pending, waiting)
+        if block.targets:
+            self._leave(number, block, lanes)
 
-    def _uniform(self, block: Block) -> Mapping[str, float]:
+    def _shared(self, block: Block) -> Mapping[str, float]:
         """Return the integer instructions of a block, just executed, whose results all lanes share."""
         found = Counter[str]({"branch": block.condition >= 0 and not self.now[block.condition].ndim})
         for op in block.operations:
@@ -528,53 +497,34 @@ class _Machine:
                 found.update({kind: count for kind, count in op.counts.items() if kind in _SCALAR})
         return found
 
-    def _leave(
-        self, number: int, block: Block, lanes: _Lanes, pending: dict[int, _Lanes], waiting: dict[int, _Lanes]
-    ) -> None:
-        if not block.targets:
-            return
+    def _leave(self, number: int, block: Block, lanes: _Lanes) -> None:
         if block.condition < 0:
-            self._go(number, block.targets[0], lanes, None, pending, waiting)
+            self._go(number, block.targets[0], lanes)
             return
-        value = self.now[block.condition]
-        ways = [(target, chosen) for target, chosen in self._ways(block, value) if np.any(chosen)]
-        parts = [lanes if chosen.all() else lanes.part(chosen) for _, chosen in ways]
-        split = sum(part.wave_count for part in parts) - lanes.wave_count if len(parts) > 1 else 0
+        ways = [(target, chosen) for target, chosen in _ways(block, self.now[block.condition]) if np.any(chosen)]
+        parts = [lanes if len(ways) == 1 else self._part(lanes, chosen) for _, chosen in ways]
+        split = sum(part.wave_count for part in parts) - lanes.wave_count
         self.split += split
         if self.chains:
             self.chains.branch(block.condition, split=split > 0)
         for (target, chosen), part in zip(ways, parts, strict=True):
-            self._go(number, target, part, None if part is lanes else chosen, pending, waiting)
+            self._go(number, target, part, None if part is lanes else chosen)
 
-    def _ways(self, block: Block, value: Value) -> list[tuple[int, Value]]:
-        if not block.cases:
-            return [(block.targets[0], value), (block.targets[1], ~value)]
-        cases = [(target, value == case) for target, case in zip(block.targets[1:], block.cases, strict=True)]
-        rest = ~np.any([chosen for _, chosen in cases], axis=0)
-        together: dict[int, Value] = {block.targets[0]: rest}
-        for target, chosen in cases:
-            together[target] = together[target] | chosen if target in together else chosen
-        return [*together.items()]
+    def _part(self, lanes: _Lanes, chosen: NDArray[np.bool_]) -> _Lanes:
+        part = np.zeros(self.items, np.bool_)
+        part[lanes.index] = chosen
+        return self.lanes_of(part)
 
-    def _go(
-        self,
-        number: int,
-        target: int,
-        lanes: _Lanes,
-        chosen: Value,
-        pending: dict[int, _Lanes],
-        waiting: dict[int, _Lanes],
-    ) -> None:
+    def _go(self, number: int, target: int, lanes: _Lanes, chosen: Value = None) -> None:
+        """Let lanes continue with a block; those that are *chosen* of all that leave the last one."""
         block = self.program.blocks[target]
         if self.chains:
             self.chains.entered(number, target, block)
         for slot, sources in block.phis:
             value = self.now[sources[number]]
-            self._write(
-                slot, value if chosen is None else _each(value, lambda part: part[chosen] if part.ndim else part), lanes
-            )
-        queue = waiting if block.waits else pending
-        queue[target] = queue[target].joined(lanes) if target in queue else lanes
+            self._write(slot, value if chosen is None or is_shared(value) else value[..., chosen], lanes)
+        queue = self.waiting if block.waits else self.pending
+        queue[target] = self.lanes_of(queue[target].chosen | lanes.chosen) if target in queue else lanes
 
     def _result(self) -> Execution:
         chain = self.chains.longest() if self.chains else {}
@@ -591,59 +541,37 @@ class _Machine:
         return Execution(self.items, operations, issued, uniform, chain)
 
 
-def _each(value: Value, function: Any) -> Value:
-    return tuple(_each(part, function) for part in value) if isinstance(value, tuple) else function(value)
-
-
-def _uniform(values: Value) -> Value:
-    """Return the one value that all work-items have, or their values."""
+def _uniform(values: Value, name: str) -> Value:
+    """Return the numbers that a function gives as its type; one if all work-items have the same."""
+    values = values.astype(np.int32 if "sub_group" in name or name == "get_work_dim" else np.int64)
     return values[0] if (values == values[0]).all() else values
 
 
-def _scalar(argument: Any, dtype: np.dtype[Any]) -> Value:
+def _argument(argument: Any, parameter: Parameter) -> Value:
     if isinstance(argument, np.void):
-        return tuple(np.frombuffer(argument, dtype.str.replace("u", "i")))
-    return signed(np.asarray(argument).reshape(-1)[0].astype(dtype))
+        rows = np.frombuffer(argument, parameter.dtype.str.replace("u", "i"))[:, None]
+        return rows[:3] if parameter.type.endswith("3") else rows
+    return signed(np.asarray(argument).reshape(-1)[0].astype(parameter.dtype))
 
 
-def _indices(memory: _Memory, offsets: Value, layout: Layout) -> tuple[NDArray[Any], Value]:
-    size = layout.dtype.itemsize
-    return memory.view(layout.dtype), offsets >> np.int64(size.bit_length() - 1) if size > 1 else offsets
+def _ways(block: Block, value: Value) -> Iterable[tuple[int, Value]]:
+    """Return which lanes continue with which block."""
+    ways, rest = dict[int, Value](), ~np.zeros_like(value, np.bool_)
+    for target, case in zip(block.targets[1:], block.cases, strict=True):
+        chosen = value == case
+        ways[target] = ways[target] | chosen if target in ways else chosen
+        rest = rest & ~chosen
+    usual = block.targets[0]
+    return ({usual: ways.pop(usual) | rest if usual in ways else rest} | ways).items()
 
 
-def _gathered(memory: _Memory, offsets: Value, layout: Layout) -> list[Value]:
-    if not layout.aligned:
-        data = memory.data
-        at = np.asarray(offsets)[..., None] + np.arange(layout.nbytes)
-        packed = data.take(at, mode="clip").view(layout.dtype)
-        return [packed[..., number][()] for number in range(layout.count)]
-    view, index = _indices(memory, offsets, layout)
-    if not view.size:
-        return [layout.dtype.type(0)] * layout.count
-    return [view.take(index + number if number else index, mode="clip") for number in range(layout.count)]
-
-
-def _scatter(memory: _Memory, offsets: Value, layout: Layout, values: Sequence[Value]) -> None:
-    if not layout.aligned:
-        offsets = np.atleast_1d(offsets)
-        listed = [np.broadcast_to(value, offsets.shape).astype(layout.dtype) for value in values]
-        packed = np.stack(listed, axis=-1).view(np.uint8)
-        values, layout = (
-            tuple(packed.T),
-            Layout(layout.nbytes, np.dtype(np.uint8), vector=True),
-        )
-    view, index = _indices(memory, offsets, layout)
-    index = np.atleast_1d(index)
-    inside = None
-    if index.size and (index.min() < 0 or index.max() > view.size - layout.count):
-        inside = (index >= 0) & (index <= view.size - layout.count)
-        index = index[inside]
-    for number, value in enumerate(values):
-        if value.dtype != layout.dtype:
-            value = value.astype(layout.dtype)
-        if value.ndim and index.size != value.size:
-            value = value[inside] if inside is not None and inside.size == value.size else value[-1:]
-        view[index + number if number else index] = value
+def _turns(index: NDArray[np.int64], size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield lanes with their elements of *size* ones: each lane after those before it that have the same element."""
+    order = np.argsort(index, kind="stable")
+    order = order[(index[order] >= 0) & (index[order] < size)]
+    rank = np.arange(order.size) - np.searchsorted(index[order], index[order])
+    for lanes in np.split(order[np.argsort(rank, kind="stable")], np.cumsum(np.bincount(rank))[:-1]):
+        yield lanes, index[lanes]
 
 
 def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
@@ -675,8 +603,7 @@ def _vote(name: str, votes: Value, row: Value, column: Value, shape: tuple[int, 
     if name != "ballot":
         result: Value = table.all(axis=1) if name == "all" else table.any(axis=1)
         return result[row].astype(np.int32)
-    words = np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)
-    return tuple(words[row, number] for number in range(4))
+    return np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)[row].T
 
 
 def _neutral(name: str, dtype: np.dtype[Any]) -> Value:

@@ -147,7 +147,7 @@ def _words(line: Instruction, value: Operand, same: Mapping[str, object]) -> fro
 
 def _bits(value: Operand) -> tuple[int, ...]:
     """Return what a constant and its complement have in common; nothing if it is the complement of zero."""
-    bits = tuple(min(int(each), ~int(each)) for each in np.atleast_1d(value))
+    bits = tuple(min(int(each), ~int(each)) for each in np.ravel(value))
     return bits if any(each != -1 for each in bits) else ()
 
 

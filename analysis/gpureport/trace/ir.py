@@ -1,7 +1,6 @@
 """A reader of the part of LLVM's assembly language that clang makes of OpenCL C (LLVM Language Reference Manual)."""
 
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,14 +14,17 @@ from gpureport.errors import InputError
 Space = Literal["private", "global", "constant", "local", "generic"]
 SPACES: tuple[Space, ...] = ("private", "global", "constant", "local", "generic")
 """By the number of the address space (SPIR)."""
-_FLOATS: Mapping[str, DTypeLike] = {"half": np.float16, "float": np.float32, "double": np.float64}
-_INTEGERS: Mapping[int, DTypeLike] = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+_DTYPES: Mapping[str, DTypeLike] = {"half": "f2", "float": "f4", "double": "f8", "ptr": "i8", "i1": "?"}
 _TOKEN = re.compile(
     r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?|[\w.$-]+|[^\s\w]'
 )
 _TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|target")
-_NODE = re.compile(r"^(!\d+) = (?:distinct )?!(.*)$", re.M)
 _KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel\b[^@\n]*@([\w.$]+)\(([^\n]*) \{\n(.*?)^\}", re.M | re.S)
+_VARIABLE = re.compile(r"^(@\S+) = .*?(?:addrspace\((\d)\) )?(?:constant|global) (.*)$", re.M)
+_CASES = re.compile(r"\[\n(.*?)\n  \]", re.S)
+_SAME = ("addrspacecast", "inttoptr", "ptrtoint", "bitcast")
+_EMPTY = ("undef", "poison", "zeroinitializer", "null")
+_CONSTANTS = frozenset({*_SAME, *_EMPTY, *"getelementptr sub add true false splat asm".split()})
 
 
 class Unsupported(InputError):  # noqa: N818
@@ -56,40 +58,34 @@ class Type:
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type of its values; integers of odd widths have the next wider one."""
-        if self.name in _FLOATS or self.name == "ptr":
-            return np.dtype(_FLOATS.get(self.name, np.int64))
-        if not 0 < self.bits <= 64:
+        if self.name not in _DTYPES and not 0 < self.bits <= 64:
             raise Unsupported(f"values of the type {self.name} are not supported")
-        return np.dtype(np.bool_ if self.bits == 1 else _INTEGERS[max(8, 1 << (self.bits - 1).bit_length())])
+        return np.dtype(_DTYPES.get(self.name) or f"i{max(1, (1 << (self.bits - 1).bit_length()) // 8)}")
 
     @cached_property
     def align(self) -> int:
         """Its alignment in bytes."""
-        if self.name == "vector":
-            return 1 << (self.count * self.element.nbytes - 1).bit_length()
-        if self.parts:
-            return 1 if self.packed else max(part.align for part in self.parts)
-        return self.dtype.itemsize
+        if self.name == "vector" or not self.parts:
+            return self.nbytes
+        return 1 if self.packed else max(part.align for part in self.parts)
 
     @cached_property
     def nbytes(self) -> int:
         """Bytes from one to the next in an array."""
-        if self.name == "struct":
-            return self.offset(len(self.parts))
-        size = self.count * self.element.nbytes if self.parts else self.dtype.itemsize
-        return _rounded(size, self.align) if self.name == "vector" else size
+        if not self.parts:
+            return self.dtype.itemsize
+        size = self.offset(len(self.parts) if self.name == "struct" else self.count)
+        return 1 << (size - 1).bit_length() if self.name == "vector" else size
 
     def offset(self, index: int) -> int:
-        """Return the byte offset of part *index* of a struct; after the last part: its size."""
+        """Return the byte offset of a part or element; after the last part of a struct: its size."""
+        if self.name != "struct":
+            return index * self.element.nbytes
         end = 0
-        for part in self.parts[:index]:
-            end = _rounded(end, 1 if self.packed else part.align) + part.nbytes
-        following = self if index == len(self.parts) else self.parts[index]
-        return _rounded(end, 1 if self.packed else following.align)
-
-
-def _rounded(number: int, multiple: int) -> int:
-    return -(-number // multiple) * multiple
+        for part in (*self.parts[:index], None):
+            align = 1 if self.packed else (part or (*self.parts, self)[index]).align
+            end = -(-end // align) * align + (part.nbytes if part else 0)
+        return end
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class Name:
 
 
 Operand = Any
-"""A :class:`Name`, or a constant: a NumPy scalar or a tuple of constants."""
+"""A :class:`Name`, or a constant: a NumPy scalar, or an array with a row for each element of a vector."""
 
 
 @dataclass
@@ -121,6 +117,11 @@ class Instruction:
     """Blocks to which a branch leads (``switch``: the default first), or from which a ``phi`` takes its values."""
     align: int = 0
 
+    @property
+    def of(self) -> Type:
+        """The type that it is about: that of its result, or of its first operand."""
+        return (self.bare or self.types)[0]
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -132,54 +133,21 @@ class Parameter:
     copied: Type | None
 
 
-@dataclass(frozen=True)
-class Function:
-    """A kernel; :meth:`Reader.blocks` reads its body."""
+class Words:
+    """The words of a piece of code, read in turn; *module* knows its types and the addresses of variables."""
 
-    name: str
-    parameters: tuple[Parameter, ...]
-    body: str
-    notes: Mapping[str, str]
-    """Its metadata, such as ``kernel_arg_name``."""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A variable of the program."""
-
-    name: str
-    type: Type
-    space: Space
-    text: str
-
-
-class Reader:
-    """Reads a module. *addresses* of its variables must be known before functions and values are read.
-
-    ``line`` is the source line of what was last read.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.addresses: dict[str, int] = {}
-        self.line = 0
-        self._definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
-        self._nodes: dict[str, str] = dict(_NODE.findall(text))
-        self._kernels = {name: (head, body) for name, head, body in _KERNEL.findall(text)}
-        self._tokens: list[str] = []
-
-    def _start(self, text: str) -> "Reader":
-        self._tokens = [*reversed(_TOKEN.findall(text))]
-        return self
+    def __init__(self, module: "Reader", text: str) -> None:
+        """Begin with the first word."""
+        self._module = module
+        self._rest: list[str] = _TOKEN.findall(text)[::-1]
 
     @property
     def _next(self) -> str:
-        return self._tokens[-1] if self._tokens else ""
+        return self._rest[-1] if self._rest else ""
 
     def _take(self, count: int = 1) -> str:
-        for _ in range(count - 1):
-            self._tokens.pop()
-        return self._tokens.pop()
+        del self._rest[len(self._rest) - count + 1 :]
+        return self._rest.pop()
 
     def _accept(self, *wanted: str) -> bool:
         return self._next in wanted and bool(self._take())
@@ -193,168 +161,107 @@ class Reader:
             if not depth:
                 return
 
-    def _attributes(self) -> list[str]:
-        """Leave flags and attributes behind."""
-        found = []
+    def _attributes(self) -> None:
+        """Leave attributes of an operand behind."""
         while re.match(r"[a-z]", self._next) and not (_TYPE.fullmatch(self._next) or self._next in _CONSTANTS):
-            found.append(self._take())
-            if found[-1] == "align" and self._next != "(":
-                found.append(self._take())
+            if self._take() == "align" and self._next != "(":
+                self._take()
             elif self._next == "(":
                 self._group()
-        return found
 
     def _starts_type(self) -> bool:
-        word, after = self._next, "".join(self._tokens[-3:-1][::-1])
+        word, after = self._next, "".join(self._rest[-3:-1][::-1])
         if word in ("<", "["):
             return bool(re.match(r"\d+x", after)) or after.startswith("{")
-        return bool(_TYPE.fullmatch(word)) or word == "{" or word in self._definitions
+        return bool(_TYPE.fullmatch(word)) or word == "{" or word in self._module.definitions
 
-    def _type(self) -> Type:
+    def type(self) -> Type:
+        """Read a type."""
         word = self._take()
         if word == "ptr":
-            return Type("ptr", int(self._space()))
+            space = (self._take(2), self._take(), self._take())[1] if self._next == "addrspace" else 0
+            return Type("ptr", int(space))
         if word == "target":
             raise Unsupported("images, samplers and events are not supported")
-        if word in self._definitions:
-            return Reader._nested(self, self._definitions[word])
+        if word in self._module.definitions:
+            return Words(self._module, self._module.definitions[word]).type()
         if word == "{" or self._next == "{":
-            packed = self._accept("{")
-            parts = []
+            packed, parts = self._accept("{"), []
             while not self._accept("}"):
-                parts.append(self._type())
+                parts.append(self.type())
                 self._accept(",")
             self._accept(*(">" if packed else ""))
             return Type("struct", 1, tuple(parts), packed)
         if word in ("<", "["):
-            count, _, element, _ = int(self._take()), self._take(), self._type(), self._take()
+            count, _, element, _ = int(self._take()), self._take(), self.type(), self._take()
             return Type("vector" if word == "<" else "array", count, (element,))
         return Type(word)
 
-    def _nested(self, text: str) -> Type:
-        outer = self._tokens
-        kind = self._start(text)._type()
-        self._tokens = outer
-        return kind
-
-    def _space(self) -> str:
-        return (self._take(2), self._take(), self._take())[1] if self._next == "addrspace" else "0"
-
     def _value(self, of: Type) -> Operand:
+        if self._next.startswith("%"):
+            return Name(self._take())
+        listed = np.frombuffer(self.constant(of), of.element.dtype)
+        return listed[: of.count, None] if of.parts else listed[0]
+
+    def constant(self, of: Type) -> bytes:
+        """Read a constant; return its bytes in memory."""
         word = self._take()
-        if word.startswith("%"):
-            return Name(word)
-        if word.startswith("@"):
-            return np.int64(self.addresses.get(word, 0))
+        if word in _EMPTY:
+            return bytes(of.nbytes)
         if word == "splat":
-            return (self._take(), (self._value(self._type()),) * of.count, self._take())[1]
-        if word in ("undef", "poison", "zeroinitializer", "null"):
-            return zero(of)
+            _, one, _ = self._take(), self.constant(self.type()), self._take()
+            return (one * of.count).ljust(of.nbytes, b"\0")
         if word in ("<", "[", "{"):
-            return self._parts(word)
+            return self._parts(of, packed=word == "<" and self._accept("{"))
         if word.startswith('c"'):
-            return tuple(np.int8(code - 256 if code > 127 else code) for code in _characters(word[2:-1]))
-        return self._expression(word) if word in _EXPRESSIONS else _number(word, of)
+            return re.sub(rb"\\(..)", lambda code: bytes.fromhex(code[1].decode()), word[2:-1].encode())
+        if word.startswith("@"):
+            return _bytes(self._module.addresses.get(word, 0), of)
+        return _bytes(self._expression(word), of) if word in _CONSTANTS - {"true", "false"} else _number(word, of)
 
-    def _parts(self, opening: str) -> Operand:
-        nested = opening == "<" and self._accept("{")
-        parts = []
+    def _parts(self, of: Type, *, packed: bool) -> bytes:
+        whole, number = bytearray(of.nbytes), 0
         while not self._accept("]", "}", ">"):
-            parts.append(self._value(self._type()))
+            kind = self.type()
+            whole[of.offset(number) : of.offset(number) + kind.nbytes] = self.constant(kind)
+            number += 1
             self._accept(",")
-        self._accept(*(">" if nested else ""))
-        return tuple(parts)
+        self._accept(*(">" if packed else ""))
+        return bytes(whole)
 
-    def _expression(self, operation: str) -> Operand:
+    def _expression(self, operation: str) -> int:
         while self._take() != "(":
             pass
         bare, values = [], []
         while not self._accept(")"):
-            kind = self._type()
+            kind = self.type()
             if self._next in (",", ")"):
                 bare.append(kind)
             else:
                 values.append(self._value(kind))
             self._accept(",", "to")
-        if operation == "getelementptr":
-            return np.int64(values[0] + walk(bare[0], values[1:])[0])
-        if operation in ("addrspacecast", "inttoptr", "ptrtoint", "bitcast"):
-            return values[0]
-        raise Unsupported(f"constants that need {operation} are not supported")
+        if operation != "getelementptr" and operation not in _SAME:
+            raise Unsupported(f"constants that need {operation} are not supported")
+        return int(values[0]) + (walk(bare[0], values[1:])[0] if operation == "getelementptr" else 0)
 
-    def variables(self, body: str) -> Iterator[Variable]:
-        """Yield the variables of the program that *body* names."""
-        for name, rest in re.findall(r"^(@\S+) = (.*)$", self.text, re.M):
-            if name not in body:
-                continue
-            head, kind, after = re.split(r"\b(constant|global)\b", rest, maxsplit=1)
-            space = re.search(r"addrspace\((\d)\)", head)
-            del kind
-            yield Variable(name, self._start(after)._type(), SPACES[int(space[1]) if space else 0], after)
-
-    def initial(self, variable: Variable) -> bytes:
-        """Return the bytes of a variable."""
-        kind = self._start(variable.text)._type()
-        return data(kind, zero(kind) if self._next in ("", ",") else self._value(kind))
-
-    def kernels(self) -> tuple[str, ...]:
-        """Return the names of the kernels, in the order of the file."""
-        return tuple(self._kernels)
-
-    def function(self, name: str) -> Function:
-        """Return a kernel."""
-        head, body = self._kernels[name]
-        notes = dict(re.findall(r"!(\w+) (!\d+)", head))
-        self.line = int(self._fields(notes["dbg"])["line"])
-        return Function(name, tuple(self._start(head)._parameters()), body, notes)
-
-    def _parameters(self) -> Iterator[Parameter]:
+    def parameters(self) -> Iterator[Parameter]:
+        """Read the parameters of a function, up to the closing parenthesis."""
         while not self._accept(")"):
-            kind, copied, words = self._type(), None, set()
+            kind, copied, words = self.type(), None, set()
             while not self._next.startswith("%"):
                 words.add(self._take())
                 if words >= {"byval"} and copied is None:
-                    copied = (self._take(), self._type(), self._take())[1]
+                    copied = (self._take(), self.type(), self._take())[1]
                 elif self._next == "(":
                     self._group()
             yield Parameter(self._take(), kind, frozenset(words), copied)
             self._accept(",")
 
-    def note(self, node: str) -> list[str]:
-        """Return the strings and numbers of a metadata node such as ``!{!"float*", i32 1}``."""
-        return [text or number for text, number in re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes.get(node, ""))]
-
-    def _line(self, node: str) -> int:
-        """Return the line of a debug location; 0: not known."""
-        fields = self._fields(node)
-        while not int(fields["line"]) and "inlinedAt" in fields:
-            fields = self._fields(fields["inlinedAt"])
-        return int(fields["line"])
-
-    def _fields(self, node: str) -> dict[str, str]:
-        return dict(re.findall(r'(\w+): ("[^"]*"|[^,)]+)', self._nodes[node]))
-
-    def blocks(self, function: Function) -> dict[str, list[Instruction]]:
-        """Return the instructions of each block of *function*, in its order; the first block is the entry."""
-        label = f"%{len(function.parameters)}"
-        found: dict[str, list[Instruction]] = {}
-        for line in re.sub(
-            r"\[\n(.*?)\n  \]", lambda cases: f"[{cases[1]}]".replace("\n", " "), function.body, flags=re.S
-        ).split("\n"):
-            heading = re.match(r'("[^"]*"|[\w.$-]+):', line)
-            if heading:
-                label = f"%{heading[1]}"
-            elif line.strip() and "#dbg_" not in line:
-                found.setdefault(label, []).append(self._instruction(line))
-        return found
-
-    def _instruction(self, text: str) -> Instruction:
-        debug = re.search(r"!dbg (!\d+)", text)
-        self._start(text)
-        result = self._take() if self._tokens[-2:-1] == ["="] else ""
+    def instruction(self) -> Instruction:
+        """Read an instruction."""
+        result = self._take() if self._rest[-2:-1] == ["="] else ""
         self._accept("=")
-        self.line = (self._line(debug[1]) if debug else 0) or self.line
-        each = Instruction(self._take(), 0 if text.endswith("!part") else self.line, result)
+        each = Instruction(self._take(), result=result)
         while each.opcode in ("tail", "musttail", "notail"):
             each.opcode = self._take()
         while self._next and self._next[0] not in "!#":
@@ -368,16 +275,16 @@ class Reader:
             each.labels.append(self._take(2))
         elif word == "[" and each.opcode == "phi":
             self._take()
-            self._operand(each, each.bare[0] if each.bare else each.types[0])
+            self._operand(each, each.of)
             each.labels.append(self._take(2))
             self._take()
-        elif each.opcode in ("call", "invoke") and each.bare and word[0] in "@%":
+        elif each.opcode == "call" and each.bare and word[0] in "@%":
             each.words.append(self._take())
             self._arguments(each)
         elif word == "asm":
             raise Unsupported("inline assembly is not supported")
         elif self._starts_type():
-            kind = self._type()
+            kind = self.type()
             self._attributes()
             self._operand(each, kind) if self._is_value(each) else each.bare.append(kind)
         elif word == "align":
@@ -387,7 +294,7 @@ class Reader:
         elif re.match(r"[a-z]", word) and word not in _CONSTANTS:
             each.words.append(self._take())
         else:
-            self._operand(each, each.types[-1] if each.types else Type("i32"))
+            self._operand(each, each.types[-1])
 
     def _is_value(self, each: Instruction) -> bool:
         called = each.opcode == "call" and not each.bare
@@ -400,7 +307,7 @@ class Reader:
     def _arguments(self, each: Instruction) -> None:
         self._take()
         while not self._accept(")"):
-            kind = self._type()
+            kind = self.type()
             if kind.name == "metadata":
                 self._take()
             else:
@@ -409,58 +316,91 @@ class Reader:
             self._accept(",")
 
 
-_EXPRESSIONS = frozenset("getelementptr inttoptr ptrtoint addrspacecast bitcast sub add".split())
-_CONSTANTS = frozenset({*_EXPRESSIONS, *"undef poison zeroinitializer null true false splat asm".split()})
+class Reader:
+    """Reads a module. *addresses* of its variables must be known before instructions are read.
+
+    ``line`` is the source line of what was last read.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Find the kernels and types."""
+        self.text, self.line = text, 0
+        self.addresses: dict[str, int] = {}
+        self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
+        self._nodes: dict[str, str] = dict(re.findall(r"^(!\d+) = (?:distinct )?!(.*)$", text, re.M))
+        self.kernels = {name: (head, body) for name, head, body in _KERNEL.findall(text)}
+        """The parameters with all after them, and the instructions, by name in the order of the file."""
+
+    def variables(self, body: str) -> Iterator[tuple[str, Space, Type, Words]]:
+        """Yield name, address space and type of the variables of the program that *body* names, and their contents."""
+        for name, space, rest in _VARIABLE.findall(self.text):
+            if name in body:
+                words = Words(self, rest)
+                yield name, SPACES[int(space or 0)], words.type(), words
+
+    def parameters(self, kernel: str) -> tuple[Parameter, ...]:
+        """Return the parameters of a kernel."""
+        head, _ = self.kernels[kernel]
+        self.line = int(self._fields(re.findall(r"!dbg (!\d+)", head)[0])["line"])
+        return tuple(Words(self, head).parameters())
+
+    def notes(self, kernel: str) -> dict[str, list[str]]:
+        """Return the strings and numbers of a kernel's metadata, such as ``!{!"float*", i32 1}``, by its name."""
+        nodes = re.findall(r"!(\w+) (!\d+)", self.kernels[kernel][0])
+        parts = {key: re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes[node]) for key, node in nodes}
+        return {key: [text or number for text, number in found] for key, found in parts.items()}
+
+    def _fields(self, node: str) -> dict[str, str]:
+        return dict(re.findall(r'(\w+): ("[^"]*"|[^,)]+)', self._nodes[node]))
+
+    def _line(self, node: str) -> int:
+        """Return the line of a debug location; 0: not known."""
+        fields = self._fields(node)
+        while not int(fields["line"]) and "inlinedAt" in fields:
+            fields = self._fields(fields["inlinedAt"])
+        return int(fields["line"])
+
+    def blocks(self, kernel: str, first: str) -> dict[str, list[Instruction]]:
+        """Return the instructions of each block of a kernel, in its order; the entry has the name *first*."""
+        label, found = first, dict[str, list[Instruction]]()
+        body = _CASES.sub(lambda cases: f"[{cases[1]}]".replace("\n", " "), self.kernels[kernel][1])
+        for text in body.split("\n"):
+            heading = re.match(r'("[^"]*"|[\w.$-]+):', text)
+            if heading:
+                label = f"%{heading[1]}"
+            elif text.strip() and "#dbg_" not in text:
+                found.setdefault(label, []).append(self._instruction(text))
+        return found
+
+    def _instruction(self, text: str) -> Instruction:
+        debug = re.search(r"!dbg (!\d+)", text)
+        self.line = (self._line(debug[1]) if debug else 0) or self.line
+        each = Words(self, text).instruction()
+        each.line = 0 if text.endswith("!part") else self.line
+        return each
 
 
 def walk(source: Type, indices: list[Operand]) -> tuple[int, list[tuple[Name, int]]]:
     """Return the fixed bytes of ``getelementptr``, and its variable indices with the bytes of their elements."""
     fixed, terms, kind = 0, [], Type("array", 0, (source,))
     for index in indices:
-        if kind.name == "struct":
-            fixed += kind.offset(int(index))
-            kind = kind.parts[int(index)]
-            continue
-        kind = kind.element
         if isinstance(index, Name):
-            terms.append((index, kind.nbytes))
+            terms.append((index, kind.element.nbytes))
         else:
-            fixed += int(index) * kind.nbytes
+            fixed += kind.offset(int(index))
+        kind = kind.parts[int(index)] if kind.name == "struct" else kind.element
     return fixed, terms
 
 
-def zero(of: Type) -> Operand:
-    """Return the zero of a type."""
-    if of.name in ("vector", "array"):
-        return (zero(of.element),) * of.count
-    return tuple(map(zero, of.parts)) if of.name == "struct" else of.dtype.type(0)
+def _bytes(number: int, of: Type) -> bytes:
+    size = of.dtype.itemsize
+    return (number % (1 << 8 * size)).to_bytes(size, "little")
 
 
-def data(of: Type, value: Operand) -> bytes:
-    """Return the bytes of a constant in memory."""
-    if of.name in ("vector", "array"):
-        return b"".join(data(of.element, part) for part in value).ljust(of.nbytes, b"\0")
-    if of.name != "struct":
-        return bytes(value.tobytes())
-    whole = bytearray(of.nbytes)
-    for number, (part, inner) in enumerate(zip(of.parts, value, strict=True)):
-        whole[of.offset(number) : of.offset(number) + part.nbytes] = data(part, inner)
-    return bytes(whole)
-
-
-def _characters(text: str) -> Iterator[int]:
-    for escaped, plain in re.findall(r"\\([0-9A-F]{2})|(.)", text, re.S):
-        yield int(escaped, 16) if escaped else ord(plain)
-
-
-def _number(word: str, of: Type) -> Operand:
-    if word in ("true", "false"):
-        return np.bool_(word == "true")
-    if word.startswith("0x"):
-        packed = struct.pack("<H", int(word[3:], 16)) if word[2] == "H" else struct.pack("<Q", int(word[2:], 16))
-        return of.dtype.type(np.frombuffer(packed, np.float16 if word[2] == "H" else np.float64)[0])
-    return of.dtype.type(float(word) if of.name in _FLOATS else _wrapped(int(word), of))
-
-
-def _wrapped(number: int, of: Type) -> int:
-    return number if of.bits == 1 else (number + (1 << of.bits - 1)) % (1 << of.bits) - (1 << of.bits - 1)
+def _number(word: str, of: Type) -> bytes:
+    if of.dtype.kind != "f":
+        return _bytes(word == "true" if of.bits == 1 else int(word), of)
+    if word.startswith("0xH"):
+        return _bytes(int(word[3:], 16), of)
+    packed = int(word, 16).to_bytes(8, "little") if word.startswith("0x") else np.float64(word).tobytes()
+    return np.frombuffer(packed, np.float64).astype(of.dtype).tobytes()

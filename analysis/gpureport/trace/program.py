@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.trace import instructions, ir, operations
+from gpureport.trace import instructions, operations
 from gpureport.trace.compiler import Module
 from gpureport.trace.instructions import Counts
-from gpureport.trace.ir import Instruction, Name, Operand, Space, Type, Unsupported
+from gpureport.trace.ir import SPACES, Instruction, Name, Operand, Space, Type, Unsupported, walk
 from gpureport.trace.operations import Function, Value
 
 LOCAL, PRIVATE, TABLES = -1, -2, -3
@@ -52,6 +52,9 @@ class Access:
     """The argument's number or another region that it accesses; ``None``: known only when it is executed."""
     dtype: np.dtype[Any] = BYTE
     """Of its elements."""
+    vector: bool = False
+    aligned: bool = True
+    """Whether each element is at a multiple of its size."""
 
 
 @dataclass(frozen=True)
@@ -76,21 +79,6 @@ class LocalArray:
     name: str
     offset: int
     nbytes: int
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a value lies in memory: *aligned* if each element is at a multiple of its size."""
-
-    count: int
-    dtype: np.dtype[Any]
-    vector: bool
-    aligned: bool = True
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole value."""
-        return self.count * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
@@ -120,7 +108,7 @@ class Block:
     operations: list[Operation] = field(default_factory=list)
     counts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     targets: tuple[int, ...] = ()
-    """Blocks that follow: one, or two after a condition (if true, if not), or those of *cases* after the default."""
+    """Blocks that follow: the usual one, then those for the *cases* of the condition."""
     condition: int = -1
     cases: tuple[Any, ...] = ()
     interleaved: int = 1
@@ -136,6 +124,8 @@ class Program:
 
     name: str
     file: str
+    digest: str
+    """Of the code from which it was made."""
     parameters: tuple[Parameter, ...] = ()
     accesses: tuple[Access, ...] = ()
     blocks: tuple[Block, ...] = ()
@@ -149,8 +139,6 @@ class Program:
     """The work-group size that the kernel requires."""
     has_sub_groups: bool = False
     """Whether its results may depend on the width of sub-groups."""
-    digest: str = ""
-    """Of the code from which it was made."""
 
     @property
     def local_bytes(self) -> int:
@@ -170,7 +158,7 @@ class Program:
 
 def programs(module: Module) -> tuple[str, ...]:
     """Return the names of a module's kernels, in the order of the file."""
-    return module.reader.kernels()
+    return tuple(module.reader.kernels)
 
 
 def program(module: Module, name: str, unrolled: int = 4) -> Program:
@@ -193,13 +181,12 @@ def program(module: Module, name: str, unrolled: int = 4) -> Program:
 class _Builder:
     def __init__(self, module: Module, name: str, unrolled: int) -> None:
         self.reader, self.unrolled = module.reader, unrolled
-        self.built = Program(name, str(module.path), digest=blake2b(f"{unrolled} {module.text}".encode()).hexdigest())
-        self.slot_of: dict[str, int] = {}
+        self.built = Program(name, str(module.path), blake2b(f"{unrolled} {module.text}".encode()).hexdigest())
+        self.slot_of: dict[Any, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
         self.made: dict[str, Operation] = {}
         self.merged: Mapping[str, Counts] = {}
-        self.function = self.reader.function(name)
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
         self.built.blocks = tuple(self._blocks())
@@ -208,24 +195,24 @@ class _Builder:
 
     def _place_variables(self) -> None:
         tables, arrays, end = bytearray(), [], 0
-        for variable in self.reader.variables(self.function.body):
-            if variable.space != "local":
+        for name, space, of, contents in self.reader.variables(self.reader.kernels[self.built.name][1]):
+            if space != "local":
                 tables += bytes(-len(tables) % 64)
-                self.reader.addresses[variable.name] = int(address(TABLES)) + len(tables)
-                tables += self.reader.initial(variable)
+                self.reader.addresses[name] = int(address(TABLES)) + len(tables)
+                tables += contents.constant(of)
             else:
-                arrays.append(LocalArray(variable.name.split(".")[-1], end, variable.type.nbytes))
-                self.reader.addresses[variable.name] = int(address(LOCAL)) + end
-                end = next_local(end, variable.type.nbytes)
+                arrays.append(LocalArray(name.split(".")[-1], end, of.nbytes))
+                self.reader.addresses[name] = int(address(LOCAL)) + end
+                end = next_local(end, of.nbytes)
         self.built.local_arrays, self.built.tables = tuple(arrays), bytes(tables)
 
     def _parameters(self) -> Iterator[Parameter]:
-        notes = {key: self.reader.note(node) for key, node in self.function.notes.items()}
+        parameters, notes = self.reader.parameters(self.built.name), self.reader.notes(self.built.name)
         self.built.work_group = tuple(map(int, notes.get("reqd_work_group_size", ())))
-        for number, each in enumerate(self.function.parameters):
+        for number, each in enumerate(parameters):
             self.slot(Name(each.name))
             name, text = (notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
-            space = ir.SPACES[each.type.count] if each.type.name == "ptr" and not each.copied else "private"
+            space = SPACES[each.type.count] if each.type.name == "ptr" and not each.copied else "private"
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
             dtype = np.dtype(f"V{each.copied.nbytes}") if each.copied else _dtype(text, each.type)
             self.roots[each.name] = LOCAL if space == "local" else number
@@ -237,7 +224,7 @@ class _Builder:
         """Return the slot of a value or constant."""
         if isinstance(operand, Name):
             return self.slot_of.setdefault(operand.name, len(self.slot_of))
-        number = self.slot_of.setdefault(f"{operand!r}", len(self.slot_of))
+        number = self.slot_of.setdefault((operand.dtype, operand.shape, operand.tobytes()), len(self.slot_of))
         self.built.constants[number] = operand
         return number
 
@@ -248,7 +235,7 @@ class _Builder:
 
     # blocks
     def _blocks(self) -> Iterator[Block]:
-        text = self.reader.blocks(self.function)
+        text = self.reader.blocks(self.built.name, f"%{len(self.built.parameters)}")
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
         same = instructions.complements(line for _, lines in pieces for line in lines)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
@@ -265,7 +252,7 @@ class _Builder:
                 size = sum(each.width for each in block.operations if each.counts)
                 block.interleaved = instructions.interleaved(size, self.unrolled)
             for name in once:
-                self._count(block, self.made[name], 1 / block.interleaved - 1)
+                _count(block, self.made[name], 1 / block.interleaved - 1)
             if block.condition >= 0:
                 block.counts["branch"] += 1 / block.interleaved
             yield block
@@ -279,52 +266,51 @@ class _Builder:
         elif line.opcode in ("br", "switch"):
             block.targets = tuple(starts[label] for label in line.labels)
             block.condition = self.slot(line.operands[0]) if line.operands else -1
-            block.cases = tuple(line.operands[1:])
+            block.cases = tuple(line.operands[1:]) if line.opcode == "switch" else _IF[: len(line.operands)]
         elif line.opcode not in ("ret", "unreachable") and (found := self._operation(line)):
             block.operations.append(found)
             self.made[line.result] = found
-            self._count(block, found)
-
-    def _count(self, block: Block, operation: Operation, share: float = 1.0) -> None:
-        for kind, count in operation.counts.items():
-            block.counts[kind] += count * operation.width * share
+            _count(block, found)
 
     def _operation(self, line: Instruction) -> Operation | None:
         if line.opcode == "call":
             return self._call(line, line.words[-1][1:])
         if line.opcode in _MEMORY:
             return _MEMORY[line.opcode](self, line)
-        function = _function(line)
         counts = self.merged.get(line.result)
-        return self._made(line, function, instructions.counts(line) if counts is None else counts, width=_width(line))
+        counts = instructions.counts(line) if counts is None else counts
+        return self._made(line, operations.of_instruction(line), counts, width=_width(line))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands = tuple(map(self.slot, line.operands))
         return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, counts, **more)
 
     # memory
-    def _access(self, line: Instruction, pointer: int, layout: Layout, *, write: bool, atomic: bool = False) -> Access:
-        region, space = self._root(line.operands[pointer]), ir.SPACES[line.types[pointer].count]
+    def _access(self, line: Instruction, pointer: int, of: Type, *, write: bool = False, **more: Any) -> Access:
+        region, space = self._root(line.operands[pointer]), SPACES[line.types[pointer].count]
         if region is not None and region >= 0:
             space = "constant" if space in ("private", "constant") else "global"
-        access = Access(len(self.accesses), line.line, space, write, atomic, layout.nbytes, region, layout.dtype)
+        if of.name in ("array", "struct"):
+            raise Unsupported("loads and stores of whole structs are not supported")
+        dtype = more.pop("dtype", np.dtype(np.int8) if of.element.bits == 1 else of.element.dtype)
+        own = {"atomic": False, "vector": of.name == "vector", "aligned": not 0 < line.align < dtype.itemsize} | more
+        nbytes = of.width * dtype.itemsize
+        access = Access(len(self.accesses), line.line, space, write, nbytes=nbytes, region=region, dtype=dtype, **own)
         self.accesses.append(access)
         return access
 
     def _accessing(self, line: Instruction, access: Access, function: Function) -> Operation:
         words = max(1.0, access.nbytes / 4)
         counts = {} if access.space == "constant" and access.region != TABLES else {"memory": words}
-        return self._made(
-            line, function, {"local": words} if access.space == "local" else counts, machine=True, access=access
-        )
+        counts = {"local": words} if access.space == "local" else counts
+        return self._made(line, function, counts, machine=True, access=access)
 
     def _getelementptr(self, line: Instruction) -> Operation:
-        fixed, terms = ir.walk(line.bare[0], line.operands[1:])
+        fixed, terms = walk(line.bare[0], line.operands[1:])
         self._same_root(line)
-        operands = tuple(self.slot(value) for value in (line.operands[0], *(name for name, _ in terms)))
+        line.operands[1:] = [name for name, _ in terms]
         function = _moved(np.int64(fixed), [np.int64(size) for _, size in terms])
-        counts = {"address": 1.0} if terms else {}
-        return Operation(function, operands, self.slot(Name(line.result)), counts)
+        return self._made(line, function, {"address": 1.0} if terms else {})
 
     def _same_root(self, line: Instruction) -> None:
         if line.types[0].name == "vector":
@@ -343,14 +329,12 @@ class _Builder:
         return Operation(lambda: at, (), self.slot(Name(line.result)), {})
 
     def _load(self, line: Instruction) -> Operation:
-        layout = _layout(line.bare[0], line.align)
-        access = self._access(line, 0, layout, write=False)
-        return self._accessing(line, access, lambda machine, at: machine.load(access, layout, at))
+        access = self._access(line, 0, line.bare[0])
+        return self._accessing(line, access, lambda machine, at: machine.load(access, at))
 
     def _store(self, line: Instruction) -> Operation:
-        layout = _layout(line.types[0], line.align)
-        access = self._access(line, 1, layout, write=True)
-        return self._accessing(line, access, lambda machine, value, at: machine.store(access, layout, at, value))
+        access = self._access(line, 1, line.types[0], write=True)
+        return self._accessing(line, access, lambda machine, value, at: machine.store(access, at, value))
 
     # calls
     def _call(self, line: Instruction, called: str) -> Operation | None:
@@ -363,26 +347,22 @@ class _Builder:
         for pattern, method in _CALLS.items():
             if re.match(pattern, name):
                 return method(self, line, name, codes)
-        function = operations.pure(line, called)
-        if function is None:
-            raise Unsupported(f"{name} is not supported")
-        return self._made(line, function, instructions.counts(line, called), width=_width(line))
+        counts = instructions.counts(line, called)
+        return self._made(line, operations.of_call(line, called), counts, width=_width(line))
 
     def _identity(self, line: Instruction, name: str, _: str) -> Operation:
         return self._made(line, lambda machine, *dimension: machine.identity(name, *dimension), {}, machine=True)
 
     def _exchange(self, line: Instruction, name: str, codes: str) -> Operation:
         plain = re.sub(r"^(intel_)?(sub|work)_group_(non_uniform_)?", "", name)
-        if not re.match(
-            r"(ballot|all|any|broadcast(_first)?|shuffle(_xor|_up|_down)?|(reduce|scan_\w+)_[a-z]+)$", plain
-        ):
+        if not _EXCHANGES.match(plain):
             raise Unsupported(f"{name} is not supported")
         of_group, is_unsigned = name.startswith("work"), codes[:1] in "htjm"
-        steps = 5.0 if plain.startswith(("reduce", "scan")) else 1.0
+        counts = {"ballot": 1.0} if plain in ("ballot", "all", "any") else {"shuffle": 1.0}
         return self._made(
             line,
             lambda machine, *values: machine.exchange(plain, values, of_group=of_group, is_unsigned=is_unsigned),
-            {"ballot" if plain in ("ballot", "all", "any") else "shuffle": steps},
+            {"shuffle": 5.0} if plain.startswith(("reduce", "scan")) else counts,
             machine=True,
         )
 
@@ -391,44 +371,38 @@ class _Builder:
         write = name.startswith("vstore")
         of = line.types[0] if write else line.bare[0]
         dtype = np.dtype(np.float16) if "_half" in name else of.element.dtype
-        layout = Layout(of.width, dtype, of.name == "vector")
         step = np.int64((4 if "a_half3" in name else of.width) * dtype.itemsize)
-        access = self._access(line, 1 + write, layout, write=write)
+        access = self._access(line, 1 + write, of, write=write, dtype=dtype)
 
         def run(machine: Any, *operands: Value) -> Value:
             at = operands[1 + write] + operands[write].astype(np.int64) * step
             if write:
-                return machine.store(access, layout, at, _cast(operands[0], dtype))
-            return _cast(machine.load(access, layout, at), of.element.dtype)
+                return machine.store(access, at, operands[0])
+            return machine.load(access, at).astype(of.element.dtype)
 
         return self._accessing(line, access, run)
 
     def _two_results(self, line: Instruction, name: str, _: str) -> Operation:
         """Functions that store their second result."""
-        of = line.bare[0]
-        access = self._access(line, 1, _layout(of, 0), write=True)
+        access = self._access(line, 1, line.bare[0], write=True)
         both = operations.TWO_RESULTS[re.sub("^(native|half)_", "", name)]
 
         def run(machine: Any, value: Value, at: Value) -> Value:
-            first, second = zip(*(both(part) for part in (value if of.name == "vector" else (value,))), strict=True)
-            machine.store(access, Layout(of.width, second[0].dtype, vector=True), at, second)
-            return first if of.name == "vector" else first[0]
+            first, second = both(value)
+            machine.store(access, at, second)
+            return first
 
-        return self._made(line, run, instructions.counts(line, name), width=of.width, machine=True, access=access)
+        return self._made(line, run, instructions.counts(line, name), width=_width(line), machine=True, access=access)
 
     def _atomic(self, line: Instruction, name: str, codes: str) -> Operation:
         plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", name)
-        if plain not in operations.ATOMICS:
+        if plain not in _ATOMICS:
             raise Unsupported(f"{name} is not supported")
-        of = (
-            line.types[{"c": 2, "s": 1, "i": 1}[plain[0]]]
-            if plain.startswith(("compare", "store", "init"))
-            else line.bare[0]
-        )
+        stored = {"compare": 2, "store": 1, "init": 1}.get(plain.split("_")[0])
+        of = line.types[stored] if stored else line.bare[0]
         is_unsigned = of.dtype.kind == "i" and bool(re.search(r"[jm](?=[jm]|12memory|$)", codes))
-        layout = _layout(of, 0)
-        access = self._access(line, 0, layout, write=plain != "load", atomic=True)
-        expected = self._access(line, 1, layout, write=False) if plain.startswith("compare") else None
+        access = self._access(line, 0, of, write=plain != "load", atomic=True)
+        expected = self._access(line, 1, of) if plain.startswith("compare") else None
         return self._accessing(
             line,
             access,
@@ -439,23 +413,27 @@ class _Builder:
         """``llvm.memcpy`` and ``llvm.memset``."""
         if isinstance(line.operands[2], Name):
             raise Unsupported("copies of variable length are not supported")
-        size = int(line.operands[2])
-        layout = Layout(size, np.dtype(np.int8), vector=True)
+        of = Type("vector", int(line.operands[2]), (Type("i8"),))
         line.operands = line.operands[:2]
-        target = self._access(line, 0, layout, write=True)
+        target = self._access(line, 0, of, write=True)
         if name.startswith("llvm.memset"):
-            return self._accessing(
-                line, target, lambda machine, at, byte: machine.store(target, layout, at, (byte,) * size)
-            )
-        source = self._access(line, 1, layout, write=False)
+            return self._accessing(line, target, lambda machine, at, byte: machine.store(target, at, byte))
+        source = self._access(line, 1, of)
         return self._accessing(
-            line, target, lambda machine, to, at: machine.store(target, layout, to, machine.load(source, layout, at))
+            line, target, lambda machine, to, at: machine.store(target, to, machine.load(source, at))
         )
 
 
+_IF = (np.bool_(False),)
+"""The cases of a condition: if it does not hold, work-items continue with the second block."""
 _NOTHING = re.compile(
     r"((read|write)_)?mem_fence|atomic_work_item_fence|sub_group_barrier|prefetch|printf"
     r"|llvm\.(lifetime|assume|experimental|dbg|prefetch)"
+)
+_EXCHANGES = re.compile(r"(ballot|all|any|broadcast(_first)?|shuffle(_xor|_up|_down)?|(reduce|scan_\w+)_[a-z]+)$")
+_ATOMICS = frozenset(
+    "add sub inc dec min max and or xor xchg exchange cmpxchg load store init compare_exchange_strong "
+    "compare_exchange_weak".split()
 )
 _MEMORY: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
     "load": _Builder._load,
@@ -468,22 +446,11 @@ _CALLS: Mapping[str, Callable[[_Builder, Instruction, str, str], Operation]] = {
     r"get_": _Builder._identity,
     r"(intel_)?sub_group_|work_group_(all|any|broadcast|reduce|scan)": _Builder._exchange,
     r"vloada?(\d|_half)|vstorea?(\d|_half)": _Builder._vector_access,
-    r"((native|half)_)?(fract|modf|sincos|frexp)$": _Builder._two_results,
+    r"((native|half)_)?(fract|sincos)$": _Builder._two_results,
     r"atom": _Builder._atomic,
     r"llvm\.mem(cpy|move|set)": _Builder._copy,
 }
 _COLLECTIVE = re.compile(r"(work_group_)?barrier$|work_group_(all|any|broadcast|reduce|scan)")
-
-
-def _layout(of: Type, align: int) -> Layout:
-    if of.name in ("array", "struct"):
-        raise Unsupported("loads and stores of whole structs are not supported")
-    dtype = np.dtype(np.int8) if of.element.bits == 1 else of.element.dtype
-    return Layout(of.width, dtype, of.name == "vector", not 0 < align < dtype.itemsize)
-
-
-def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
-    return tuple(part.astype(dtype) for part in value) if isinstance(value, tuple) else value.astype(dtype)
 
 
 def next_local(offset: int, nbytes: int) -> int:
@@ -514,23 +481,6 @@ def _width(line: Instruction) -> int:
     return max(kind.width for kind in (*line.bare[:1], *line.types[:1]))
 
 
-def _function(line: Instruction) -> Function:
-    of, kind = (line.bare or line.types)[0], line.types[0]
-    if line.opcode in ("ptrtoint", "inttoptr"):
-        return lambda a: a
-    if line.opcode in operations.REARRANGING:
-        return operations.rearranging(line, kind, of)
-    if line.opcode in ("icmp", "fcmp"):
-        function = operations.comparison(line.opcode, line.words[-1])
-    elif line.opcode in operations.BINARY:
-        function = operations.arithmetic(line.opcode, of.element)
-    elif "to" in line.words:
-        function = operations.converted(line.opcode, kind.element, of.element)
-    else:
-        raise Unsupported(f"{line.opcode} is not supported")
-    return operations.elementwise(function) if kind.name == "vector" else function
-
-
 def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
     """Return the function of ``getelementptr``."""
 
@@ -540,6 +490,11 @@ def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
         return base + fixed if fixed else base
 
     return move
+
+
+def _count(block: Block, operation: Operation, share: float = 1.0) -> None:
+    for kind, count in operation.counts.items():
+        block.counts[kind] += count * operation.width * share
 
 
 def _loads_together(block: Block) -> int:
