@@ -124,7 +124,6 @@ def test_memory_is_counted_by_space_and_width_and_every_instruction_has_a_class(
 def test_only_branches_back_make_loops() -> None:
     step, loop = read(MODULE, "step"), read(MODULE, "loop")
     assert (step.loops, loop.loops) == (False, True)
-    assert step.loop is loop.loop is None  # a loop without loads is no main loop
     assert (loop.counts["local load"], loop.counts["local store"], loop.global_loads) == (1, 1, {})
 
 
@@ -151,36 +150,6 @@ def test_called_functions_are_listed_and_not_counted() -> None:
 )
 def test_widths(instruction: str, width: int) -> None:
     assert read(f".entry k()\n{{\n\t{instruction};\n\tret;\n}}", "k").global_loads == {width: 1}
-
-
-GATHER = """
-.entry gather(.param .u64 p0)
-{
-	ld.param.u64 	%rd1, [p0];
-	mov.u32 	%r9, 0;
-$L__BB0_1:
-	ld.global.nc.u32 	%r1, [%rd1];
-	ld.global.nc.u32 	%r2, [%rd1+4];
-	mul.wide.u32 	%rd2, %r1, 4;
-	add.s64 	%rd3, %rd1, %rd2;
-	ld.global.nc.f32 	%f1, [%rd3];
-	fma.rn.f32 	%f2, %f1, %f1, %f2;
-	add.s32 	%r9, %r9, 2;
-	setp.lt.u32 	%p1, %r9, END;
-	@%p1 bra 	$L__BB0_1;
-	st.global.f32 	[%rd1], %f2;
-	ret;
-}
-"""
-
-
-@pytest.mark.parametrize(("end", "iterations"), [("16", 8), ("15", 8), ("%r10", None)])
-def test_the_main_loop_has_dependent_loads_and_iterations(end: str, iterations: int | None) -> None:
-    code = read(GATHER.replace("END", end), "gather")
-    assert code.loop
-    assert (code.loop.loads, code.loop.rounds, code.loop.iterations) == (3, 2, iterations)
-    assert code.loop.counts["fp32"] == 1
-    assert code.loop.outside == {"exit": 1, "global store": 1, "move": 1, "parameter": 1}
 
 
 def test_inline_assembly_in_one_line_is_read() -> None:

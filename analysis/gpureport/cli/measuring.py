@@ -277,6 +277,10 @@ def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[W
     if missing := [name for name in earlier.workloads if name not in names]:
         what = f"contains {', '.join(missing)}; add --kernel with the source or description of this kernel"
         raise InputError(f"--resume: {report_file(options.resume or Path())} {what}")
+    edited = [w.name for w in workloads if w.name in earlier.workloads and w.digest != earlier.workloads[w.name].digest]
+    if edited:
+        what = f"measured another source or description of {', '.join(edited)}; measure again without --resume"
+        raise InputError(f"--resume: {report_file(options.resume or Path())} {what}")
     return tuple(workload for workload in workloads if workload.name in earlier.workloads)
 
 

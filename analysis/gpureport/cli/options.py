@@ -80,7 +80,7 @@ def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
         "sizes": {key: _size(text) for key, text in _pairs("--size", options.sizes)},
         "global_size": [part.strip() for part in options.global_size.split(",") if part],
         "work_groups": [[whole(part, "--local") for part in text.split(",")] for text in options.work_groups],
-        "data": dict(_pairs("--data", options.data)),
+        "arguments": [{"name": key, "values": text} for key, text in _pairs("--data", options.data)],
         "build_options": shlex.join(f"-D{each}" for each in options.macros),
     }
     return {name: value for name, value in fields.items() if value}

@@ -1,7 +1,6 @@
-"""Kernels of users: an OpenCL C file and its YAML description become workloads."""
+"""Kernels of users: OpenCL C, and what it does not determine, become workloads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,28 +9,26 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, is_there, read_text
-from gpureport.kernel_files.description import TYPES, KernelFields, VariantFields, steps_of, variants_of
-from gpureport.kernel_files.formulas import FieldError, Formulas
-from gpureport.kernel_files.inference import completed, named
-from gpureport.kernel_files.signature import Signature, article, number_type, signatures
-from gpureport.kernel_files.workload import KernelFileWorkload, family_of
+from gpureport.inputs import is_there
+from gpureport.kernel_files.description import KernelFields, variants_of
+from gpureport.kernel_files.formulas import FieldError
+from gpureport.kernel_files.inference import completed
+from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.spec.reading import Document, mistakes, read_file
-from gpureport.text import quoted, suggestion
-from gpureport.trace.compiler import INSTALLATION, preprocessed
+from gpureport.text import quoted
 from gpureport.workloads import all_workloads
 
 __all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "described", "load_kernels"]
 
-_CALIBRATING = ("launch/groups", "memory/latency", "memory/read_private", "memory/read", "memory/copy", "memory/write")
+_CALIBRATING = (
+    *("launch/groups", "memory/latency", "memory/read_private", "memory/read", "memory/copy", "memory/write"),
+    *("instructions/rate", "instructions/latency"),
+)
 
 
 def calibrating(kernels: Iterable[KernelFileWorkload]) -> tuple[str, ...]:
     """Return the names of the microbenchmarks that calibrate the predictions of *kernels*."""
-    described = [kernel.fields for kernel in kernels]
-    more = {"memory/ping_pong": any(each.swap for each in described)}
-    more["instructions/rate"] = more["instructions/latency"] = any(each.operations for each in described)
-    return (*_CALIBRATING, *(name for name, needed in more.items() if needed))
+    return (*_CALIBRATING, *(["memory/ping_pong"] if any(kernel.fields.swap for kernel in kernels) else []))
 
 
 def load_kernels(
@@ -80,9 +77,8 @@ def described(
             raise InputError(f"arrays: {name!r} needs at least one real number")
     found = tuple(_workloads(valid, folder, given))
     buffers = {name for each in found for name in each.formulas.every_buffer}
-    for field, names in (("arrays", given), ("data", valid.data)):
-        for name in set(names) - buffers:
-            raise InputError(f"{field}: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
+    for name in set(given) - buffers:
+        raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
     return found
 
 
@@ -112,10 +108,7 @@ def _load(file: Path, given: Mapping[str, object]) -> Sequence[KernelFileWorkloa
     if given:
         raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
     document = read_file(file, KernelFields)
-    try:
-        return list(_workloads(document.get(), file.parent, {}, document))
-    except FieldError as error:
-        raise FieldError(error.field, error.message, document) from None
+    return list(_workloads(document.get(), file.parent, {}, document))
 
 
 def _workloads(
@@ -124,84 +117,12 @@ def _workloads(
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
 ) -> Iterator[KernelFileWorkload]:
-    if not is_there(folder / fields.source):
-        raise FieldError("source", f"there is no file {quoted(str(folder / fields.source))}")
-    fields = named(fields, folder)
-    family = family_of(fields)
-    if family in {other.family for other in all_workloads()}:
-        raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
-    for name, each in variants_of(fields).items():
-        title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
-        own = completed(each, folder, arrays)
-        declared = partial(_signature, own, fields.variants.get(name), name, folder)
-        formulas, traced = Formulas(own, arrays, document=document), not each.arguments
-        yield KernelFileWorkload(formulas, name, title, folder, declared, traced=traced)
-
-
-def _signature(own: KernelFields, other: VariantFields | None, variant: str, folder: Path, options: str) -> Signature:
-    """Return the kernel of a variant, as the source declares it with these build options.
-
-    Raises:
-        FieldError: it cannot be read, or does not declare the described kernels with their arguments.
-    """
-    path = folder / own.source
-    try:
-        text = preprocessed(read_text(path), folder, options)
-    except FileError as error:
-        raise FieldError("source", str(error)) from None
-    prefix = f"variants.{variant}." if other else ""
-    kernel = f"{prefix if other and other.kernel else ''}kernel"
-    arguments = f"{prefix if other and other.arguments else ''}arguments"
-    found = _checked(text, path.name, own, kernel, arguments)
-    for i, each in enumerate(steps_of(own)):
-        _checked(text, path.name, each, f"sequence.{i}.kernel", f"sequence.{i}.arguments")
-    return found
-
-
-def _found(text: str, source: str, kernel: str, field: str) -> Signature:
-    """Return the *kernel* that a *field* names."""
-    declared = signatures(text)
-    if not declared:
-        raise FieldError("source", f"{source} is not OpenCL C with a kernel; no function in it is marked `kernel`")
-    named = [each for each in declared if each.name == kernel]
-    if not named:
-        names = [each.name for each in declared]
-        raise FieldError(field, f"{source} contains no kernel {kernel!r}{suggestion(kernel, names)}")
-    if any(each.parameters != named[0].parameters for each in named):
-        lines = " and ".join(str(each.line) for each in named)
-        raise FieldError(field, f"{source} declares {kernel!r} in lines {lines} with different arguments; {_EVALUATE}")
-    return named[-1]
-
-
-def _checked(text: str, source: str, fields: KernelFields, kernel: str, arguments: str) -> Signature:
-    """Return the kernel of *fields*; *kernel* and *arguments* are the names of their fields.
-
-    Raises:
-        FieldError: the source does not declare it with these arguments.
-    """
-    signature = _found(text, source, fields.kernel, kernel)
-    if signature.parameters is None:
-        return signature
-    where = f"{signature.name} ({source}:{signature.line})"
-    if len(fields.arguments) != len(signature.parameters):
-        names = ", ".join(each.name for each in signature.parameters)
-        what = f"{len(fields.arguments)} are described, but {where} has {len(signature.parameters)}: {names}"
-        raise FieldError(arguments, what)
-    for i, (argument, parameter) in enumerate(zip(fields.arguments, signature.parameters, strict=True)):
-        name, kind = parameter.name, parameter.kind
-        if argument.name != name:
-            what = f"argument {i + 1} of {where} is {name!r}, not {argument.name!r}"
-            raise FieldError(f"{arguments}.{i}.name", what)
-        if argument.kind != kind:
-            problem = f"is {article(parameter.type)} in {where}, which cannot be described"
-            if kind in _FIELDS:
-                problem = f"is a {kind} in {where}; give {_FIELDS[kind]}"
-            raise FieldError(f"{arguments}.{i}", problem)
-        declared_type = number_type(parameter.type, text)
-        if declared_type in TYPES and argument.type != declared_type:
-            raise FieldError(f"{arguments}.{i}.type", f"is {declared_type} in {where}, not {argument.type}")
-    return signature
-
-
-_EVALUATE = f"this command installs a compiler that evaluates the conditions of the preprocessor: {INSTALLATION}"
-_FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}
+    if not (folder / fields.source).is_file():
+        raise FieldError("source", f"there is no file {quoted(str(folder / fields.source))}", document)
+    for name, own in variants_of(fields).items():
+        formulas = completed(own, folder, arrays, document)
+        title = ", ".join(filter(None, (formulas.fields.name, name.replace("_", " "))))
+        found = KernelFileWorkload(formulas, name, title, folder)
+        if found.family in {other.family for other in all_workloads()}:
+            raise FieldError("name", f"{found.family!r} is a family of gpureport; choose another name", document)
+        yield found

@@ -1,43 +1,25 @@
-"""The YAML description of a kernel: records of its fields, and what their expressions mean at given sizes."""
+"""The YAML description of a kernel: records of what its source does not determine."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
-from math import prod
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gpureport.docstrings import Documented
-from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.quantities import Name
 from gpureport.spec.values import Strict
 from gpureport.text import quoted
 
-SCALARS: Mapping[str, type[np.generic]] = {
-    "char": np.int8,
-    "uchar": np.uint8,
-    "short": np.int16,
-    "ushort": np.uint16,
-    "int": np.int32,
-    "uint": np.uint32,
-    "long": np.int64,
-    "ulong": np.uint64,
-    "half": np.float16,
-    "float": np.float32,
-    "double": np.float64,
-}
-"""NumPy's types of OpenCL's numbers, by name."""
-TYPES = {
-    f"{name}{lanes if lanes > 1 else ''}": (np.dtype(kind), lanes)
-    for name, kind in SCALARS.items()
-    for lanes in (1, 2, 4, 8, 16)
-}
-"""NumPy's types, and numbers, of the types that arguments may have, by name: scalars and vectors."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
+_DERIVED = (
+    *("type", "access", "stride", "used_bytes", "passes", "outer_passes", "run", "uniform", "pattern", "gather"),
+    *("atomic", "operations", "chain", "memory_chain", "registers", "local_memory_bytes", "local_atomics"),
+)
+"""Fields of earlier versions."""
 MOST_SIZE = 2**40
 """Largest value of a size."""
 RESERVED = ("local_x", "local_y", "local_z")
@@ -116,22 +98,6 @@ def _readable(text: str) -> str:
     return _identifier(text)
 
 
-def _opencl_type(text: str) -> str:
-    if text not in TYPES:
-        raise ValueError(
-            f"{quoted(text)} is not a type; use {', '.join(SCALARS)}, or a vector of 2, 4, 8 or 16 of these such as "
-            "float4. Describe a buffer of structures as its numbers, with their number in a structure as stride"
-        )
-    return text
-
-
-def _pattern(value: object) -> object:
-    match = re.fullmatch(r"\s*(cross|box)\s*\[([\d\s,]*)\]\s*", value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("write cross [1, 1] (neighbours along the axes) or box [1, 1] (all within the radii)")
-    return {"shape": match[1], "radii": [int(part) for part in match[2].split(",") if part.strip()]}
-
-
 Title = Annotated[Name, BeforeValidator(_one_line, json_schema_input_type=Name)]
 """Text of one line."""
 Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)]
@@ -139,118 +105,43 @@ Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | 
 Identifier = Annotated[str, AfterValidator(_identifier)]
 Readable = Annotated[str, AfterValidator(_readable)]
 """A name that expressions contain."""
-OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
-_CLASSES = tuple(name for name in INSTRUCTION_CLASSES if name not in ("memory", "instruction", "branch", "permute"))
-if TYPE_CHECKING:
-    Class = str
-else:
-    Class = Literal[_CLASSES]
-"""An instruction class of the model."""
 
 
-class Pattern(Strict):
-    """A stencil: the neighbours that a work-item reads besides its own element."""
+class Fields(Strict):
+    """Fields of a description."""
 
-    shape: Literal["cross", "box"]
-    """``cross``: neighbours along the axes. ``box``: all neighbours within the radii."""
-    radii: tuple[Annotated[int, Field(ge=0, le=64)], ...] = Field(min_length=1)
-    """In each dimension of the array, slowest first: a cross of ``[1, 1]`` has five points."""
-
-    @property
-    def points(self) -> int:
-        """Elements that a work-item reads."""
-        wide = [2 * radius + 1 for radius in self.radii]
-        return prod(wide) if self.shape == "box" else 1 + sum(each - 1 for each in wide)
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_fields_of_the_source(cls, value: object) -> object:
+        if isinstance(value, dict) and (old := next((name for name in value if name in _DERIVED), None)):
+            raise ValueError(f"{old!r} is no field any more: types, traffic and operations come from the source")
+        return value
 
 
-class ArgumentFields(Strict):
-    """One argument of the kernel, in its order: a buffer (``elements``), a scalar (``value``) or ``local`` memory."""
+class ArgumentFields(Fields):
+    """What the source does not determine of one argument: a buffer, a scalar (``value``) or ``local`` memory."""
 
     name: Identifier
     buffer: Identifier | None = None
     """In a ``sequence``: name of the buffer, if another kernel calls it otherwise; default: ``name``."""
-    type: OpenCLType
     elements: Formula | None = None
-    """Number of elements of a buffer."""
+    """Number of elements of a buffer; default: those that the kernel accesses."""
     value: Formula | None = None
-    """Value of a scalar."""
+    """Value of a scalar; default: the size of its name, or 1."""
     local: Formula | None = None
-    """Number of elements in local memory of each work-group."""
-    access: Literal["read", "write", "read_write"] = "read"
-    values: str = "random"
-    """Initial contents: random, zeros, iota, or an expression; ``random(low, high)`` draws numbers."""
-    stride: Annotated[int, Field(ge=1)] = 1
-    """Elements from one record to the next; the kernel accesses the beginning of each record."""
-    used_bytes: Annotated[int, Field(ge=1)] | None = None
-    """Bytes of each record that are accessed; default: one element."""
-    passes: Formula | None = None
-    """How often one dispatch accesses each element."""
-    outer_passes: Formula | None = None
-    """How often one dispatch moves the array beyond the first cache; default 1."""
-    run: Formula | None = None
-    """Consecutive elements that one work-item accesses in turn; default 1: neighbours access neighbours."""
-    uniform: bool = False
-    """Whether all work-items of a wave read the same element at the same time."""
-    pattern: Annotated[Pattern, BeforeValidator(_pattern, json_schema_input_type=str)] | None = None
-    """Neighbours that are also read: ``cross [1, 1]`` along the axes (five points), ``box [1, 1]`` all nine."""
-    gather: Formula | None = None
-    """Number of accesses at addresses without order."""
-    atomic: Formula | None = None
-    """Number of atomic operations on the buffer."""
-
-    @model_validator(mode="after")
-    def _is_one_kind(self) -> Self:
-        given = [name for name in ("elements", "value", "local") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
-        if self.accessed_bytes > self.record_bytes:
-            raise ValueError(f"used_bytes exceeds the record, which has {self.record_bytes} bytes")
-        return self
-
-    @property
-    def kind(self) -> Literal["buffer", "scalar", "local"]:
-        """What the argument is."""
-        return "buffer" if self.elements is not None else "scalar" if self.value is not None else "local"
-
-    @property
-    def buffer_name(self) -> str:
-        """Name of the buffer, which kernels of a sequence share."""
-        return self.buffer or self.name
-
-    @property
-    def dtype(self) -> np.dtype[np.generic]:
-        """Type of one number of the element."""
-        return TYPES[self.type][0]
-
-    @property
-    def lanes(self) -> int:
-        """Numbers in one element: 4 for ``float4``."""
-        return TYPES[self.type][1]
-
-    @property
-    def element_bytes(self) -> int:
-        """Bytes of one element; a vector of three is not supported."""
-        return self.dtype.itemsize * self.lanes
-
-    @property
-    def record_bytes(self) -> int:
-        """Bytes from one record to the next."""
-        return self.element_bytes * self.stride
-
-    @property
-    def accessed_bytes(self) -> int:
-        """Bytes of each record that are accessed."""
-        return self.used_bytes or self.element_bytes
+    """Number of elements in local memory of each work-group; default: those that the kernel accesses."""
+    values: Formula = "random"
+    """Initial contents of a buffer: random, zeros, iota, or an expression; ``random(low, high)`` draws numbers."""
 
 
-class WorkFields(Strict):
+class WorkFields(Fields):
     """What a dispatch achieves; the report shows it per second."""
 
     amount: Formula
     unit: Title = "elements"
 
 
-class VariantFields(Strict):
+class VariantFields(Fields):
     """Fields that replace those of the description."""
 
     kernel: Identifier | None = None
@@ -259,7 +150,6 @@ class VariantFields(Strict):
     global_size: tuple[Formula, ...] | None = None
     work_groups: "WorkGroups | None" = None
     arguments: tuple[ArgumentFields, ...] | None = None
-    operations: dict[Class, Formula] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -278,40 +168,23 @@ WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_
 Size = Annotated[Swept | Formula, BeforeValidator(_size, json_schema_input_type=Formula | tuple[Positive, ...])]
 
 
-class StepFields(Strict):
+class StepFields(Fields):
     """One kernel: the only one, or a further one of a sequence."""
 
-    kernel: Identifier
-    """Function in ``source``."""
-    arguments: tuple[ArgumentFields, ...] = Field(min_length=1)
-    """In a ``sequence``, buffers with the name of an earlier kernel's buffer are the same."""
-    global_size: tuple[Formula, ...] = Field(min_length=1, max_length=3)
-    """Work-items in each dimension."""
+    kernel: Identifier = ""
+    """Function in ``source``; default: the only kernel."""
+    arguments: tuple[ArgumentFields, ...] = ()
+    """Those that need more than their names. In a ``sequence``, buffers of the same name are the same."""
+    global_size: tuple[Formula, ...] = Field(default=(), max_length=3)
+    """Work-items in each dimension; default: the sizes with which the source compares its indices."""
     guarded: bool = False
-    """Whether the kernel ignores work-items beyond ``global_size``, which is then rounded up to whole work-groups."""
-    operations: dict[Class, Formula] = Field(default_factory=dict)
-    """Operations of all work-items, by instruction class."""
-    chain: dict[Class, Formula] = Field(default_factory=dict)
-    """Dependent instructions of one work-item, by instruction class."""
-    memory_chain: Formula | None = None
-    """Dependent rounds of loads of one work-item."""
-    registers: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Estimated 32-bit registers of a work-item, used until the compiler reports them."""
-    local_memory_bytes: Formula = "0"
-    """Local memory that the kernel declares itself, bytes of a work-group."""
-    local_atomics: Formula = "0"
-    """Number of atomic operations on local memory, of all work-items."""
+    """Whether the kernel ignores work-items beyond ``global_size``, which is then rounded up to whole work-groups;
+    default: whether it compares all indices with sizes."""
 
 
 class KernelFields(StepFields):
     """A kernel, and what its prediction, verification and measurement need and its source does not determine."""
 
-    kernel: Identifier = ""
-    """Function in ``source``; default: the only kernel."""
-    arguments: tuple[ArgumentFields, ...] = ()
-    """Default: those of the source, with the elements that its work-items access."""
-    global_size: tuple[Formula, ...] = Field(default=(), max_length=3)
-    """Work-items in each dimension; default: the sizes with which the source compares its indices."""
     name: Annotated[str, BeforeValidator(_one_line)] = ""
     """Title in reports; default: the kernel."""
     description: str = ""
@@ -324,8 +197,6 @@ class KernelFields(StepFields):
     """The swept size is a multiple of this."""
     work_groups: WorkGroups = "auto"
     """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
-    data: dict[Identifier, str] = Field(default_factory=dict)
-    """Initial contents of buffers, by name, if ``arguments`` are not described: as their ``values``."""
     work: WorkFields = WorkFields(amount="", unit="work-items")
     """Default: the work-items."""
     expect: dict[Identifier, str] | None = None
@@ -359,8 +230,6 @@ class KernelFields(StepFields):
             raise ValueError("swap needs two different buffers")
         if self.sequence and self.swap:
             raise ValueError("give swap or sequence, not both")
-        if any(len(step.global_size) != len(self.global_size) for step in self.sequence):
-            raise ValueError("sequence: all kernels need the same number of dimensions in global_size")
         return self
 
     @property
@@ -383,11 +252,10 @@ def kernel_schema() -> dict[str, Any]:
 
 
 def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:
-    """Return a description of each further kernel of the sequence."""
-    return tuple(
-        fields.model_copy(update={**{name: getattr(step, name) for name in StepFields.model_fields}, "sequence": ()})
-        for step in fields.sequence
-    )
+    """Return a description of each kernel of the sequence, the first one included."""
+    own = {"sequence": ()}
+    later = ({name: getattr(step, name) for name in StepFields.model_fields} for step in fields.sequence)
+    return tuple(fields.model_copy(update={**own, **changes}) for changes in ({}, *later))
 
 
 def shapes_of(fields: KernelFields) -> tuple[tuple[int, ...], ...]:
@@ -402,8 +270,8 @@ def shapes_of(fields: KernelFields) -> tuple[tuple[int, ...], ...]:
 
 
 def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:
-    """Return the descriptions of all variants, by name; without variants that of the kernel, by its name."""
-    found = {fields.kernel: fields.model_copy(update={"variants": {}})} if not fields.variants else {}
+    """Return the descriptions of all variants, by name; without variants that of the kernel, by an empty name."""
+    found = {"": fields} if not fields.variants else {}
     for name, other in fields.variants.items():
         changed = {key: getattr(other, key) for key in other.model_fields_set}
         found[name] = fields.model_copy(update={**changed, "variants": {}})

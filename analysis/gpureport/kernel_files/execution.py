@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.inputs import read_text
-from gpureport.kernel_files.formulas import Formulas, argument_value, initial_contents
+from gpureport.kernel_files.formulas import Formulas
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
-from gpureport.trace.compiler import compile_file
+from gpureport.trace.compiler import Module, compile_file
 from gpureport.trace.execution import NDRange, execute
-from gpureport.trace.program import Program, program
+from gpureport.trace.program import Program, program, programs
 from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
-from gpureport.workloads.model import Job, Local, Parameters
+from gpureport.workloads.model import Demand, Job, Local, Parameters
 
 _MOST_FILLED = 256 << 20
 
@@ -39,9 +39,24 @@ def program_of(path: Path, options: str, kernel: str, *, restrict: bool = False,
     return _program(path.absolute(), read_text(path), options, kernel, restrict, unrolled)
 
 
+def kernels_of(path: Path, options: str) -> tuple[str, ...]:
+    """Return the names of the kernels of a file, compiled with these build options.
+
+    Raises:
+        InputError: it does not compile.
+        GpuReportError: the compiler is not installed.
+    """
+    return programs(_module(path.absolute(), read_text(path), options))
+
+
 @cache
-def _program(path: Path, text: str, options: str, kernel: str, restrict: bool, unrolled: int) -> Program:  # noqa: ARG001
-    return program(compile_file(path, options, restrict=restrict), kernel, unrolled)
+def _module(path: Path, text: str, options: str, restrict: bool = False) -> Module:  # noqa: ARG001 - a key
+    return compile_file(path, options, restrict=restrict)
+
+
+@cache
+def _program(path: Path, text: str, options: str, kernel: str, restrict: bool, unrolled: int) -> Program:
+    return program(_module(path, text, options, restrict), kernel, unrolled)
 
 
 def host_arguments(
@@ -56,18 +71,18 @@ def host_arguments(
     first 256 MiB, after which they are zero.
     """
     found, rng = list[Any](), rng or np.random.default_rng(0)
-    for argument in formulas.fields.arguments:
+    for argument in formulas.arguments:
         if argument.kind == "buffer":
-            count = formulas.elements(argument, parameters) * argument.lanes
+            count = formulas.count(argument, parameters) * argument.lanes
             own = argument.values != "zeros" or argument.name in formulas.arrays
             array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
             if argument.name in computed if computed is not None else own:
                 large = argument.values == "random" and argument.dtype.kind == "f"
                 filled = array[: _MOST_FILLED // array.itemsize] if large else array
-                _repeat(initial_contents(formulas, argument, parameters, rng), filled)
+                _repeat(formulas.contents(argument, parameters, rng), filled)
             found.append(array)
         else:
-            value = argument_value(formulas, argument, parameters, {})
+            value = formulas.value(argument, parameters, {})
             found.append(value.nbytes if isinstance(value, Local) else value)
     return found
 
@@ -98,7 +113,7 @@ def traced(
     options, unrolled = formulas.build_options(parameters), device.architecture.unrolled_iterations
     kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled)
     shape = shape_of(formulas, parameters)
-    resources = Resources(formulas.fields.registers or 32, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
+    resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, shape.local_size, resources, prod(shape.groups))
     key = (kernel.digest, placement, *parameters.items())
     found = formulas.traces.get(key) or trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)

@@ -1,5 +1,6 @@
-"""Sizes, amounts and data of a described kernel: its expressions, evaluated at the parameters of a point."""
+"""Sizes and data of a kernel: the expressions of its description, evaluated at the parameters of a point."""
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -7,21 +8,22 @@ from functools import cached_property
 from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.isolation import arrays_of, isolated
-from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, shapes_of, steps_of
+from gpureport.kernel_files.description import RESERVED, KernelFields
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
-from gpureport.workloads.model import Argument, Job, Local, Parameters
+from gpureport.workloads.model import Argument as Passed
+from gpureport.workloads.model import Job, Local, Parameters
 
 N = TypeVar("N", int, float)
-SHARED_VALUES = frozenset({"random", "zeros", "iota"})
+_ANY_SIZE = re.compile(r"random|zeros|iota|[-+]?[\d.]+")
 """Initial contents that do not depend on the size of the buffer."""
 _PATTERN_BYTES = 2**22
 """Random data, which larger buffers repeat."""
@@ -46,30 +48,63 @@ class FieldError(InputError):
         return str(self.document.problem(self.field, self.message, "error"))
 
 
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a kernel: its type in the source, and what is passed."""
+
+    name: str
+    kind: Literal["buffer", "scalar", "local"]
+    dtype: np.dtype[Any]
+    """Of one number of an element."""
+    lanes: int
+    """Numbers in one element: 4 for ``float4``."""
+    text: str
+    """Expression of the number of elements, or of a scalar's value."""
+    values: str
+    """Initial contents of a buffer."""
+    buffer_name: str
+    """Name of the buffer, which kernels of a sequence share."""
+    path: str
+    """Of its fields in the description."""
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize * self.lanes
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether the initial contents depend on the size of the buffer."""
+        return not _ANY_SIZE.fullmatch(self.values)
+
+    @property
+    def field(self) -> str:
+        """Path of the field with its expression."""
+        return f"{self.path}.{ {'buffer': 'elements', 'scalar': 'value', 'local': 'local'}[self.kind] }"
+
+
 @dataclass(eq=False)
 class Formulas:
-    """The expressions of a description, by the dotted paths of their fields; those that are not given are zero.
+    """A kernel whose sizes are expressions.
 
     All methods raise a :class:`FieldError` if one is invalid. *arrays* replace the initial contents of buffers, by
     name; *prefix* is that of the kernel's fields in the description, *document* the file, if it has one.
     """
 
     fields: KernelFields
+    arguments: tuple[Argument, ...]
     arrays: Mapping[str, NDArray[np.generic]]
     prefix: str = ""
     document: Document[KernelFields] | None = None
-    _names: dict[tuple[tuple[str, int], ...], Mapping[str, Value]] = field(default_factory=dict)
-    _known: dict[tuple[Hashable, ...], dict[str, Any]] = field(default_factory=dict)
-    traces: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
+    later: "tuple[Formulas, ...]" = ()
+    """Kernels of a sequence that follow."""
+    _known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
+    traces: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
     """Of dispatches of this kernel."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is only remembered, when a kernel goes to another process."""
-        return {**self.__dict__, "_names": {}, "_known": {}, "traces": {}}
-
-    def place(self, argument: ArgumentFields, name: str) -> str:
-        """Return the path of a field of an argument in this kernel."""
-        return f"arguments.{self.fields.arguments.index(argument)}.{name}"
+        return {**self.__dict__, "_known": {}, "traces": {}}
 
     def error(self, path: str, message: str) -> FieldError:
         """Return a problem of a field of this kernel."""
@@ -83,21 +118,20 @@ class Formulas:
         except ExpressionError as error:
             raise self.error(path, str(error)) from None
 
-    @cached_property
+    @property
     def steps(self) -> "tuple[Formulas, ...]":
         """The kernel, and those after it in the sequence."""
-        later = enumerate(steps_of(self.fields))
-        return (self, *(Formulas(fields, self.arrays, f"sequence.{i}.", self.document) for i, fields in later))
+        return (self, *self.later)
 
     @cached_property
-    def buffers(self) -> tuple[ArgumentFields, ...]:
+    def buffers(self) -> tuple[Argument, ...]:
         """The arguments in global memory."""
-        return tuple(argument for argument in self.fields.arguments if argument.kind == "buffer")
+        return tuple(argument for argument in self.arguments if argument.kind == "buffer")
 
     @cached_property
-    def every_buffer(self) -> Mapping[str, "tuple[Formulas, ArgumentFields]"]:
+    def every_buffer(self) -> Mapping[str, "tuple[Formulas, Argument]"]:
         """The buffers of all kernels by name, each with its first kernel and its argument there."""
-        found: dict[str, tuple[Formulas, ArgumentFields]] = {}
+        found: dict[str, tuple[Formulas, Argument]] = {}
         for step in self.steps:
             for each in step.buffers:
                 found.setdefault(each.buffer_name, (step, each))
@@ -105,74 +139,49 @@ class Formulas:
 
     def names(self, parameters: Parameters) -> Mapping[str, Value]:
         """Return the sizes of a point and its work-group's dimensions, for expressions."""
-        point = tuple(parameters.items())
-        if point not in self._names:
+        key = tuple(parameters.items())
+        if key not in self._known:
             known: dict[str, Value] = {**dict.fromkeys(RESERVED, 1), **parameters}
             for name, value in self.fields.sizes.items():
                 if name not in known:
                     with self.of_field(f"sizes.{name}"):
                         known[name] = whole(str(value), known)
-            self._names[point] = known
-        return self._names[point]
+            self._known[key] = known
+        found: Mapping[str, Value] = self._known[key]
+        return found
 
-    def _value(self, evaluated: Callable[[str, Mapping[str, Value]], N], path: str, parameters: Parameters) -> N:
+    def _value(
+        self, evaluated: Callable[[str, Mapping[str, Value]], N], text: str, path: str, parameters: Parameters
+    ) -> N:
         """Evaluate an expression once for each point: searches for sizes come back to the same few."""
-        text: Any = self.fields
-        for step in path.split("."):
-            if isinstance(text, tuple | dict):
-                text = text[int(step)] if isinstance(text, tuple) else text[step]
-            else:
-                text = getattr(text, step)
-        known: dict[str, N] = self._known.setdefault((evaluated, *parameters.items()), {})
-        if text not in known:
+        key = (evaluated, text, *parameters.items())
+        if key not in self._known:
             names = self.names(parameters)
             with self.of_field(path):
-                known[text] = evaluated(text or "0", names)
-        return known[text]
+                self._known[key] = evaluated(text, names)
+        found: N = self._known[key]
+        return found
 
-    def whole(self, path: str, parameters: Parameters) -> int:
-        """Evaluate a field that is a whole number of at least zero."""
-        return self._value(whole, path, parameters)
-
-    def number(self, path: str, parameters: Parameters) -> float:
-        """Evaluate a field that is a number."""
-        return self._value(number, path, parameters)
-
-    def amount(self, path: str, parameters: Parameters) -> float:
-        """Evaluate a field that is a number of at least zero, and far from overflows."""
-        value = self.number(path, parameters)
-        if not 0 <= value <= _MOST_AMOUNT:
-            right = "must not be negative" if value < 0 else f"must be at most {_MOST_AMOUNT:g}"
-            raise self.error(path, f"is {value:g}; it {right}")
-        return value
-
-    def amount_of(self, argument: ArgumentFields, name: str, parameters: Parameters) -> float:
-        """Evaluate a field of an argument as :meth:`amount`."""
-        return self.amount(self.place(argument, name), parameters)
-
-    def counts(self, path: str, parameters: Parameters) -> dict[str, float]:
-        """Evaluate a field that is a mapping."""
-        return {name: self.amount(f"{path}.{name}", parameters) for name in getattr(self.fields, path)}
-
-    def elements(self, argument: ArgumentFields, parameters: Parameters) -> int:
-        """Return the elements of a buffer."""
-        path = self.place(argument, "elements")
-        if count := self.whole(path, parameters):
-            return count
-        raise self.error(path, "is 0; a buffer needs at least one element")
+    def count(self, argument: Argument, parameters: Parameters) -> int:
+        """Return the elements of a buffer or in local memory."""
+        count = self._value(whole, argument.text, argument.field, parameters)
+        if not count and argument.kind == "buffer":
+            raise self.error(argument.field, "is 0; a buffer needs at least one element")
+        return max(1, count)
 
     def nbytes(self, parameters: Parameters) -> dict[str, int]:
         """Return the bytes of each buffer of all kernels."""
         found = dict[str, int]()
         for step in self.steps:
             for each in step.buffers:
-                size = step.elements(each, parameters) * each.element_bytes
+                size = step.count(each, parameters) * each.element_bytes
                 found[each.buffer_name] = max(size, found.get(each.buffer_name, size))
         return found
 
     def wanted(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, as described."""
-        return tuple(self.whole(f"global_size.{i}", parameters) for i in range(len(self.fields.global_size)))
+        texts = enumerate(self.fields.global_size)
+        return tuple(self._value(whole, text, f"global_size.{i}", parameters) for i, text in texts)
 
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
@@ -188,87 +197,71 @@ class Formulas:
             )
         return tuple(ceil(items / size) * size for items, size in zip(wanted, local, strict=True))
 
-    def check_work_groups(self) -> None:
-        """Refuse work-groups with other dimensions than the work-items."""
-        dimensions = len(self.fields.global_size)
-        for shape in shapes_of(self.fields):
-            if len(shape) != dimensions:
-                what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
-                raise self.error("work_groups", what)
-
     def local_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-group's dimensions."""
         return tuple(parameters[name] for name in RESERVED[: len(self.fields.global_size)])
 
     def build_options(self, parameters: Parameters) -> str:
         """Return the build options with the macros."""
-        macros = (f"-D{name}={self.number(f'defines.{name}', parameters):.17g}" for name in self.fields.defines)
+        macros = (
+            f"-D{name}={self._value(number, text, f'defines.{name}', parameters):.17g}"
+            for name, text in self.fields.defines.items()
+        )
         return " ".join(filter(None, (self.fields.build_options, *macros)))
 
     def work(self, parameters: Parameters) -> float:
         """Return the units of work of one dispatch."""
-        amount = self.amount("work.amount", parameters)
-        if amount < 1 / _MOST_AMOUNT:
-            raise self.error("work.amount", f"is {amount:g}; it must be positive")
+        amount = self._value(number, self.fields.work.amount, "work.amount", parameters)
+        if not 1 / _MOST_AMOUNT <= amount <= _MOST_AMOUNT:
+            right = "be positive" if amount < 1 else f"be at most {_MOST_AMOUNT:g}"
+            raise self.error("work.amount", f"is {amount:g}; it must {right}")
         return amount
 
     def local_memory_bytes(self, parameters: Parameters) -> int:
-        """Return the local memory of a work-group, from arguments and as declared."""
-        passed = (
-            self.whole(self.place(each, "local"), parameters) * each.element_bytes
-            for each in self.fields.arguments
-            if each.local is not None
-        )
-        return sum(passed) + self.whole("local_memory_bytes", parameters)
+        """Return the local memory of a work-group that is passed as an argument."""
+        passed = (each for each in self.arguments if each.kind == "local")
+        return sum(self.count(each, parameters) * each.element_bytes for each in passed)
 
+    def value(self, argument: Argument, parameters: Parameters, handles: Mapping[str, str]) -> Passed:
+        """Return what is passed; *handles* are the names of buffers in the job."""
+        if argument.kind == "local":
+            return Local(self.count(argument, parameters) * argument.element_bytes)
+        if argument.kind == "buffer":
+            return handles.get(argument.buffer_name, argument.buffer_name)
+        value = self._value(number, argument.text, argument.field, parameters)
+        lanes = _converted(np.full(argument.lanes, value), argument.dtype)
+        if argument.dtype.kind != "f" and float(lanes[0]) != value:
+            raise self.error(argument.field, f"{value:g} is not a value of type {argument.dtype}")
+        scalar: np.generic = (lanes if len(lanes) == 1 else lanes.view(np.dtype((np.void, lanes.nbytes))))[0]
+        return scalar
 
-def argument_value(
-    formulas: Formulas, argument: ArgumentFields, parameters: Parameters, handles: Mapping[str, str]
-) -> Argument:
-    """Return a kernel argument; *handles* are the names of buffers in the job."""
-    if argument.local is not None:
-        elements = formulas.whole(formulas.place(argument, "local"), parameters)
-        return Local(max(1, elements) * argument.element_bytes)
-    if argument.value is None:
-        return handles.get(argument.buffer_name, argument.buffer_name)
-    field = formulas.place(argument, "value")
-    value = formulas.number(field, parameters)
-    lanes = _converted(np.full(argument.lanes, value), argument.dtype)
-    if argument.dtype.kind != "f" and float(lanes[0]) != value:
-        raise formulas.error(field, f"{value:g} is not a value of type {argument.type}")
-    scalar: np.generic = (lanes if len(lanes) == 1 else lanes.view(np.dtype((np.void, lanes.nbytes))))[0]
-    return scalar
+    def contents(self, argument: Argument, parameters: Parameters, rng: np.random.Generator) -> NDArray[np.generic]:
+        """Return the initial contents of a buffer, which may be a beginning that it repeats."""
+        count, dtype = self.count(argument, parameters) * argument.lanes, argument.dtype
+        part = min(count, _PATTERN_BYTES // dtype.itemsize)
+        if argument.name in self.arrays:
+            return _converted(np.resize(self.arrays[argument.name].ravel(), count), dtype)
+        if argument.values == "random":
+            if dtype.kind == "f":
+                return rng.uniform(-1.0, 1.0, part).astype(dtype)
+            return rng.integers(0, 256, part * dtype.itemsize, dtype=np.uint8).view(dtype)
+        if argument.values == "zeros":
+            return np.zeros(part, dtype)
+        if argument.values == "iota":
+            return np.arange(count).astype(dtype)
 
+        def random(low: float, high: float) -> NDArray[np.generic]:
+            if dtype.kind == "f":
+                return rng.uniform(low, high, count).astype(dtype)
+            return rng.integers(int(low), int(high), count).astype(dtype)
 
-def initial_contents(
-    formulas: Formulas, argument: ArgumentFields, parameters: Parameters, rng: np.random.Generator
-) -> NDArray[np.generic]:
-    """Return the initial contents, which may be a beginning that the buffer repeats."""
-    count, dtype = formulas.elements(argument, parameters) * argument.lanes, argument.dtype
-    part = min(count, _PATTERN_BYTES // dtype.itemsize)
-    if argument.name in formulas.arrays:
-        return _converted(np.resize(formulas.arrays[argument.name].ravel(), count), dtype)
-    if argument.values == "random":
-        if dtype.kind == "f":
-            return rng.uniform(-1.0, 1.0, part).astype(dtype)
-        return rng.integers(0, 256, part * dtype.itemsize, dtype=np.uint8).view(dtype)
-    if argument.values == "zeros":
-        return np.zeros(part, dtype)
-    if argument.values == "iota":
-        return np.arange(count).astype(dtype)
-
-    def random(low: float, high: float) -> NDArray[np.generic]:
-        if dtype.kind == "f":
-            return rng.uniform(low, high, count).astype(dtype)
-        return rng.integers(int(low), int(high), count).astype(dtype)
-
-    field = formulas.place(argument, "values")
-    with formulas.of_field(field):
-        found = np.asarray(evaluate(argument.values, formulas.names(parameters), {"random": random}))
-    if found.size not in (1, count):
-        what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
-        raise formulas.error(field, what)
-    return _converted(np.full(part, found.ravel()[0]) if found.size == 1 else found.ravel(), dtype)
+        path = f"{argument.path}.values"
+        with self.of_field(path):
+            found = np.asarray(evaluate(argument.values, self.names(parameters), {"random": random}))
+        if found.size not in (1, count):
+            what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
+            raise self.error(path, what)
+        return _converted(np.full(part, found.ravel()[0]) if found.size == 1 else found.ravel(), dtype)
 
 
 def _converted(values: NDArray[np.generic], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
@@ -285,9 +278,9 @@ def expected_results(
     """
     fields = formulas.fields
     known: dict[str, Any] = dict(formulas.names(parameters))
-    buffers, handles = dict[str, ArgumentFields](), dict[str, str]()
+    buffers, handles = dict[str, Argument](), dict[str, str]()
     for step, dispatch in zip(formulas.steps, job.dispatches, strict=False):
-        for argument, value in zip(step.fields.arguments, dispatch.arguments, strict=True):
+        for argument, value in zip(step.arguments, dispatch.arguments, strict=True):
             name = argument.buffer_name
             if isinstance(value, np.generic) and step is formulas:
                 known[name] = np.frombuffer(value, argument.dtype) if argument.lanes > 1 else value

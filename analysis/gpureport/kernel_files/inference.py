@@ -1,10 +1,10 @@
-"""What the source of a kernel determines of its description: arguments, sizes of buffers, work-items."""
+"""What the source of a kernel determines: arguments, sizes of buffers, work-items."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product, starmap
+from itertools import product
 from keyword import iskeyword
 from math import lcm, prod
 from pathlib import Path
@@ -14,26 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
-from gpureport.inputs import read_text
+from gpureport.kernel_files.body import body_of
 from gpureport.kernel_files.description import (
     RESERVED,
-    SCALARS,
-    TYPES,
     ArgumentFields,
     KernelFields,
     Swept,
     WorkFields,
     shapes_of,
+    steps_of,
 )
-from gpureport.kernel_files.execution import host_arguments, program_of
-from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
-from gpureport.kernel_files.formulas import SHARED_VALUES, FieldError, Formulas
-from gpureport.kernel_files.signature import GLOBAL_ID, signatures
-from gpureport.text import listed
-from gpureport.trace.compiler import preprocessed
-from gpureport.trace.execution import NDRange, execute, local_arrays
+from gpureport.kernel_files.execution import host_arguments, kernels_of, program_of, shape_of
+from gpureport.kernel_files.expressions import evaluate, whole
+from gpureport.kernel_files.formulas import Argument, FieldError, Formulas
+from gpureport.spec.reading import Document
+from gpureport.text import listed, suggestion
+from gpureport.trace.execution import execute, local_arrays
 from gpureport.trace.program import Access, Parameter, Program
 
+_NUMBERS = re.compile(r"(?:u?(?:char|short|int|long)|half|float|double)(\d*)")
+_FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
 _USUAL = ((256,), (16, 16), (8, 8, 4))
 _BASE = 1024
 _LARGEST_BASE = 2**24
@@ -46,79 +46,123 @@ _MOST_ROUNDS = 5
 """Executions until the sizes of buffers that other buffers index are known."""
 
 
-def named(fields: KernelFields, folder: Path) -> KernelFields:
-    """Return a description with the name of its kernel.
+def completed(
+    fields: KernelFields,
+    folder: Path,
+    arrays: Mapping[str, NDArray[np.generic]],
+    document: Document[KernelFields] | None = None,
+) -> Formulas:
+    """Return a kernel and those after it in its sequence, with what their source determines.
+
+    Args:
+        fields: without variants.
+        folder: of the source.
+        arrays: contents of buffers.
+        document: the file of the fields.
 
     Raises:
-        FieldError: the source contains several kernels, and none is selected.
-    """
-    if fields.kernel and fields.name:
-        return fields
-    kernel = fields.kernel
-    if not kernel:
-        text = preprocessed(read_text(folder / fields.source), folder, fields.build_options)
-        found = list(dict.fromkeys(each.name for each in signatures(text)))
-        if len(found) != 1:
-            what = f"contains the kernels {', '.join(found)}; choose one, such as --kernel {found[0]}" if found else ""
-            raise FieldError("kernel", f"{fields.source} {what or 'contains no kernel'}")
-        kernel = found[0]
-    return fields.model_copy(update={"kernel": kernel, "name": fields.name or kernel.replace("_", " ")})
-
-
-def completed(fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> KernelFields:
-    """Return a description with what its source determines; *arrays* are contents of buffers.
-
-    Raises:
-        FieldError: something is missing that the source does not determine; the message says what to give.
+        FieldError: a field is wrong, or something is missing that the source does not determine; the message says what
+            to give.
         GpuReportError: the compiler of the extra ``trace`` is not installed.
     """
-    if not fields.arguments:
-        fields = _Kernel(fields, folder, arrays).completed()
-    if fields.work.amount:
-        return fields
-    amount = " * ".join(f"({each})" for each in fields.global_size)
-    return fields.model_copy(update={"work": WorkFields(amount=amount, unit="work-items")})
+    sizes, steps = fields.sizes, list[Formulas]()
+    for number, own in enumerate(steps_of(fields)):
+        prefix = f"sequence.{number - 1}." if number else ""
+        kernel = _Kernel(Formulas(own.model_copy(update={"sizes": sizes}), (), arrays, prefix, document), folder)
+        steps.append(kernel.completed())
+        sizes = steps[0].fields.sizes
+    first, *later = steps
+    if any(len(step.fields.global_size) != len(first.fields.global_size) for step in later):
+        raise first.error("sequence", "all kernels need the same number of dimensions in global_size")
+    amount = " * ".join(f"({each})" for each in first.fields.global_size)
+    work = fields.work if fields.work.amount else WorkFields(amount=amount, unit="work-items")
+    found = first.fields.model_copy(update={"work": work, "name": fields.name or first.fields.kernel.replace("_", " ")})
+    return replace(first, fields=found, later=tuple(later))
 
 
 class _Kernel:
     """A kernel while its description is completed."""
 
-    def __init__(self, fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        path = folder / fields.source
-        self.fields, self.folder, self.arrays = fields, folder, arrays
-        text = preprocessed(read_text(path), folder, fields.build_options)
-        signature = next((each for each in reversed(signatures(text)) if each.name == fields.kernel), None)
-        self.where = f"{path.name}:{signature.line}: {fields.kernel}" if signature else fields.kernel
-        self.body, self.dimensions = (signature.body, signature.dimensions) if signature else (text, 1)
-
-    def completed(self) -> KernelFields:
-        """Return the whole description."""
+    def __init__(self, formulas: Formulas, folder: Path) -> None:
+        self.formulas, self.path = formulas, folder / formulas.fields.source
         shape, swept = next(iter(shapes_of(self.fields)), ()), self.fields.swept
         point = {**dict(zip(RESERVED, (*shape, 1, 1), strict=False)), **({swept: _BASE} if swept else {})}
-        options = Formulas(self.fields, self.arrays).build_options(point)
-        self.program = program_of(self.folder / self.fields.source, options, self.fields.kernel)
-        self._change(sizes=self._sizes())
-        arguments = tuple(starmap(self._argument, enumerate(self.program.parameters)))
-        buffers = {None, *(number for number, each in enumerate(self.program.parameters) if each.kind == "buffer")}
-        if buffers.isdisjoint(each.region for each in self.program.accesses):
-            raise self._error("arguments", "uses no data of a buffer, so compilers remove all of its code")
-        self._change(arguments=arguments, **self._work_items())
-        Formulas(self.fields, self.arrays).check_work_groups()
-        return self.fields.model_copy(update={"arguments": tuple(self._measured())})
+        self.options = formulas.build_options(point)
+        self._change(kernel=self._name(kernels_of(self.path, self.options)))
+        self.program = program_of(self.path, self.options, self.fields.kernel)
+        self.body = body_of(self.path, self.options, self.fields.kernel)
+        self.where = f"{self.fields.kernel} ({self.path.name}:{self.body.line})"
+        self.given = {each.name: each for each in self.fields.arguments}
+
+    @property
+    def fields(self) -> KernelFields:
+        return self.formulas.fields
 
     def _change(self, **fields: object) -> None:
-        self.fields = self.fields.model_copy(update=fields)
+        self.formulas = replace(self.formulas, fields=self.fields.model_copy(update=fields))
 
-    def _error(self, field_name: str, message: str) -> FieldError:
-        return FieldError(field_name, f"{self.where} {message}")
+    def _error(self, path: str, message: str) -> FieldError:
+        return self.formulas.error(path, f"{self.where} {message}")
+
+    def _name(self, known: Sequence[str]) -> str:
+        kernel, source = self.fields.kernel, self.path.name
+        if kernel in known or (not kernel and len(known) == 1):
+            return kernel or known[0]
+        if kernel or not known:
+            what = f"no kernel {kernel!r}{suggestion(kernel, known)}" if known else "no kernel"
+            raise self.formulas.error("kernel" if known else "source", f"{source} contains {what}")
+        what = f"contains the kernels {', '.join(known)}; choose one, such as {source}:{known[0]}"
+        raise self.formulas.error("kernel", f"{source} {what}")
+
+    def completed(self) -> Formulas:
+        """Return the kernel with all of its arguments."""
+        self._check_arguments()
+        given = self.fields.sizes
+        self._change(sizes=self._sizes())
+        arguments = tuple(self._argument(number, each) for number, each in enumerate(self.program.parameters))
+        self._change(**self._work_items(arguments))
+        self._check_work_groups()
+        self.formulas = replace(self.formulas, arguments=arguments)
+        buffers = {number: each.text for number, each in enumerate(arguments) if each.kind == "buffer"}
+        unused = {None, *buffers}.isdisjoint(each.region for each in self.program.accesses)
+        if unused and not (buffers and all(buffers.values())):
+            raise self._error("source", "uses no data of a buffer, so compilers remove all of its code")
+        if not all(each.text for each in arguments):
+            self.formulas = replace(self.formulas, arguments=tuple(self._measured()))
+        if not given:
+            self._check_swept()
+        return self.formulas
+
+    def _check_swept(self) -> None:
+        """Refuse to sweep an integer that determines neither the work-items nor the size of a buffer."""
+        swept = self.fields.swept
+        texts = [*self.fields.global_size, *(each.text for each in self.formulas.buffers)]
+        if swept and not any(re.search(rf"\b{swept}\b", text) for text in texts):
+            what = f"has no buffer or work-items that depend on {swept}; give it as a number, and sweep another size"
+            raise self._error("sizes", f"{what}, such as --size {swept}=1 --size n=auto --global n")
+
+    def _check_arguments(self) -> None:
+        kinds = {each.name: each.kind for each in self.program.parameters}
+        for number, each in enumerate(self.fields.arguments):
+            path = f"arguments.{number}"
+            if each.name not in kinds:
+                what = f"has no argument {each.name!r}; it has {', '.join(kinds)}"
+                raise self._error(f"{path}.name", what)
+            if each.name in [other.name for other in self.fields.arguments[:number]]:
+                raise self.formulas.error(f"{path}.name", f"{each.name!r} is given twice")
+            fields = _FIELDS[kind := kinds[each.name]]
+            if wrong := next((name for name in each.model_fields_set if name not in ("name", *fields)), None):
+                what = f"{each.name} is a {kind} in {self.where}; give {fields[0]}"
+                raise self.formulas.error(f"{path}.{wrong}", what)
 
     # scalars and types
     def _sizes(self) -> Mapping[str, Any]:
-        integers = [p for p in self.program.parameters if p.kind == "scalar" and p.dtype.kind in "iu"]
+        parameters = (p for p in self.program.parameters if p.kind == "scalar" and p.dtype.kind in "iu")
+        integers = [p.name for p in parameters if p.name not in self.given or self.given[p.name].value is None]
         sizes = dict(self.fields.sizes)
         if not sizes and len(integers) == 1:
-            sizes[_readable(integers[0].name)] = Swept(automatic=True)
-        if missing := [p.name for p in integers if _readable(p.name) not in sizes]:
+            sizes[_readable(integers[0])] = Swept(automatic=True)
+        if missing := [name for name in integers if _readable(name) not in sizes]:
             swept = next((name for name, value in sizes.items() if isinstance(value, Swept)), None)
             example = [f"--size {missing[0]}={swept or ('16' if sizes else 'auto')}"]
             example += [f"--size {name}={missing[0]}" for name in missing[1:2] if not sizes]
@@ -126,98 +170,101 @@ class _Kernel:
             raise self._error("sizes", f"{what} {' '.join(example)}")
         return sizes
 
-    def _argument(self, number: int, parameter: Parameter) -> ArgumentFields:
+    def _argument(self, number: int, parameter: Parameter) -> Argument:
+        """Return an argument; its expression is empty if executions determine it."""
         if parameter.dtype.kind == "V" and parameter.kind == "scalar":
             raise self._error("arguments", f"has a structure by value, {parameter.name}, which is not supported")
-        known = {"name": parameter.name, "type": self._type(number, parameter)}
-        if parameter.kind == "scalar":
-            value = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
-            return ArgumentFields.model_validate({**known, "value": value})
-        if parameter.kind == "local":
-            return ArgumentFields.model_validate({**known, "local": f"{_LOCAL_BYTES} // {parameter.dtype.itemsize}"})
-        values = self.fields.data.get(parameter.name, "random")
-        return ArgumentFields.model_validate({**known, "elements": "1", "values": values})
+        given, names = self.given.get(parameter.name, ArgumentFields(name=parameter.name)), [*self.given]
+        text = given.elements or given.value or given.local or ""
+        if parameter.kind == "scalar" and not text:
+            text = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
+        numbers = _NUMBERS.fullmatch(parameter.type)
+        return Argument(
+            name=parameter.name,
+            kind=parameter.kind,
+            dtype=parameter.dtype if numbers else self._dtype(number),
+            lanes={"": 1, "3": 4}.get(numbers[1], int(numbers[1] or 1)) if numbers else 1,
+            text=text,
+            values=given.values,
+            buffer_name=given.buffer or parameter.name,
+            path=f"arguments.{names.index(parameter.name) if parameter.name in names else parameter.name}",
+        )
 
-    def _type(self, number: int, parameter: Parameter) -> str:
-        """Return the declared type; of structures, that of the real numbers in them."""
-        name = f"{parameter.type[:-1]}4" if parameter.type.endswith("3") else parameter.type
-        if name in TYPES:
-            return name
-        fields = [each.dtype for each in self.program.accesses if each.region == number and each.dtype.kind == "f"]
-        found = max(fields, key=lambda each: each.itemsize, default=parameter.dtype)
-        return next(each for each, kind in SCALARS.items() if np.dtype(kind) == found)
+    def _dtype(self, number: int) -> np.dtype[Any]:
+        """Return the type of the numbers in structures: of the real ones that are accessed, or of bytes."""
+        found = [each.dtype for each in self.program.accesses if each.region == number and each.dtype.kind == "f"]
+        return max(found, key=lambda each: each.itemsize, default=self.program.parameters[number].dtype)
 
     # work-items
-    def _work_items(self) -> dict[str, object]:
-        fields, guards = self.fields, dict(reversed(list(self._guards())))
-        given = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.dimensions))
-        if not all(given) or (not fields.global_size and "get_global_size" in self.body):
-            example = ",".join([fields.swept or next(iter(fields.sizes), str(_BASE))] * self.dimensions)
+    def _work_items(self, arguments: Sequence[Argument]) -> dict[str, object]:
+        fields, scalars = self.fields, {each.name: each.text for each in arguments if each.kind == "scalar"}
+        guards = {axis: scalars[name] for axis, name in reversed([*self.body.guards]) if name in scalars}
+        given = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.body.dimensions))
+        if not all(given) or (not fields.global_size and "get_global_size" in self.body.text):
+            example = ",".join([fields.swept or next(iter(fields.sizes), str(_BASE))] * len(given))
             raise self._error(
                 "global_size", f"does not determine its work-items; give them, such as --global {example}"
             )
         required, groups = self.program.work_group[: len(given)], fields.work_groups
-        local = self.program.local_bytes or any(each.kind == "local" for each in self.program.parameters)
+        local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
         if groups == "auto" and not required and local:
             example = ",".join(map(str, _USUAL[len(given) - 1]))
             raise self._error("work_groups", f"uses local memory; give its work-group, such as --local {example}")
         return {
             "global_size": given,
-            "work_groups": (required,) if required else groups,
+            "work_groups": (required,) if required and groups == "auto" else groups,
             "guarded": fields.guarded or all(axis in guards for axis in range(len(given))),
         }
 
-    def _guards(self) -> Iterator[tuple[int, str]]:
-        """Yield dimensions whose index is compared with a size."""
-        for match in re.finditer(rf"(?:\b(\w+)\s*=\s*(?:\(\w+\)\s*)?)?{GLOBAL_ID}", self.body):
-            index = rf"(?:\b{match[1]}\b|{GLOBAL_ID.replace('([012])', match[2])})" if match[1] else re.escape(match[0])
-            compared = rf"{index}\s*(?:<|>=)\s*\(?\s*(\w+)|\b(\w+)\s*\)?\s*(?:>|<=)\s*{index}"
-            for other in re.finditer(compared, self.body):
-                if (name := _readable(other[1] or other[2])) in self.fields.sizes:
-                    yield int(match[2]), name
+    def _check_work_groups(self) -> None:
+        """Refuse work-groups with other dimensions than the work-items, or other ones than the kernel requires."""
+        dimensions, shapes = len(self.fields.global_size), shapes_of(self.fields)
+        if wrong := next((shape for shape in shapes if len(shape) != dimensions), None):
+            what = f"{list(wrong)} has {len(wrong)} dimensions, and global_size has {dimensions}"
+            raise self.formulas.error("work_groups", what)
+        required = self.program.work_group[:dimensions]
+        if required and shapes != (required,):
+            only = list(required) if dimensions > 1 else required[0]
+            what = f"has reqd_work_group_size {' x '.join(map(str, required))}; write {only}, or nothing"
+            raise self._error("work_groups", what)
 
     # sizes of buffers
-    def _measured(self) -> Iterator[ArgumentFields]:
+    def _measured(self) -> Iterator[Argument]:
         """Yield the arguments with the elements that the kernel touches, as expressions of the swept size."""
         swept, values = self.fields.swept, self._values()
         between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
         found, odd = ([self._touched(self._point(value)) for value in each] for each in (values, between))
-        for number, argument in enumerate(self.fields.arguments):
-            if argument.kind == "scalar":
+        for number, argument in enumerate(self.formulas.arguments):
+            if argument.text:
                 yield argument
                 continue
             counts, more = (self._elements(number, each) for each in (found, odd))
             text = _enough(swept, values, counts, between, more)
             if text is None:
-                what = (
-                    f"accesses {argument.name} up to an element that is no polynomial of {swept}; write a description "
-                    "with arguments and their elements"
-                )
-                raise self._error("arguments", what)
-            if argument.kind == "local":
-                yield argument.model_copy(update={"local": self._by_work_item(text)})
-            else:
-                yield argument.model_copy(update={"elements": text, "access": found[0].access(number)})
+                what = f"accesses {argument.name} up to an element that is no polynomial of {swept}"
+                raise self._error("arguments", f"{what}; write a description with its elements")
+            yield replace(argument, text=self._by_work_item(text) if argument.kind == "local" else text)
 
     def _takes(self, value: int) -> bool:
         """Return whether the swept size may have this value, no multiple of a work-group."""
         try:
-            Formulas(self.fields, self.arrays).wanted(self._point(value))
+            self.formulas.wanted(self._point(value))
         except FieldError:
             return False
         return self.fields.guarded and self.fields.multiple_of is None
 
     def _elements(self, number: int, found: "Sequence[_Extents]") -> list[int]:
         """Return the elements of a buffer that executions touch."""
-        numbers, nbytes = self._swapped(number), self.fields.arguments[number].element_bytes
+        numbers, nbytes = self._swapped(number), self.formulas.arguments[number].element_bytes
         return [-(-max(1, *(each.ends.get(n, 1) for n in numbers)) // nbytes) for each in found]
 
     def _by_work_item(self, text: str) -> str:
         """Return a number of elements in local memory as a multiple of the work-items of a group, if it is one."""
-        local = Formulas(self.fields, {}).local_size(self._point(0))
+        local = self.formulas.local_size(self._point(0))
         if not text.isdecimal() or int(text) % prod(local):
             return text
-        return " * ".join([str(int(text) // prod(local)), *RESERVED[: len(local)]])
+        factor = int(text) // prod(local)
+        return " * ".join([*([str(factor)] if factor > 1 else []), *RESERVED[: len(local)]])
 
     def _point(self, value: int) -> dict[str, int]:
         shape = next(iter(shapes_of(self.fields)), _USUAL[len(self.fields.global_size) - 1])
@@ -228,7 +275,7 @@ class _Kernel:
         swept = self.fields.swept_values
         if swept is None or len(swept.listed) == 1:
             return [*swept.listed] if swept else [0]
-        formulas, base = Formulas(self.fields, self.arrays), self.fields.multiple_of or 1
+        formulas, base = self.formulas, self.fields.multiple_of or 1
 
         def is_small() -> bool:
             try:
@@ -244,86 +291,92 @@ class _Kernel:
 
     def _swapped(self, number: int) -> Sequence[int]:
         """Return the numbers of the buffers that dispatches exchange if one of them has this number, else only this."""
-        names, swap = [each.name for each in self.fields.arguments], self.fields.swap or ()
+        names, swap = [each.name for each in self.formulas.arguments], self.fields.swap or ()
         return [names.index(each) for each in swap] if names[number] in swap else [number]
 
     def _touched(self, parameters: Mapping[str, int]) -> "_Extents":
         """Execute work-groups at corners and within, until buffers that index others are large enough."""
         extents = self._executed(parameters)
-        for _ in range(_MOST_ROUNDS if self.fields.data or self.arrays else 0):
+        for _ in range(_MOST_ROUNDS if self._with_contents else 0):
             before, extents = extents, self._executed(parameters, extents)
             if extents.ends == before.ends:
                 break
-        names = [self.fields.arguments[number].name for number in self._indices(extents)]
+        names = [self.formulas.arguments[number].name for number in self._indices(extents)]
         usual = self._executed(parameters, extents) if names else extents
         for name in names:
             if self._executed(parameters, extents, name).outcome != usual.outcome:
                 what = f"uses the integers in {name} as indices; give its contents, such as"
-                raise self._error("data", f"{what} --data {name}=random(0,{self.fields.swept or 1000})")
+                raise self._error("arguments", f"{what} --data '{name}=random(0,{self.fields.swept or 1000})'")
         return extents
+
+    @property
+    def _with_contents(self) -> set[str]:
+        """The buffers whose contents are given."""
+        given = {each.name for each in self.fields.arguments if "values" in each.model_fields_set}
+        return given | {*self.formulas.arrays}
 
     def _indices(self, extents: "_Extents") -> Iterator[int]:
         """Yield the buffers of integers that are read and have no given contents."""
-        for number, argument in enumerate(self.fields.arguments):
-            given = argument.name in self.arrays or argument.name in self.fields.data
-            if argument.kind == "buffer" and argument.dtype.kind in "iu" and number in extents.read and not given:
+        given = self._with_contents
+        for number, argument in enumerate(self.formulas.arguments):
+            of_integers = argument.kind == "buffer" and argument.dtype.kind in "iu"
+            if of_integers and number in extents.read and argument.name not in given:
                 yield number
 
     def _executed(
         self, parameters: Mapping[str, int], known: "_Extents | None" = None, changed: str = ""
     ) -> "_Extents":
         """Execute work-groups with buffers of the *known* sizes; the buffer *changed* contains small integers."""
-        arguments, lengths = [], dict[int, int]()
-        for number, each in enumerate(self.fields.arguments):
-            elements = -(-known.ends.get(number, 0) // each.element_bytes) if known else 1
-            if known and each.name in self.fields.data:
-                elements = max(elements, self._length(each, parameters))
-                lengths[number] = elements * each.element_bytes
-            arguments.append(each.model_copy(update={"elements": str(max(1, elements))}) if each.elements else each)
-        formulas = Formulas(self.fields.model_copy(update={"arguments": tuple(arguments)}), self.arrays)
-        shape = NDRange(formulas.global_size(parameters), formulas.local_size(parameters))
-        computed = {*self.fields.data, *self.arrays} if known else ()
-        host = [
-            (np.arange(array.size) % 3).astype(array.dtype) if each.name == changed else array
-            for array, each in zip(host_arguments(formulas, parameters, computed, _Extremes()), arguments, strict=True)
-        ]
+        own, contents = self.formulas.arguments, self._with_contents if known else set[str]()
+        lengths = {
+            number: self._length(each, parameters) * each.element_bytes
+            for number, each in enumerate(own)
+            if each.name in contents and not each.text
+        }
+        before = known.ends if known else {}
+        ends = {number: max(before.get(number, 0), lengths.get(number, 0)) for number in {*before, *lengths}}
+        sized = (self._sized(each, ends.get(number, 1)) for number, each in enumerate(own))
+        formulas = replace(self.formulas, arguments=tuple(sized))
+        shape = shape_of(formulas, parameters)
+        host = host_arguments(formulas, parameters, contents, _Extremes())
+        for number, each in enumerate(own):
+            if each.name == changed:
+                host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
         extents = _Extents(self.program, host)
         done = execute(self.program, host, shape, _corners(shape.groups), 32, extents)
         extents.operations = dict(done.operations)
-        extents.ends |= {number: max(length, extents.ends.get(number, 0)) for number, length in lengths.items()}
+        extents.ends |= {n: max(end, extents.ends.get(n, 0)) for n, end in lengths.items()}
         return extents
 
-    def _length(self, argument: ArgumentFields, parameters: Mapping[str, int]) -> int:
-        """Return the elements of given data; 1 of those of any length."""
-        names = Formulas(self.fields, {}).names(parameters)
-        if argument.values in SHARED_VALUES:
+    def _sized(self, argument: Argument, nbytes: int) -> Argument:
+        """Return an argument of which *nbytes* are accessed, as far as is known; of local memory enough."""
+        most = _LOCAL_BYTES if argument.kind == "local" else nbytes
+        return replace(argument, text=argument.text or str(-(-most // argument.element_bytes)))
+
+    def _length(self, argument: Argument, parameters: Mapping[str, int]) -> int:
+        """Return the elements of given contents; 1 of those of any length."""
+        if not argument.is_sized:
             return 1
-        try:
+        names, path = self.formulas.names(parameters), f"{argument.path}.values"
+        with self.formulas.of_field(path):
             found = evaluate(argument.values, names, {"random": lambda low, high: low + 0 * high})
-        except ExpressionError as error:
-            raise FieldError("data", f"{argument.name}: {error}") from None
         return int(np.size(found)) // argument.lanes
 
 
 @dataclass
 class _Extents:
-    """Records the end of what each argument's accesses touch, bytes by its number, and which are read and written."""
+    """Records the end of what each argument's accesses touch, bytes by its number, and which are read."""
 
     program: Program
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
-    written: set[int] = field(default_factory=set)
     operations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def outcome(self) -> tuple[object, ...]:
         """What depends on the contents of buffers only if these decide which data are accessed."""
         return self.ends, self.operations
-
-    def access(self, number: int) -> str:
-        """Return how an argument is accessed."""
-        return ("read_write" if number in self.read else "write") if number in self.written else "read"
 
     def accessed(
         self,
@@ -338,7 +391,6 @@ class _Extents:
         elif buffer >= 0:
             self._check_index(access, buffer, int(offsets.max(initial=0)) // access.dtype.itemsize)
             self._record(buffer, int(offsets.max(initial=0)) + access.nbytes)
-            self.written |= {buffer} if access.write else set()
             self.read |= set() if access.write and not access.atomic else {buffer}
         return 0.0
 

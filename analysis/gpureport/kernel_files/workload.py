@@ -1,35 +1,24 @@
-"""A described kernel as a workload: sizes, data, demand, verification."""
+"""A kernel of the user as a workload: sizes, data, demand, verification."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from hashlib import blake2b
 from math import ceil, inf, prod
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.errors import GpuReportError
 from gpureport.inputs import read_text
-from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, Swept, shapes_of
+from gpureport.kernel_files.body import body_of
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, Swept, shapes_of
 from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
-from gpureport.kernel_files.formulas import (
-    SHARED_VALUES,
-    FieldError,
-    Formulas,
-    argument_value,
-    expected_results,
-    initial_contents,
-)
-from gpureport.kernel_files.signature import Signature
+from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results
 from gpureport.records.curves import Axis, Metric
-from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.text import shorten
 from gpureport.trace.demand import demand_of_trace
@@ -55,118 +44,74 @@ _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 
-_DECLARED = "Operations are declared. Instructions for indices, addresses and bounds are assumed."
-_TRACED = "Memory traffic and operations are those of work-groups that were executed on the host."
 _EXECUTED = "Its results at small sizes are compared with those of all work-groups, executed on the host."
-_ROUNDS = "Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
-_ASSUMED = (
-    "Operations are assumed from the accesses. Calibrated predictions count all instructions of the compiled code "
-    "instead, if it is PTX in which all loops load from global memory."
-)
-
-
-def family_of(fields: KernelFields) -> str:
-    """Return the identifier of a described kernel."""
-    return re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
 
 
 class KernelFileWorkload(Workload):
-    """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
+    """One variant of a kernel of the user. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
     essential = True
     described = True
-    _code: MachineCode | None = None
 
-    def __init__(
-        self,
-        formulas: Formulas,
-        variant: str,
-        title: str,
-        folder: Path,
-        declared: Callable[[str], Signature],
-        *,
-        traced: bool = False,
-    ) -> None:
-        """Describe one variant, whose fields name files in *folder*; *declared* is its kernel for build options.
-
-        *traced*: its demand is that of work-groups that are executed on the host.
+    def __init__(self, formulas: Formulas, variant: str, title: str, folder: Path) -> None:
+        """Describe one variant, whose fields name files in *folder*.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
-        fields = formulas.fields
-        self.formulas, self.fields, self.folder, self.is_traced = formulas, fields, folder.absolute(), traced
-        self.signature = declared(self.build_options(self.verification()[0]))
-        self.variant, self.title, self.family = variant, title, family_of(fields)
-        self.verification_dispatches = len(fields.sequence) + 1
+        self.formulas, self.folder, self.title = formulas, folder.absolute(), title
+        self.fields = fields = formulas.fields
+        self.variant = variant or fields.kernel
+        self.family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
+        self.verification_dispatches = len(formulas.steps)
         self.source = str(self.folder / fields.source)
+        self.digest = blake2b(f"{read_text(Path(self.source))}{fields!r}".encode(), digest_size=8).hexdigest()
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
         self.place = str(formulas.error(results, title)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
         self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance
+        self._check()
+        self.is_executable = not any(each.has_sub_groups for each in self._programs())
         self.description = self._description()
         per = "sequence" if fields.sequence else "dispatch"
         self.counted = f"{fields.work.amount} {fields.work.unit} per {per}."
-        self._check()
 
     def _description(self) -> str:
-        fields, said = self.fields, self.fields.description.strip().rstrip(".")
-        sentences = [f"{said}."] if said else []
-        if self.is_traced:
-            sentences += [_TRACED, _inputs(fields)]
-        else:
-            sentences += [
-                "Memory traffic is declared in its description.",
-                _DECLARED if fields.operations else _ASSUMED,
-            ]
-            if fields.memory_chain is None and self.signature.loops:
-                sentences.append(_ROUNDS)
+        said = self.fields.description.strip().rstrip(".")
+        scalars = [f"{each.name} = {each.text}" for each in self.formulas.arguments if each.kind == "scalar"]
+        sentences = [f"{said}." if said else "", f"Scalars: {', '.join(scalars)}." if scalars else ""]
         if not self.is_verified:
             sentences.append(_EXECUTED if self.is_executable else "Its results are not verified.")
-        return " ".join(sentences)
+        return " ".join(filter(None, sentences))
 
-    @cached_property
-    def is_executable(self) -> bool:
-        """Whether its results are those of its work-groups on the host: without functions of sub-groups."""
-        with suppress(GpuReportError):
-            return not any(each.has_sub_groups for each in self._programs(self.verification()[0]))
-        return False
-
-    def _programs(self, parameters: Parameters) -> list[Program]:
-        options = self.build_options(parameters)
+    def _programs(self, parameters: Parameters | None = None) -> list[Program]:
+        options = self.build_options(parameters or self.verification()[0])
         return [program_of(Path(self.source), options, each.fields.kernel) for each in self.formulas.steps]
 
     def _local_memory_bytes(self, parameters: Parameters) -> int:
-        """Return the local memory of a work-group; of described kernels, the arrays that they declare are described."""
-        declared = max(each.local_bytes for each in self._programs(parameters)) if self.is_traced else 0
+        """Return the local memory of a work-group."""
+        declared = max(each.local_bytes for each in self._programs(parameters))
         return self.formulas.local_memory_bytes(parameters) + declared
 
     def _check(self) -> None:
-        self._check_names()
-        for parameters in self.verification():
-            for step in self.formulas.steps:
-                _check_step(step, parameters)
-            self.formulas.work(parameters)
-            self.build_options(parameters)
-        parameters = self.verification()[0]
-        if self.is_verified:
-            self.expected(parameters, self.verification_job(parameters, np.random.default_rng(0)), 1)
-
-    def _check_names(self) -> None:
-        fields, buffers = self.fields, self.formulas.every_buffer
-        for field, given in (("expect", fields.expect or ()), ("swap", fields.swap or ())):
+        buffers = self.formulas.every_buffer
+        for field, given in (("expect", self.fields.expect or ()), ("swap", self.fields.swap or ())):
             for name in given:
                 if name not in buffers:
                     what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
                     raise self.formulas.error(f"{field}.{name}" if field == "expect" else field, what)
-        self.formulas.check_work_groups()
-        dimensions = len(fields.global_size)
-        required = self.signature.work_group[:dimensions]
-        if required and shapes_of(self.fields) != (required,):
-            only = list(required) if dimensions > 1 else required[0]
-            what = f"{fields.kernel} has reqd_work_group_size {' x '.join(map(str, required))}; write {only}"
-            raise self.formulas.error("work_groups", what)
+        for parameters in self.verification():
+            for step in self.formulas.steps:
+                step.global_size(parameters)
+                for argument in step.arguments:
+                    step.value(argument, parameters, {})
+            self.formulas.nbytes(parameters)
+            self.formulas.work(parameters)
+            self.build_options(parameters)
+        if self.is_verified:
+            parameters = self.verification()[0]
+            self.expected(parameters, self.verification_job(parameters, np.random.default_rng(0)), 1)
 
     @property
     def is_verified(self) -> bool:
@@ -255,8 +200,8 @@ class KernelFileWorkload(Workload):
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
         if most and (needed := self._local_memory_bytes(sizes.points[0])) > most:
-            what = f"{needed} B are more than the {most:.0f} B of a compute unit of {device.name}"
-            raise self.formulas.error("local_memory_bytes", what)
+            what = f"{needed} B of local memory are more than the {most:.0f} B of a compute unit of {device.name}"
+            raise self.formulas.error("work_groups", what)
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
 
@@ -303,9 +248,7 @@ class KernelFileWorkload(Workload):
         """Return whether the buffers whose contents are expressions are small enough; *nbytes* are those of all."""
         computed = {name: each for name, (_, each) in self.formulas.every_buffer.items()}
         return all(
-            nbytes[name] // each.dtype.itemsize <= MOST_ELEMENTS
-            for name, each in computed.items()
-            if each.values not in SHARED_VALUES
+            nbytes[name] // each.dtype.itemsize <= MOST_ELEMENTS for name, each in computed.items() if each.is_sized
         )
 
     def _axis(self, points: Sequence[Parameters]) -> Axis:
@@ -359,7 +302,7 @@ class KernelFileWorkload(Workload):
         return sum(self.formulas.nbytes(parameters).values())
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """The declared accesses and operations; of a sequence, those of each kernel."""
+        """That of work-groups that are executed on the host; of a sequence, that of each kernel."""
         return self._demands(parameters, device)
 
     def _demands(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
@@ -367,23 +310,18 @@ class KernelFileWorkload(Workload):
         return replace(first, later_dispatches=tuple(others))
 
     def _demand(self, step: Formulas, parameters: Parameters, device: Device, *, restrict: bool) -> Demand:
-        if not self.is_traced:
-            code = self._code if step is self.formulas else None
-            return demand_of(step, parameters, device, code, self.signature)
-        shape = shape_of(step, parameters)
-        trace = traced(step, Path(self.source), parameters, device, restrict=restrict)
+        source, shape = Path(self.source), shape_of(step, parameters)
+        trace = traced(step, source, parameters, device, restrict=restrict)
         return replace(
             demand_of_trace(trace, shape, device),
-            branches=self.signature.loops or self.signature.conditions,
-            registers=step.fields.registers or 32,
+            branches=body_of(source, step.build_options(parameters), step.fields.kernel).branches,
             ping_pong=step.fields.swap is not None,
             idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
         )
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return the demand with ``restrict``, if pointers lack it."""
-        kernels = self._programs(parameters) if self.is_traced else ()
-        if any(not parameter.noalias for kernel in kernels for parameter in kernel.parameters):
+        if any(not parameter.noalias for kernel in self._programs() for parameter in kernel.parameters):
             yield "declare all pointers restrict", self._demands(parameters, device, restrict=True)
 
     def source_line(self, line: int) -> str:
@@ -391,15 +329,9 @@ class KernelFileWorkload(Workload):
         lines = read_text(Path(self.source)).splitlines()
         return shorten(lines[line - 1], _MOST_TEXT) if 0 < line <= len(lines) else ""
 
-    def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
-        """Return the kernel with what its compiled code shows and its description does not declare."""
-        other = copy(self)
-        other._code = code
-        return other
-
     def missing(self, features: Features) -> str | None:
         """Types and local memory that the device lacks."""
-        types = {argument.dtype.str[1:] for argument in self.fields.arguments}
+        types = {argument.dtype.str[1:] for argument in self.formulas.arguments}
         for kind, extension in (("f8", "cl_khr_fp64"), ("f2", "cl_khr_fp16")):
             if kind in types and extension not in features.extensions:
                 return f"the device does not support {extension}, which its arguments need"
@@ -416,9 +348,9 @@ class KernelFileWorkload(Workload):
         """Random data, or what the description says."""
         buffers, handles = {}, dict[str, str]()
         for name, (step, argument) in self.formulas.every_buffer.items():
-            contents = initial_contents(step, argument, parameters, rng)
+            contents = step.contents(argument, parameters, rng)
             # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
-            sized = argument.values not in SHARED_VALUES and name not in step.arrays
+            sized = argument.is_sized and name not in step.arrays
             handles[name] = f"{name} {contents.nbytes}" if sized else name
             buffers[handles[name]] = Buffer(self.formulas.nbytes(parameters)[name], contents)
         dispatches = tuple(self._dispatch(step, parameters, handles) for step in self.formulas.steps)
@@ -437,20 +369,18 @@ class KernelFileWorkload(Workload):
         return self.job(parameters, rng)
 
     def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
-        arguments = tuple(argument_value(step, each, parameters, handles) for each in step.fields.arguments)
+        arguments = tuple(step.value(each, parameters, handles) for each in step.arguments)
         return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), arguments)
 
     def only_written(self, job: Job) -> frozenset[str]:
         """Return the buffers of *job* that kernels write, but do not read."""
-        pairs = [
-            (value, argument.access == "write")
-            for step, dispatch in zip(self.formulas.steps, job.dispatches, strict=False)
-            for argument, value in zip(step.fields.arguments, dispatch.arguments, strict=True)
-            if isinstance(value, str)
-        ]
-        return frozenset(value for value, written in pairs if written) - {
-            value for value, written in pairs if not written
-        }
+        read, written = set[str](), set[str]()
+        for kernel, dispatch in zip(self._programs(), job.dispatches, strict=False):
+            buffers = [(number, name) for number, name in enumerate(dispatch.arguments) if isinstance(name, str)]
+            for each in kernel.accesses:
+                names = written if each.write and not each.atomic else read
+                names.update(name for number, name in buffers if each.region in (number, None))
+        return frozenset(written - read)
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it, and a large one."""
@@ -472,29 +402,3 @@ class KernelFileWorkload(Workload):
         if self.is_verified:
             return expected_results(self.formulas, self.folder, parameters, job)
         return executed_results(Path(self.source), self.build_options(parameters), job) if self.is_executable else {}
-
-
-def _inputs(fields: KernelFields) -> str:
-    given = [f"{each.name} = {each.value}" for each in fields.arguments if each.kind == "scalar"]
-    return f"Scalars: {', '.join(given)}." if given else ""
-
-
-def _check_step(step: Formulas, parameters: Parameters) -> None:
-    names = [argument.name for argument in step.fields.arguments]
-    for position, argument in enumerate(step.fields.arguments):
-        if argument.name in names[:position]:
-            raise step.error(f"arguments.{position}.name", f"{argument.name!r} is the name of two arguments")
-        dimensions = len(step.fields.global_size)
-        if argument.pattern and len(argument.pattern.radii) != dimensions:
-            what = f"has {len(argument.pattern.radii)} dimensions, and global_size has {dimensions}"
-            raise step.error(f"arguments.{position}.pattern", what)
-        argument_value(step, argument, parameters, {})
-    step.global_size(parameters)
-    step.counts("operations", parameters)
-    step.counts("chain", parameters)
-    step.local_memory_bytes(parameters)
-    for argument in step.buffers:
-        for field in ("passes", "outer_passes", "run", "gather", "atomic"):
-            step.amount_of(argument, field, parameters)
-    step.amount("memory_chain", parameters)
-    step.amount("local_atomics", parameters)

@@ -1,4 +1,4 @@
-"""Instruction counts and the main loop from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
+"""Instruction counts from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
 
 Instructions and their parts are those of the PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/. PTX is
 virtual: ptxas translates it to the device's own instructions, for example a 64-bit addition to two. Memory instructions
@@ -8,11 +8,9 @@ keep their widths.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from math import ceil
 
-from gpureport.machine_code.instructions import Instruction, cycles, flow, innermost, kind_of, moved, patterns, tally
-from gpureport.records.measurement import LoopCode, MachineCode
+from gpureport.machine_code.instructions import Instruction, kind_of, moved, patterns, tally
+from gpureport.records.measurement import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
 _BODY = re.compile(r"\.(entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
@@ -22,7 +20,6 @@ _INSTRUCTION = re.compile(r"(?:(@!?\S+)\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
 _OPERAND = re.compile(r"(?:\([^)]*\)|\{[^}]*\}|[^,(){}]+)+")
 _VECTOR = re.compile(r"v([248])")
 _TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
-_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[xyz])?")
 _SPACE = re.compile("(global|shared|local|param|const)(?:::|$)")
 
 _KINDS = patterns(
@@ -48,8 +45,6 @@ _KINDS = patterns(
 _ADD = frozenset(["add", "addc", "sub", "subc", "neg", "abs", "min", "max", "sad", "copysign"])
 _MULTIPLY = frozenset(["mul", "mul24", "mad", "madc", "mad24", "fma", "dp4a", "dp2a"])
 _DIVIDE = frozenset(["div", "rem"])
-_LOAD = "global load"
-_NUMBER = re.compile(r"(-?(?:0[xX][0-9a-fA-F]+|\d+))U?")
 
 
 @dataclass(frozen=True)
@@ -92,14 +87,6 @@ class Statement:
         if operation in _ADD | _MULTIPLY | _DIVIDE:
             return _arithmetic(operation, self.type)
         return kind_of(operation, _KINDS)
-
-    @property
-    def registers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The registers that it writes, and those that it reads."""
-        named = [tuple(_REGISTER.findall(operand)) for operand in self.operands]
-        writes = self.operands and self.kind not in ("branch", "barrier", "exit") and "[" not in self.operands[0]
-        read = named[1:] if writes else named
-        return named[0] if writes else (), tuple(chain.from_iterable(read))
 
 
 def _statements(body: str) -> Iterator[Statement]:
@@ -146,7 +133,6 @@ def read(text: str, kernel: str) -> MachineCode | None:
         global_loads=tally(s.width for s in code if s.kind == "global load"),
         global_stores=tally(s.width for s in code if s.kind == "global store"),
         loops=any(one.target is not None and one.target < one.address for one in steps),
-        loop=None if calls else _main_loop(every, steps),
         calls=calls,
         loaded_bytes=paths.loads if paths else None,
         stored_bytes=paths.stores if paths else None,
@@ -180,75 +166,3 @@ def _instructions(every: Sequence[Statement]) -> Iterator[Instruction]:
             falls=kind != "exit" and (not branches or bool(statement.guard)),
         )
     yield Instruction(2 * len(every), "end", falls=False)
-
-
-def _main_loop(every: Sequence[Statement], code: Sequence[Instruction]) -> LoopCode | None:
-    """Return the innermost loop with the most loads from global memory; ``None`` if no loop loads.
-
-    A compiler that unrolls a loop adds a second one for the remaining iterations, with fewer loads.
-
-    Args:
-        every: the statements of a kernel.
-        code: the same statements as instructions, statement i at addresses 2 i and 2 i + 1.
-    """
-    inner = [sorted({one.address // 2 for one in loop}) for loop in innermost(list(code))]
-    bodies = [[every[index] for index in loop] for loop in inner]
-    body = max(bodies, key=_loads, default=[])
-    if not _loads(body):
-        return None
-    _, following = flow(code)
-    single = len(inner) == len(cycles(following)) and all(map(_loads, bodies))
-    repeated = {index for loop in inner for index in loop}
-    rest = [statement for index, statement in enumerate(every) if index not in repeated]
-    return LoopCode(
-        counts=tally(each.kind for each in body if each.parts),
-        loads=_loads(body),
-        rounds=_rounds(body),
-        iterations=_iterations(body, every),
-        outside=tally(each.kind for each in rest if each.parts) if single else {},
-    )
-
-
-def _loads(body: Sequence[Statement]) -> int:
-    return sum(each.kind == _LOAD for each in body)
-
-
-def _rounds(body: Sequence[Statement]) -> int:
-    """Return the length of the longest chain of loads in one pass over *body*, each at an address of the one before."""
-    depths: dict[str, int] = {}
-    for each in body:
-        written, read = each.registers
-        depth = max((depths.get(register, 0) for register in read), default=0) + (each.kind == _LOAD)
-        depths |= dict.fromkeys(written, depth)
-    return max(depths.values(), default=0)
-
-
-def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | None:
-    """Return the number of iterations if a counter starts, grows and ends at constants; else ``None``.
-
-    The counter is compared after it was increased, at the end of an iteration.
-    """
-    last = body[-1]
-    tested = last.guard.lstrip("@!") if last.kind == "branch" else ""
-    test = next((each for each in body if each.parts[:1] == ("setp",) and tested in each.registers[0]), None)
-    if test is None:
-        return None
-    added = (each for each in body if each.parts[:1] == ("add",) and {*each.registers[0]} & {*test.registers[1]})
-    step = next((each for each in added if _number(each) is not None), None)
-    if step is None:
-        return None
-    end, by = _number(test), _number(step)
-    names = {*step.registers[0], *step.registers[1]}
-    starts = [
-        each for each in every if each.parts[:1] == ("mov",) and names & {*each.registers[0]} and each not in body
-    ]
-    start = _number(starts[0]) if len(starts) == 1 else None
-    if end is None or by is None or start is None or by == 0:
-        return None
-    count = (end - start) / by
-    return ceil(count) if count >= 1 else None
-
-
-def _number(statement: Statement) -> int | None:
-    found = _NUMBER.fullmatch(statement.operands[-1]) if statement.operands else None
-    return int(found[1], 0) if found else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from gpureport.records.curves import Point, Points, Record, SweepRecord
 from gpureport.records.quantities import (
@@ -67,25 +67,6 @@ def check_paired(samples_s: Sequence[Sequence[float]], taken_at_s: Sequence[Sequ
         raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
 
 
-class LoopCode(Record):
-    """The innermost loop of a kernel with the most loads from global memory. Counts are those of one iteration."""
-
-    counts: Table[Name, Whole]
-    """Number of instructions by class."""
-    loads: Whole
-    """Number of loads from global memory; a loop that the compiler unrolled has those of several iterations."""
-    rounds: Whole
-    """Length of the longest chain of such loads, in which each needs the value of the one before."""
-    iterations: Whole | None = None
-    """Number of iterations, if constants in the code determine it."""
-    outside: Table[Name, Whole] = Field(default_factory=dict)
-    """Number of instructions outside all loops. Empty: the kernel has nested loops, or loops without loads."""
-
-    def __hash__(self) -> int:
-        """Hash the numbers; equal records have equal hashes."""
-        return hash((self.loads, self.rounds, self.iterations, sum(self.counts.values())))
-
-
 class MachineCode(Record):
     """Contents of a kernel's compiled code. Counts are static: an instruction in a loop counts once."""
 
@@ -105,8 +86,6 @@ class MachineCode(Record):
     """Minimum and maximum number of bytes that a work-item stores, as for loads."""
     loops: bool
     """Whether the code has a backward branch, so that instructions run more often than they are counted."""
-    loop: LoopCode | None = None
-    """PTX only: its main loop; ``None``: it has none, or calls functions."""
     calls: Many[str] = ()
     """Names of called functions, whose instructions are not counted."""
     vectorised: bool | None = None

@@ -137,6 +137,8 @@ class WorkloadInfo(Record):
     """Why the whole workload was not run, in a sentence."""
     described: bool = False
     """Whether it is a kernel of the user."""
+    digest: str = ""
+    """Of the source and description of a user's kernel."""
     restarted: str = ""
     """How the driver process ended before a new process continued the workload; empty: one process measured all."""
 
@@ -160,6 +162,7 @@ def workload_info(workload: "Workload", skipped: str | None = None, restarted: s
         description=workload.description,
         counting=workload.counted,
         described=workload.described,
+        digest=workload.digest,
         skipped=skipped,
         restarted=restarted,
     )

@@ -69,7 +69,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
         key, workload = measurement.key, known.get(measurement.key.workload)
         if workload is None:
             info = report.workloads.get(key.workload)
-            described = "it is a kernel of the user; add --kernel with its description"
+            described = "it is a kernel of the user; add --kernel with its source or description"
             skipped[key] = described if info and info.described else "this version has no such workload"
             continue
         try:

@@ -36,8 +36,6 @@ class WorkloadRun:
     calibrated: tuple[Prediction, ...] = ()
     model_input: ModelInput | None = None
     """The input of the calibrated predictions."""
-    completed: Workload | None = None
-    """The workload of the calibrated predictions."""
     ended: tuple[Measurement, ...] = ()
     """Sweeps that an earlier run measured before it was interrupted; until the others are measured, too."""
     measurements: tuple[Measurement, ...] = ()
@@ -100,10 +98,8 @@ class WorkloadRun:
         """Predict with a calibrated *device* and with what the compiler reported of each sweep's points."""
         compiled = {name: [compiled_resources(each) for each in found] for name, found in compilations.items()}
         self.model_input = ModelInput(device, compiled)
-        found = (each.code for sweep in compilations.values() for each in sweep if each)
-        self.completed = completed = self.workload.completed(next(found, None))
         self.calibrated = tuple(
-            predict_sweep(device, completed, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
+            predict_sweep(device, self.workload, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
         )
 
     def add(self, measured: Measured, features: Features) -> None:
@@ -140,5 +136,5 @@ class WorkloadRun:
         inputs: dict[Basis, ModelInput] = {"specification": specified}
         inputs |= {"calibrated": used} if self.model_input else {}
         self.explanations = explanations(self.workload, self.sweeps, inputs, self.findings, observed)
-        point = self.completed or self.workload, used.device, self.sweeps, used.compiled
+        point = self.workload, used.device, self.sweeps, used.compiled
         self.advice, self.accesses = advice(*point), source_accesses(*point)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.finding import AccessKind, AddressSpace
-from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
 
@@ -413,6 +412,8 @@ class Workload(ABC):
     """File, line and field of the expected results of a described kernel."""
     described: ClassVar[bool] = False
     """Whether it is a kernel of the user, who gets advice on it."""
+    digest: str = ""
+    """Of its source and description."""
 
     @property
     def name(self) -> str:
@@ -528,10 +529,6 @@ class Workload(ABC):
     @abstractmethod
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Compute with NumPy the contents of the named buffers after *dispatches* dispatches of *job*."""
-
-    def completed(self, code: MachineCode | None) -> "Workload":
-        """Return the workload with what its compiled *code* adds to its demand, for calibrated predictions."""
-        return self
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
