@@ -28,7 +28,6 @@ from gpureport.report.figures.machines import (
     HeatRow,
     SpeedRow,
     heat_chart,
-    landmark_charts,
     named_columns,
     speed_chart,
     spread_chart,
@@ -146,9 +145,7 @@ def test_figures_of_hundreds_of_machines_fit_on_pages() -> None:
     few, some, many = content(made(4)), content(made(40)), content(made(120))
 
     assert [len(each["overview"]) for each in (some, many)] == [1, 3]  # type: ignore[arg-type]
-    assert few["panels"]
-    assert not few["panels_left"]
-    assert not some["panels"]
+    assert few["landmarks"]
     captions = [figure.caption for _, figures in maps(made(120)) for figure in figures]
     assert captions
     assert all("is labelled; the first is the best." in caption for caption in captions)
@@ -204,7 +201,6 @@ def _charts() -> dict[str, Chart]:
     return {
         "many columns": heat_chart([row] * 3, blocks, 8.0),
         "few columns": heat_chart([row] * 3, few, 1.25),
-        "features by workload": next(landmark_charts(made(3).landmarks, names[:3])),
         "spread": spread_chart(made(2).differences),
         "speeds": speed_chart(rows, names[:4]),
     }

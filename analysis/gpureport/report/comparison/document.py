@@ -29,6 +29,7 @@ from gpureport.report.comparison.tables import (
     differences_left,
     differences_table,
     figures_table,
+    landmarks_table,
     machine_table,
     marked,
     place_of,
@@ -44,7 +45,6 @@ from gpureport.report.figures.machines import (
     SpeedRow,
     base_of,
     heat_chart,
-    landmark_charts,
     machine_chart,
     named_columns,
     printed_rows,
@@ -62,12 +62,10 @@ from gpureport.report.text.words import family_title
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
 _MOST_MACHINES = 42  # the most rows of a figure of machines
 _MOST_SPREADS = 6
 """The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
-_FEATURES = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
 _EFFICIENCY = "Eff. (efficiency): observed speed / peak predicted from the specification. "
 _COLOURS = "Blue: above 1; orange: below 1."
 
@@ -99,8 +97,6 @@ def write_pages(
 def content(comparison: Comparison) -> Content:
     """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
-    names = comparison.names
-    pages = list(landmark_charts(comparison.landmarks, names)) if few else []
     spreads = _spread_machines(comparison)
     ranked_names = ranked_machines(comparison)
     return {
@@ -112,10 +108,7 @@ def content(comparison: Comparison) -> Content:
         "conditions": condition_table(comparison),
         "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
         "maps": () if few else tuple(maps(comparison)),
-        "panels": tuple(Picture(chart, _FEATURES) for chart in pages[:_MOST_PANEL_PAGES]),
-        "panels_left": sum(
-            len(panel.y.rows) for page in pages[_MOST_PANEL_PAGES:] for panels in page.columns for panel in panels
-        ),
+        "landmarks": landmarks_table(comparison) if few else None,
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len(comparison.by_machine) - len(spreads),
         "curves": tuple(

@@ -1,6 +1,6 @@
 """The sentences of a comparison of machines: facts for the macros of ``templates/comparison_sentences.j2``."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import log
 from statistics import geometric_mean
 from typing import Literal
@@ -11,7 +11,6 @@ from gpureport.grouping import grouped
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import family_title
 from gpureport.text import listed
-from gpureport.units import format_value
 
 FILE = "comparison_sentences.j2"
 EQUAL = 0.05
@@ -108,65 +107,25 @@ def _verdict(ratio: RatioEstimate) -> Verdict:
 
 
 def _of_many(comparison: Comparison) -> tuple[str, ...]:
-    """Return the summary of many machines: fastest and slowest, outliers, largest difference.
+    """Return the summary of many machines: fastest and slowest, outliers.
 
     Outliers are first if most machines have the baseline's device.
     """
-    parts = [_extremes(comparison), _outliers(comparison), _widest(comparison)]
-    if len(comparison.by_machine) > len(comparison.machines) / 2:
-        parts[:2] = parts[1::-1]
-    return tuple(text for part in parts for text in part)
+    parts = [_extremes(comparison), _outliers(comparison)]
+    own_device = len(comparison.by_machine) > len(comparison.machines) / 2
+    return tuple(text for part in (reversed(parts) if own_device else parts) for text in part)
 
 
 def _extremes(comparison: Comparison) -> tuple[str, ...]:
     found, baseline = ranked(comparison), comparison.baseline
-    facts: dict[str, object] = {"ends": (), "kernel": ""}
-    if len(found) > 1:
-        slowest, *_, fastest = found
-        if found[fastest] / found[slowest] - 1 >= EQUAL:
-            facts = _ends(comparison, found, (fastest, slowest))
-    missing = [name for name in comparison.names if name not in found]
-    return paragraphs("extremes", FILE, **facts, baseline=baseline, ranked=len(found), missing=missing, several=SEVERAL)
-
-
-def _ends(comparison: Comparison, speeds: Mapping[str, float], names: tuple[str, str]) -> dict[str, object]:
     predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
-    contest = _typical(comparison, *names, speeds[names[0]] / speeds[names[1]])
-    values = _values([contest], names) if contest else {}
-    unit = contest.metric.value_unit if contest else ""
-    return {
-        "kernel": f"{contest.workload} with {PLACES.get(contest.regime, contest.regime)}" if contest else "",
-        "ends": [
-            (name, speeds[name], name in predicted, format_value(values[name], unit) if name in values else "")
-            for name in names
-        ],
-    }
-
-
-def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> WorkloadComparison | None:
-    common: list[tuple[bool, float, WorkloadComparison]] = []
-    for contest in comparison.contests:
-        speeds = {standing.machine: standing.to_baseline for standing in contest.standings}
-        one, other = speeds.get(fastest), speeds.get(slowest)
-        if one and other:
-            common.append((not contest.place, abs(log(one.value / other.value / ratio)), contest))
-    return min(common, key=lambda each: each[:2])[2] if common else None
-
-
-def _widest(comparison: Comparison) -> tuple[str, ...]:
-    ranking, every = ranked(comparison), works(comparison)
-    names = list(ranking) if len(ranking) > 1 else comparison.names
-    spans: list[tuple[float, Work, tuple[str, str]]] = []
-    for work in [work for work in every if work.place] or every:
-        known = {name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))}
-        if len(known) > 1:
-            ends = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
-            spans.append((known[ends[0]] / known[ends[1]], work, ends))
-    if not spans or (most := max(spans, key=lambda span: span[0]))[0] <= 1 + EQUAL:
-        return ()
-    span, work, ends = most
-    best = list(_values(work.contests, ends).items())
-    return paragraphs("widest", FILE, label=_label(work), unit=work.unit, span=span, best=best)
+    ends = [(name, found[name], name in predicted) for name in (*list(found)[-1:], *list(found)[:1])]
+    if len(found) < 2 or ends[0][1] / ends[1][1] - 1 < EQUAL:
+        ends = []
+    missing = [name for name in comparison.names if name not in found]
+    return paragraphs(
+        "extremes", FILE, ends=ends, baseline=baseline, ranked=len(found), missing=missing, several=SEVERAL
+    )
 
 
 def _outliers(comparison: Comparison) -> tuple[str, ...]:

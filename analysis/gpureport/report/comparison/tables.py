@@ -10,6 +10,7 @@ from gpureport.compare.records import (
     Comparison,
     Condition,
     Difference,
+    Landmark,
     Machine,
     MachineFigure,
     MachineResult,
@@ -264,6 +265,25 @@ def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) ->
 
 def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RATIO) -> str:
     return format_interval(found.value, found.ci_low, found.ci_high, unit, "half-width") if found else UNKNOWN
+
+
+def landmarks_table(comparison: Comparison) -> Table:
+    """List the cliffs (midpoints) and tapers (n90) that at least two machines have, as observed, or else predicted."""
+    known = ((str(each.level) if each.feature == "cliff" else "n90", each) for each in comparison.landmarks)
+    features = grouped(((each.workload, name), (each.machine, each)) for name, each in known)
+    short = _short(comparison)
+    return Table.of(
+        {"workload": workload, "feature": name}
+        | {short[machine]: _landmark(dict(found).get(machine)) for machine in comparison.names}
+        for (workload, name), found in features.items()
+        if sum(_landmark(each) != UNKNOWN for each in dict(found).values()) > 1
+    )
+
+
+def _landmark(mark: Landmark | None) -> str:
+    if mark and mark.observed:
+        return format_interval(mark.observed, mark.ci_low, mark.ci_high, mark.unit, "measured")
+    return f"{format_value(mark.predicted, mark.unit)} predicted" if mark and mark.predicted else UNKNOWN
 
 
 def differences_table(comparison: Comparison) -> Table:

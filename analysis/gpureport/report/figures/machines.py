@@ -1,4 +1,4 @@
-"""Charts that compare machines: their curves, cliffs and tapers, speeds, and heat maps of ratios."""
+"""Charts that compare machines: their curves, speeds, and heat maps of ratios."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,23 +6,18 @@ from itertools import groupby
 from math import ceil, log
 from statistics import median
 
-from gpureport.compare.records import Difference, Landmark, MachineCurve
+from gpureport.compare.records import Difference, MachineCurve
 from gpureport.compare.summary import MeanRatio
-from gpureport.grouping import grouped, in_figures
-from gpureport.records.curves import Feature
 from gpureport.report.figures.chart import MACHINES, Axis, Cells, Chart, Mark, Panel, Role, Series, stretch
 from gpureport.report.figures.sweeps import MOST_SIZES, UNITS, interpolation, one, value_scale
-from gpureport.text import N90
 from gpureport.units import format_number, format_ratio
 
 MOST_PANELS = MOST_SIZES
 MOST_ROWS = 26
 """Rows of one heat map, with the headings of families: two such figures fill a page."""
 
-_ROW_IN, _MOST_TALL_IN = 0.15, 8.6
+_ROW_IN = 0.15
 _MOST_REACH = 25.0  # of ratios, above and below 1
-_TITLES: dict[Feature, str] = {"cliff": "cliffs (capacity transitions), midpoint", "taper": f"tapers, {N90}"}
-_WIDER = 1.3  # of axes of sizes, as a factor
 _LEAST_RANGE, _ROOM, _MOST_RANGE = 0.02, 1.2, 0.5
 """Of the scale of differences: its least range; its range / the largest difference; its largest range."""
 _BEYOND = 1.3  # factor between the ends of values and those of intervals that an axis of speeds also shows
@@ -80,61 +75,6 @@ def _machine_lines(curve: MachineCurve, machines: Sequence[str], base: MachineCu
         yield Series.of(name, role, "dots", with_ends)
     else:
         yield Series.of(name, role, "dashes", line if base else with_ends)
-
-
-def landmark_charts(marks: Sequence[Landmark], machines: Sequence[str]) -> Iterator[Chart]:
-    """Yield charts of the cliffs and tapers that at least two of a few *machines* have, sizes across.
-
-    All features of one kind share a panel with a row for each workload.
-    """
-    known = [mark for mark in marks if mark.predicted or mark.observed]
-    features = grouped(((mark.workload, mark.feature, mark.level), mark) for mark in known)
-    common = [found for found in features.values() if len({mark.machine for mark in found}) > 1]
-    legend = tuple(zip(machines, MACHINES, strict=False))
-    panels: list[Panel] = []
-    for panel in _by_kind(common, machines):
-        if panels and sum(each.height_in + 0.4 for each in (*panels, panel)) > _MOST_TALL_IN:
-            yield Chart((tuple(panels),), legend=legend)
-            panels = []
-        panels.append(panel)
-    if panels:
-        yield Chart((tuple(panels),), legend=legend)
-
-
-def _by_kind(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[Panel]:
-    for kind, found in grouped((feature[0].feature, feature) for feature in features).items():
-        for part in in_figures(found, int((_MOST_TALL_IN - 0.5) / _ROW_IN)):
-            names = [f.workload if f.feature == "taper" else f"{f.workload}, {f.level}" for f, *_ in part]
-            marks = [(row, mark) for row, feature in enumerate(part) for mark in feature]
-            yield _landmark_panel(_TITLES[kind], names, marks, machines)
-
-
-def _landmark_panel(
-    title: str, rows: Sequence[str], marks: Sequence[tuple[int, Landmark]], machines: Sequence[str]
-) -> Panel:
-    series = []
-    for name, found in grouped((mark.machine, (row, mark)) for row, mark in marks).items():
-        number = machines.index(name)
-        shift = 0.55 * ((number + 0.5) / len(machines) - 0.5)
-        predicted = [(mark.predicted, row + shift) for row, mark in found if mark.predicted]
-        seen = [
-            (mark.observed, row + shift, mark.ci_low or mark.observed, mark.ci_high or mark.observed)
-            for row, mark in found
-            if mark.observed
-        ]
-        if predicted:
-            series.append(Series.of(f"{name} predicted", MACHINES[number], "rings", predicted))
-        if seen:
-            series.append(Series.of(f"{name} observed", MACHINES[number], "dots", seen))
-    x = Axis("", marks[0][1].unit, "log2", _size_ends([mark for _, mark in marks]))
-    return Panel(x, Axis(scale="rows", rows=tuple(rows)), tuple(series), (title,), _ROW_IN * len(rows))
-
-
-def _size_ends(marks: Iterable[Landmark]) -> tuple[float, float]:
-    """Return the ends of an axis of sizes: a little wider than all marks, and wide enough for two ticks."""
-    sizes = [v for mark in marks for v in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high) if v]
-    low, high = min(sizes), max(sizes)
-    return stretch(sizes, max(_WIDER, (4.0 * low / high) ** 0.5))
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,28 @@
 """Published statements compared with predictions, and explanations of the differences."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from gpureport.findings.verdicts import grade
 from gpureport.grouping import grouped
-from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint, SweepKey
-from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
+from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint
+from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.curves import CurveRecords, curves
-from gpureport.report.run.unexpected import fitting_statements
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN
 
 
 def statements_table(report: Report, publication: Publication) -> Table:
-    """List the published statements with published and predicted values, and reasons for differences."""
-    found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
+    """List the published statements with published and predicted values; appendices explain differences."""
+    found = curves(report)
     return Table.of(
         {
             "published statement": f"{statement.says} ({statement.where})",
-            "published and predicted values": _values(statement, about := _about(statement, found)),
-            "reason for the difference": _reasons(statement, about, tested) or UNKNOWN,
+            "published and predicted values": _values(statement, _about(statement, found)),
+            "remark": statement.remark or UNKNOWN,
         }
         for statement in publication.statements
     )
@@ -84,30 +82,6 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords]) -> str
 
 def _deviation(finding: Finding) -> float:
     return max(finding.ratio, 1 / finding.ratio) if finding.ratio else float("inf")
-
-
-def _reasons(
-    statement: PublishedStatement, about: Sequence[CurveRecords], tested: Mapping[SweepKey, Explanation]
-) -> str:
-    """Write the remark on a statement, and the explanations of its curves that are off; each text once."""
-    verdicts = [verdict for curve in about for verdict in _verdicts(statement, curve)]
-    spreads = _spreads(statement, about)
-    off = [curve for curve in about if not all(verdict.as_predicted for verdict in _verdicts(statement, curve))]
-    reasons = grouped((_reason(tested.get(curve.key)), curve.key.variant) for curve in off)
-    return text(
-        "published_reasons",
-        remark=statement.remark,
-        compare=statement.compare,
-        about=about,
-        medians_agree=_medians_agree(*spreads) if spreads else None,
-        reasons={reason: Counter(names) for reason, names in reasons.items()},
-        agree=all(verdict.agrees for verdict in verdicts),
-    )
-
-
-def _reason(explanation: Explanation | None) -> tuple[bool, str]:
-    """Return whether hypotheses were tested on a curve, and the statement of the one that explains it."""
-    return explanation is not None, fitting_statements(explanation) if explanation else ""
 
 
 def _names(about: Sequence[CurveRecords]) -> list[str]:

@@ -33,11 +33,6 @@ def answers(report: Report) -> tuple[str, ...]:
     )
 
 
-def fitting_statements(explanation: Explanation) -> str:
-    """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
-    return "; or ".join(map(statement, explanation.fitting))
-
-
 def tested_hypotheses(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
     """Return name and statement of each hypothesis in *explanations*, in the order of the tests."""
     fields = (name for each in explanations for name in (each.hypothesis, each.next_best))
