@@ -768,6 +768,11 @@ _RACE = "without a barrier in between, and one of them stores it"
         (f"if (i == 17) return; {_FILL}", "work-item 17 does not reach this barrier, unlike others of its group"),
         (f"{_FILL} y[i] = tile[15 - l]; barrier(1); {_FILL}", ""),
         ("part[l] = 1; sub_group_barrier(1); y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", ""),
+        ("part[l] = 1; y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", f"work-items 0 and 1 access part[1] {_RACE}"),
+        (
+            "y[i] = x[((ulong)l - 1) / 8];",
+            "access through a pointer that points to no buffer; does an unsigned number fall below 0?",
+        ),
         ("float2 v; v.x = x[i]; v.y = 0; part[l] = v.x; y[i] = part[l];", ""),
         ("float p[4]; for (int k = 0; k < 4; k++) p[k] = x[i]; y[i] = p[l & 3];", ""),
     ],

@@ -216,6 +216,7 @@ class Touched:
 
     def mark(self, offsets: Numbers, nbytes: int) -> None:
         """Mark what accesses of *nbytes* touch."""
+        offsets = offsets if offsets.strides[0] else offsets[:1]
         words = offsets // WORD_BYTES
         for _ in range(max(1, nbytes // WORD_BYTES)):
             np.put(self._words, words, True, mode="clip")

@@ -133,6 +133,8 @@ def _complaint(output: str, path: Path) -> str:
     found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$", output, re.M)
     if not found:
         return f"{path}: it does not compile: {output.strip()[:500]}"
+    if not Path(found[1]).resolve().is_relative_to(path.parent.resolve()):
+        return f"{path}: it includes {found[1]}, whose line {found[2]} does not compile"
     if re.search(r"\basm\b", found[3]):
         return f"{found[1]}:{found[2]}: inline assembly is not supported"
     missing = re.search(r"undeclared identifier '([A-Z][A-Z0-9_]*)'", found[3])

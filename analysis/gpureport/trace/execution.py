@@ -5,7 +5,7 @@ join again. At barriers, lanes wait until no block is left that could bring othe
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
@@ -39,6 +39,7 @@ _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
 _MOST_S, _MANY_BLOCKS = 60.0, 100_000
 """Processor time of an execution of many blocks. Fewer take longer only with many work-items, and end."""
+_EVERY = slice(None)
 _SCALAR = frozenset("add int32 int32_mul int64 shift ternary address".split())
 _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
@@ -230,9 +231,9 @@ class _Machine:
         self.split = 0
         self.pending: dict[int, _Lanes] = {0: self.all}
         self.waiting: dict[int, _Lanes] = {}
-        self.functions = [
-            [partial(op.function, self) if op.machine else op.function for op in block.operations]
-            for block in program.blocks
+        self.steps = [
+            [(partial(op.function, self) if op.machine else op.function, op.operands, op.result) for op in ops]
+            for ops in (block.operations for block in program.blocks)
         ]
 
     def lanes_of(self, chosen: NDArray[np.bool_]) -> _Lanes:
@@ -320,40 +321,40 @@ class _Machine:
             raise InputError(f"{self.program.file}: {self.program.name}: {message}")
         return _Memory(np.zeros(nbytes, np.uint8))
 
-    def _places(self, access: Access, at: Value) -> Iterator[tuple[_Memory, Value, Any]]:
-        """Tell the recorder; yield each memory with the offsets into it, and the lanes that access it."""
-        everything: Any = slice(None)
+    def _parts(self, access: Access, at: Value) -> list[tuple[int, Any]]:
+        """Return the regions that lanes access, with these lanes."""
         if access.region is not None:
-            parts = [(access.region, everything)]
-        else:
-            regions = np.atleast_1d(region_of(at))
-            parts = [(int(regions[0]), everything)]
-            if (regions != regions[0]).any():
-                parts = [(int(region), np.flatnonzero(regions == region)) for region in np.unique(regions)]
-        for region, where in parts:
-            offsets = (at[where] if at.ndim else at) - address(region)
-            memory, lanes = self.memories.get(region), self.lanes
-            if memory is None:
-                place = f"{self.program.file}:{access.line}"
-                raise InputError(f"{place}: access through a pointer that points to no buffer")
-            missed = 0.0
-            if self.recorder is not None:
-                waves = lanes.waves[where]
-                each = offsets if offsets.ndim else np.broadcast_to(offsets, waves.shape)
-                missed = self.recorder.accessed(access, region, each, waves)
-            self.seen[access.number] = region, missed
-            if region == PRIVATE:
-                offsets = offsets + lanes.index[where] * self.program.private_bytes
-            elif region == LOCAL and self.group_size != self.items:
-                offsets = offsets + lanes.groups[where] * self.local_bytes
-            yield memory, offsets, where
+            return [(access.region, _EVERY)]
+        regions = np.atleast_1d(region_of(at))
+        if (regions == regions[0]).all():
+            return [(int(regions[0]), _EVERY)]
+        return [(int(region), np.flatnonzero(regions == region)) for region in np.unique(regions)]
+
+    def _place(self, access: Access, region: int, where: Any, at: Value) -> tuple[_Memory, Value]:
+        """Tell the recorder, and return the memory with the offsets into it."""
+        memory, lanes, missed = self.memories.get(region), self.lanes, 0.0
+        if memory is None:
+            what = "access through a pointer that points to no buffer; does an unsigned number fall below 0?"
+            raise InputError(f"{self.program.file}:{access.line}: {what}")
+        offsets = (at[where] if at.ndim else at) - address(region)
+        if self.recorder is not None:
+            waves = lanes.waves[where]
+            each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
+            missed = self.recorder.accessed(access, region, each, waves)
+        self.seen[access.number] = region, missed
+        if region == PRIVATE:
+            offsets = offsets + lanes.index[where] * self.program.private_bytes
+        elif region == LOCAL and self.group_size != self.items:
+            offsets = offsets + lanes.groups[where] * self.local_bytes
+        return memory, offsets
 
     def load(self, access: Access, at: Value) -> Value:
         """Return what is at an address; the nearest element of the buffer, if it is outside."""
         whole: Value = None
-        for memory, offsets, where in self._places(access, at):
+        for region, where in self._parts(access, at):
+            memory, offsets = self._place(access, region, where, at)
             found = memory.gathered(access, offsets)
-            if isinstance(where, slice):
+            if where is _EVERY:
                 return found
             whole = np.zeros((*found.shape[:-1], self.lanes.size), found.dtype) if whole is None else whole
             whole[..., where] = found
@@ -361,7 +362,8 @@ class _Machine:
 
     def store(self, access: Access, at: Value, value: Value) -> None:
         """Store a value at an address, unless it is outside its buffer."""
-        for memory, offsets, where in self._places(access, at):
+        for region, where in self._parts(access, at):
+            memory, offsets = self._place(access, region, where, at)
             memory.scatter(access, offsets, value if is_shared(value) else value[..., where])
 
     def atomic(
@@ -378,10 +380,11 @@ class _Machine:
         With an *expected* value at an address, return instead whether it was found there, and store what was found.
         """
         at, *values = (np.broadcast_to(operand, self.lanes.size) for operand in operands)
-        if access.region is None and np.ptp(region_of(at)):
+        (region, where), *others = self._parts(access, at)
+        if others:
             what = "one atomic operation on several buffers is not supported"
             raise Unsupported(f"{self.program.file}:{access.line}: {what}")
-        ((memory, offsets, _),) = self._places(access, at)
+        memory, offsets = self._place(access, region, where, at)
         view = memory.view(np.dtype(dtype.str.replace("i", "u")) if is_unsigned else dtype)
         if expected:
             values[0] = np.broadcast_to(self.load(expected, operands[1]), self.lanes.size)
@@ -403,8 +406,10 @@ class _Machine:
         column = (self.linear if of_group else self.lane_of)[lanes.index]
         shape = (int(row[-1]) + 1, self.group_size if of_group else self.sub_group)
         value = np.broadcast_to(operands[0], lanes.size)
-        if name in ("ballot", "all", "any"):
-            return _vote(name, value != 0, row, column, shape)
+        if name == "ballot":
+            return _ballot(value != 0, row, column, shape)
+        if name in _VOTES:
+            name, value = _VOTES[name], (value != 0).astype(np.int32)
         if name.startswith(("reduce", "scan")):
             return _folded(name, unsigned(value) if is_unsigned else value, row, column, shape).view(value.dtype)
         table, present = np.zeros(shape, value.dtype), np.zeros(shape, np.bool_)
@@ -474,10 +479,10 @@ class _Machine:
         self.issued[number] += lanes.wave_count
         for slot in block.inputs:
             now[slot] = self._read(slot, lanes)
-        for op, function in zip(block.operations, self.functions[number], strict=True):
-            value = function(*[now[slot] for slot in op.operands])
-            if op.result >= 0:
-                now[op.result] = value
+        for function, operands, result in self.steps[number]:
+            value = function(*[now[slot] for slot in operands])
+            if result >= 0:
+                now[result] = value
         if number not in self.uniform:
             self.uniform[number] = self._shared(block)
         if self.chains:
@@ -501,7 +506,7 @@ class _Machine:
         if block.condition < 0:
             self._go(number, block.targets[0], lanes)
             return
-        ways = [(target, chosen) for target, chosen in _ways(block, self.now[block.condition]) if np.any(chosen)]
+        ways = _ways(block, self.now[block.condition])
         parts = [lanes if len(ways) == 1 else self._part(lanes, chosen) for _, chosen in ways]
         split = sum(part.wave_count for part in parts) - lanes.wave_count
         self.split += split
@@ -554,15 +559,16 @@ def _argument(argument: Any, parameter: Parameter) -> Value:
     return signed(np.asarray(argument).reshape(-1)[0].astype(parameter.dtype))
 
 
-def _ways(block: Block, value: Value) -> Iterable[tuple[int, Value]]:
-    """Return which lanes continue with which block."""
-    ways, rest = dict[int, Value](), ~np.zeros_like(value, np.bool_)
-    for target, case in zip(block.targets[1:], block.cases, strict=True):
-        chosen = value == case
-        ways[target] = ways[target] | chosen if target in ways else chosen
-        rest = rest & ~chosen
-    usual = block.targets[0]
-    return ({usual: ways.pop(usual) | rest if usual in ways else rest} | ways).items()
+def _ways(block: Block, value: Value) -> list[tuple[int, Value]]:
+    """Return the blocks with which lanes continue, and which lanes do so."""
+    cases = zip(block.targets[1:], block.cases, strict=True)
+    if not value.ndim:
+        return [(next((target for target, case in cases if value == case), block.targets[0]), None)]
+    ways, rest = dict.fromkeys(block.targets, np.zeros(value.shape, np.bool_)), np.ones(value.shape, np.bool_)
+    for target, case in cases:
+        ways[target], rest = ways[target] | (value == case), rest & (value != case)
+    ways[block.targets[0]] = ways[block.targets[0]] | rest
+    return [(target, chosen) for target, chosen in ways.items() if chosen.any()]
 
 
 def _turns(index: NDArray[np.int64], size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -572,6 +578,9 @@ def _turns(index: NDArray[np.int64], size: int) -> Iterator[tuple[NDArray[np.int
     rank = np.arange(order.size) - np.searchsorted(index[order], index[order])
     for lanes in np.split(order[np.argsort(rank, kind="stable")], np.cumsum(np.bincount(rank))[:-1]):
         yield lanes, index[lanes]
+
+
+_VOTES = {"all": "reduce_min", "any": "reduce_max"}
 
 
 def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
@@ -597,12 +606,9 @@ def _source(name: str, column: Value, operands: Sequence[Value], local: Sequence
     return distance + sum(index * step for index, step in zip(operands[1:], steps, strict=False))
 
 
-def _vote(name: str, votes: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
-    table = np.full((shape[0], max(128, shape[1])), name == "all")
+def _ballot(votes: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
+    table = np.zeros((shape[0], max(128, shape[1])), np.bool_)
     table[row, column] = votes
-    if name != "ballot":
-        result: Value = table.all(axis=1) if name == "all" else table.any(axis=1)
-        return result[row].astype(np.int32)
     return np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)[row].T
 
 

@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 _MOST_ACCESSES = 1 << 19
 """Of all groups of a dispatch, those of a group at once; more take longer than a quarter of a minute."""
 _SUB_GROUP = 32
-"""Work-items of a sub-group. Those of one may wait for each other without a barrier of the work-group."""
+"""Work-items of a sub-group. Those of one may wait for each other at barriers of their own."""
 _ITEMS = 1 << 20
 """More than the work-items of a group."""
 
@@ -147,7 +147,7 @@ class _Faults:
     def _refuse_rivals(self, access: Access, memory: _Memory, cells: Numbers, items: Numbers) -> None:
         begin = self.phase * _ITEMS
         rivals = memory.rivals(cells, begin + items, begin, write=access.write)
-        together = self.kernel.has_sub_groups & (items // _SUB_GROUP == (rivals - begin) // _SUB_GROUP)
+        together = self.kernel.has_sub_group_barriers & (items // _SUB_GROUP == (rivals - begin) // _SUB_GROUP)
         for i in np.flatnonzero((rivals >= 0) & ~together)[:1]:
             pair = " and ".join(map(self._item, sorted((int(items[i]), int(rivals[i]) - begin))))
             element, _ = memory.element(int(cells[i]), access.nbytes)

@@ -139,6 +139,7 @@ class Program:
     """The work-group size that the kernel requires."""
     has_sub_groups: bool = False
     """Whether its results may depend on the width of sub-groups."""
+    has_sub_group_barriers: bool = False
 
     @property
     def local_bytes(self) -> int:
@@ -340,6 +341,7 @@ class _Builder:
     def _call(self, line: Instruction, called: str) -> Operation | None:
         name, codes = operations.demangled(called)
         self.built.has_sub_groups |= "sub_group_" in name
+        self.built.has_sub_group_barriers |= name == "sub_group_barrier"
         if _NOTHING.match(name):
             return None
         if name in ("barrier", "work_group_barrier"):
