@@ -72,7 +72,6 @@ class NDRange:
 
     global_size: tuple[int, ...]
     local_size: tuple[int, ...]
-    offset: tuple[int, ...] = ()
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -199,29 +198,27 @@ class _Memory:
         view[index] = value if is_shared(value) or value.shape[-1] == index.shape[-1] else value[..., -1:]
 
 
+@dataclass(eq=False)
 class _Machine:
-    def __init__(
-        self,
-        program: Program,
-        arguments: Sequence[Any],
-        shape: NDRange,
-        groups: Sequence[int],
-        wave: int,
-        recorder: Recorder | None,
-        latencies: Mapping[str, float] | None,
-        sub_group: int,
-    ) -> None:
-        self.program, self.shape, self.wave, self.recorder = program, shape, wave, recorder
-        self.sub_group = sub_group
-        self._items(groups)
+    program: Program
+    arguments: Sequence[Any]
+    shape: NDRange
+    groups: Sequence[int]
+    wave: int
+    recorder: Recorder | None
+    latencies: Mapping[str, float] | None
+    sub_group: int
+
+    def __post_init__(self) -> None:
+        program, slots = self.program, self.program.slots
+        self._items()
         self.known = WeakValueDictionary[bytes, _Lanes]()
         self.lanes = self.all = self.lanes_of(np.ones(self.items, np.bool_))
-        slots = program.slots
-        self.now: list[Value] = [*self._memory(arguments), *[None] * (slots - len(arguments))]
+        self.now: list[Value] = [*self._memory(), *[None] * (slots - len(self.arguments))]
         self.value: list[Value] = [None] * slots
         self.layout: list[_Lanes | None] = [None] * slots
         self.valid: list[_Lanes | None] = [None] * slots
-        self.chains = Chains(program, latencies) if latencies is not None else None
+        self.chains = Chains(program, self.latencies) if self.latencies is not None else None
         self.seen: dict[int, tuple[int, float]] = {}
         for slot, constant in program.constants.items():
             self.now[slot] = constant
@@ -244,11 +241,11 @@ class _Machine:
         return found
 
     # work-items
-    def _items(self, groups: Sequence[int]) -> None:
+    def _items(self) -> None:
         local, counts = ((*each, 1, 1)[:3] for each in (self.shape.local_size, self.shape.groups))
-        offsets, size, number = (*self.shape.offset, 0, 0, 0)[:3], prod(local), len(groups)
+        size, number = prod(local), len(self.groups)
         self.items, self.group_size = size * number, size
-        linear, group = np.tile(np.arange(size), number), np.repeat(np.asarray(groups, np.int64), size)
+        linear, group = np.tile(np.arange(size), number), np.repeat(np.asarray(self.groups, np.int64), size)
         self.linear, self.group_of = linear, np.repeat(np.arange(number), size)
         self.wave_of = self.group_of * -(-size // self.wave) + linear // self.wave
         sub_groups = -(-size // self.sub_group)
@@ -256,16 +253,16 @@ class _Machine:
         self.lane_of = linear % self.sub_group
         within, of_group = np.unravel_index(linear, local, "F"), np.unravel_index(group, counts, "F")
         sizes = [n * count for n, count in zip(local, counts, strict=True)]
-        x, y, z = (g * n + i for g, n, i in zip(of_group, local, within, strict=True))
+        x, y, z = of_all = [g * n + i for g, n, i in zip(of_group, local, within, strict=True)]
         ids: dict[str, Sequence[Any]] = {
             "get_local_id": within,
             "get_group_id": of_group,
-            "get_global_id": [i + offset for i, offset in zip((x, y, z), offsets, strict=True)],
+            "get_global_id": of_all,
             "get_local_size": local,
             "get_enqueued_local_size": local,
             "get_num_groups": counts,
             "get_global_size": sizes,
-            "get_global_offset": offsets,
+            "get_global_offset": [0, 0, 0],
             "get_work_dim": [len(self.shape.global_size)],
             "get_local_linear_id": [linear],
             "get_group_linear_id": [group],
@@ -289,9 +286,9 @@ class _Machine:
         return value[self.lanes.index] if value.ndim and self.lanes is not self.all else value
 
     # memory
-    def _memory(self, arguments: Sequence[Any]) -> list[Value]:
+    def _memory(self) -> list[Value]:
         """Prepare the memory, and return the values and addresses that the parameters have."""
-        program = self.program
+        program, arguments = self.program, self.arguments
         if len(arguments) != len(program.parameters):
             raise InputError(f"{program.name} takes {len(program.parameters)} arguments, not {len(arguments)}")
         arrays = local_arrays(program, arguments)
@@ -366,15 +363,7 @@ class _Machine:
             memory, offsets = self._place(access, region, where, at)
             memory.scatter(access, offsets, value if is_shared(value) else value[..., where])
 
-    def atomic(
-        self,
-        access: Access,
-        name: str,
-        dtype: np.dtype[Any],
-        is_unsigned: bool,
-        operands: Sequence[Value],
-        expected: Access | None,
-    ) -> Value:
+    def atomic(self, access: Access, name: str, operands: Sequence[Value], expected: Access | None) -> Value:
         """Let lanes change memory one after the other, and return what each found there.
 
         With an *expected* value at an address, return instead whether it was found there, and store what was found.
@@ -385,17 +374,17 @@ class _Machine:
             what = "one atomic operation on several buffers is not supported"
             raise Unsupported(f"{self.program.file}:{access.line}: {what}")
         memory, offsets = self._place(access, region, where, at)
-        view = memory.view(np.dtype(dtype.str.replace("i", "u")) if is_unsigned else dtype)
+        view = memory.view(access.dtype)
         if expected:
             values[0] = np.broadcast_to(self.load(expected, operands[1]), self.lanes.size)
-        values = [value.view(view.dtype) if value.dtype == dtype else value for value in values]
+        values = [value.view(view.dtype) for value in values[:2] if value.dtype.itemsize == view.dtype.itemsize]
         old = np.zeros(self.lanes.size, view.dtype)
-        for turn, index in _turns(offsets // dtype.itemsize, view.size):
+        for turn, index in _turns(offsets // view.dtype.itemsize, view.size):
             old[turn] = found = view[index]
             view[index] = _changed(name, found, [value[turn] for value in values])
         if expected is None:
-            return old.view(dtype)
-        self.store(expected, operands[1], old.view(dtype))
+            return signed(old)
+        self.store(expected, operands[1], signed(old))
         return old == values[0]
 
     # exchange

@@ -402,14 +402,12 @@ class _Builder:
             raise Unsupported(f"{name} is not supported")
         stored = {"compare": 2, "store": 1, "init": 1}.get(plain.split("_")[0])
         of = line.types[stored] if stored else line.bare[0]
-        is_unsigned = of.dtype.kind == "i" and bool(re.search(r"[jm](?=[jm]|12memory|$)", codes))
-        access = self._access(line, 0, of, write=plain != "load", atomic=True)
+        is_unsigned = of.dtype.kind == "i" and re.search(r"[jm](?=[jm]|12memory|$)", codes)
+        dtype = np.dtype(of.dtype.str.replace("i", "u")) if is_unsigned else of.dtype
+        access = self._access(line, 0, of, write=plain != "load", atomic=True, dtype=dtype)
         expected = self._access(line, 1, of) if plain.startswith("compare") else None
-        return self._accessing(
-            line,
-            access,
-            lambda machine, *values: machine.atomic(access, plain, of.dtype, is_unsigned, values, expected),
-        )
+        function = lambda machine, *values: machine.atomic(access, plain, values, expected)  # noqa: E731
+        return self._accessing(line, access, function)
 
     def _copy(self, line: Instruction, name: str, _: str) -> Operation:
         """``llvm.memcpy`` and ``llvm.memset``."""
