@@ -123,16 +123,6 @@ class Instruction:
         return (self.bare or self.types)[0]
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a function: its attributes, and the type of a struct that is passed by value."""
-
-    name: str
-    type: Type
-    attributes: frozenset[str]
-    copied: Type | None
-
-
 class Words:
     """The words of a piece of code, read in turn; *module* knows its types and the addresses of variables."""
 
@@ -244,17 +234,17 @@ class Words:
             raise Unsupported(f"constants that need {operation} are not supported")
         return int(values[0]) + (walk(bare[0], values[1:])[0] if operation == "getelementptr" else 0)
 
-    def parameters(self) -> Iterator[Parameter]:
-        """Read the parameters of a function, up to the closing parenthesis."""
+    def parameters(self) -> Iterator[tuple[str, Type, set[str], Type | None]]:
+        """Read a function's parameters: name, type and attributes, and the type of a struct that is passed by value."""
         while not self._accept(")"):
-            kind, copied, words = self.type(), None, set()
+            kind, copied, words = self.type(), None, set[str]()
             while not self._next.startswith("%"):
                 words.add(self._take())
                 if words >= {"byval"} and copied is None:
                     copied = (self._take(), self.type(), self._take())[1]
                 elif self._next == "(":
                     self._group()
-            yield Parameter(self._take(), kind, frozenset(words), copied)
+            yield self._take(), kind, words, copied
             self._accept(",")
 
     def instruction(self) -> Instruction:
@@ -338,16 +328,11 @@ class Reader:
                 words = Words(self, rest)
                 yield name, SPACES[int(space or 0)], words.type(), words
 
-    def parameters(self, kernel: str) -> tuple[Parameter, ...]:
-        """Return the parameters of a kernel."""
-        head, _ = self.kernels[kernel]
-        self.line = int(self._fields(re.findall(r"!dbg (!\d+)", head)[0])["line"])
-        return tuple(Words(self, head).parameters())
-
     def notes(self, kernel: str) -> dict[str, list[str]]:
         """Return the strings and numbers of a kernel's metadata, such as ``!{!"float*", i32 1}``, by its name."""
-        nodes = re.findall(r"!(\w+) (!\d+)", self.kernels[kernel][0])
-        parts = {key: re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes[node]) for key, node in nodes}
+        nodes = dict(re.findall(r"!(\w+) (!\d+)", self.kernels[kernel][0]))
+        self.line = self._line(nodes["dbg"])
+        parts = {key: re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes[node]) for key, node in nodes.items()}
         return {key: [text or number for text, number in found] for key, found in parts.items()}
 
     def _fields(self, node: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 Integers are signed arrays; unsigned operations view them.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -248,22 +249,6 @@ def _as(function: Function) -> Function:
     return lambda *values: function(*values).astype(values[0].dtype)
 
 
-def _in_half_turns(name: str) -> tuple[str, Function]:
-    function = getattr(np, name.replace("a", "arc", 1) if name[0] == "a" else name)
-    if name[0] == "a":
-        return f"{name}pi", _as(lambda *values: function(*values) / np.pi)
-    return f"{name}pi", _as(lambda a: function(np.pi * a.astype(np.float64)))
-
-
-def _special(name: str) -> Function:
-    def call(a: Value) -> Value:
-        from scipy import special
-
-        return getattr(special, name)(a)
-
-    return _as(call)
-
-
 def _product_sum(a: Value, b: Value, c: Value) -> Value:
     return a * b + c
 
@@ -303,11 +288,10 @@ _FLOATING: Mapping[str, Function] = {
     ),
     **_numpy("fmin fmax minnum=fmin maxnum=fmax minimum maximum fmod hypot copysign nextafter ldexp atan2=arctan2"),
     **_numpy("divide pow=power powr=power canonicalize=positive"),
-    **dict(map(_in_half_turns, ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"))),
-    "erf": _special("erf"),
-    "erfc": _special("erfc"),
-    "tgamma": _special("gamma"),
-    "lgamma": _special("gammaln"),
+    "sinpi": _as(lambda a: np.sin(np.pi * a.astype(np.float64))),
+    "cospi": _as(lambda a: np.cos(np.pi * a.astype(np.float64))),
+    "erf": _as(np.vectorize(math.erf, [np.float64])),
+    "erfc": _as(np.vectorize(math.erfc, [np.float64])),
     "exp10": _as(lambda a: np.power(10.0, a)),
     "rsqrt": _as(lambda a: 1 / np.sqrt(a)),
     "recip": _as(lambda a: 1 / a),

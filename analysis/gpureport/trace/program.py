@@ -13,7 +13,7 @@ from gpureport.errors import InputError
 from gpureport.trace import instructions, operations
 from gpureport.trace.compiler import Module
 from gpureport.trace.instructions import Counts
-from gpureport.trace.ir import SPACES, Instruction, Name, Operand, Space, Type, Unsupported, walk
+from gpureport.trace.ir import SPACES, Instruction, Name, Operand, Space, Type, Unsupported, Words, walk
 from gpureport.trace.operations import Function, Value
 
 LOCAL, PRIVATE, TABLES = -1, -2, -3
@@ -208,16 +208,17 @@ class _Builder:
         self.built.local_arrays, self.built.tables = tuple(arrays), bytes(tables)
 
     def _parameters(self) -> Iterator[Parameter]:
-        parameters, notes = self.reader.parameters(self.built.name), self.reader.notes(self.built.name)
+        notes = self.reader.notes(self.built.name)
         self.built.work_group = tuple(map(int, notes.get("reqd_work_group_size", ())))
-        for number, each in enumerate(parameters):
-            self.slot(Name(each.name))
+        read = Words(self.reader, self.reader.kernels[self.built.name][0]).parameters()
+        for number, (value, of, attributes, copied) in enumerate(read):
+            self.slot(Name(value))
             name, text = (notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
-            space = SPACES[each.type.count] if each.type.name == "ptr" and not each.copied else "private"
+            space = SPACES[of.count] if of.name == "ptr" and not copied else "private"
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
-            dtype = np.dtype(f"V{each.copied.nbytes}") if each.copied else _dtype(text, each.type)
-            self.roots[each.name] = LOCAL if space == "local" else number
-            noalias = "noalias" in each.attributes or space in ("constant", "private")
+            dtype = np.dtype(f"V{copied.nbytes}") if copied else _dtype(text, of)
+            self.roots[value] = LOCAL if space == "local" else number
+            noalias = "noalias" in attributes or space in ("constant", "private")
             plain = re.sub(r" __attribute__\(\(ext_vector_type\((\d+)\)\)\)", r"\1", text).rstrip("*")
             yield Parameter(name, kinds.get(space, "buffer"), space, dtype, plain, noalias)
 
