@@ -38,7 +38,7 @@ BASES: tuple[Basis, ...] = get_args(Basis)
 class Record(BaseModel):
     """An immutable record. Readers ignore unknown fields, so new fields do not break older versions."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants", defer_build=True)
 
 
 class Metric(Record):
