@@ -180,9 +180,9 @@ def _typical_deviation(sweeps: Sequence[_Sweep]) -> float:
     """
     repeated = [sweep for sweep in sweeps if sweep.dof]
     if repeated:
-        from scipy.stats import chi2
+        from scipy.special import chdtri
 
-        variances = [sweep.squares / float(chi2.median(sweep.dof)) for sweep in repeated]
+        variances = [sweep.squares / float(chdtri(sweep.dof, 0.5)) for sweep in repeated]
         return sqrt(float(np.median(variances)))
     if len(sweeps) < _ENOUGH_SWEEPS:
         return 0.0

@@ -138,6 +138,19 @@ def rows_of(columns: Columns, count: int) -> Iterator[Columns]:
         yield dict(zip(columns, row[1:], strict=True))
 
 
+@cache
+def _defaults(kind: type[BaseModel]) -> Columns:
+    return {name: None if field.is_required() else field.get_default() for name, field in kind.model_fields.items()}
+
+
+def _made(kind: type[R_co], row: Columns) -> R_co:
+    """Return a record with valid fields, as ``model_construct`` does in five times the time."""
+    record, fields = kind.__new__(kind), {"__dict__": _defaults(kind) | row, "__pydantic_fields_set__": set(row)}
+    for name, value in (fields | {"__pydantic_extra__": None, "__pydantic_private__": None}).items():
+        object.__setattr__(record, name, value)
+    return record
+
+
 class Rows(Sequence[R_co], Generic[R_co]):
     """Immutable records; a mapping of columns in files.
 
@@ -155,7 +168,7 @@ class Rows(Sequence[R_co], Generic[R_co]):
     @classmethod
     def of_columns(cls, kind: type[R_co], columns: Callable[[], Columns], count: int) -> Self:
         """Return *count* records of a *kind* whose fields are valid *columns*."""
-        return cls(lambda: (kind.model_construct(**row) for row in rows_of(columns(), count)), count)
+        return cls(lambda: (_made(kind, row) for row in rows_of(columns(), count)), count)
 
     @cached_property
     def rows(self) -> tuple[R_co, ...]:

@@ -179,7 +179,7 @@ Fractions = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), Af
 class Strict(BaseModel):
     """A part of a file; unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     short_for: ClassVar[str | None] = None
     """The field that a bare value sets, if a bare value is allowed."""
 
