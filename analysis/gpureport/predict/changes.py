@@ -21,10 +21,10 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     yield from _layouts(demand, device)
     if device.architecture.groups_as_loops:
         return
-    if demand.waiting_cycles or any(each.repeated > each.waves for each in demand.accesses):
+    if any(each.repeated > each.waves for each in demand.accesses):
         accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
         what = "spread the atomic operations over several copies of the array"
-        yield what, replace(demand, waiting_cycles=0.0, accesses=accesses)
+        yield what, replace(demand, accesses=accesses)
     if demand.memory_chain + demand.cached_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
         far, near = demand.memory_chain, demand.cached_chain
         fewer = replace(demand, memory_chain=far / _TOGETHER, cached_chain=near / _TOGETHER)
@@ -40,9 +40,6 @@ def _layouts(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     if len(partly) > 1:
         what = f"store the used bytes of {listed([*partly])} together (structure of arrays)"
         yield what, _in_order(demand, {*partly}, device)
-    if demand.lines_per_access > _SCATTERED:
-        other = replace(demand, lines_per_access=1.0, line_conflicts=1.0, stores_per_sector=1.0)
-        yield "let neighbouring work-items access neighbouring elements", other
     scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
     for array, space in {each.buffer: each.space for each in scattered}.items():
         if array not in partly:
@@ -76,8 +73,7 @@ def _units(access: AccessDemand, nbytes: float) -> float:
 
 def _vectors(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     """Yield the demand of work-items that process several neighbouring elements, of streams in one dimension."""
-    widths = [each.nbytes for each in demand.accesses] or [stream.used_bytes for stream in demand.streams]
-    widest = max(widths, default=_VECTOR_BYTES)
+    widest = max((each.nbytes for each in demand.accesses), default=_VECTOR_BYTES)
     lanes = _VECTOR_BYTES // widest
     if lanes <= 1 or len(demand.work_group) > 1 or demand.memory_chain > 1 or not _is_plain(demand, device):
         return
@@ -104,10 +100,10 @@ def _vectors(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
 
 def _is_plain(demand: Demand, device: Device) -> bool:
     """Return whether all accesses are to neighbouring elements of arrays, each of which is accessed once."""
-    waits = demand.local_memory_bytes or demand.chain.get("barrier") or demand.waiting_cycles
+    waits = demand.local_memory_bytes or demand.chain.get("barrier")
     once = all(stream.passes == 1 and stream.used_bytes == stream.record_bytes for stream in demand.streams)
     neighbours = (
         each.space == "global" and each.kind != "atomic" and each.lines < _SCATTERED * _units(each, device.line_bytes)
         for each in demand.accesses
     )
-    return once and not waits and demand.lines_per_access == 1 and all(neighbours)
+    return once and not waits and all(neighbours)

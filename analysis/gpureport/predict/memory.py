@@ -226,8 +226,8 @@ def waiting_cycles(run: Execution) -> float:
 
     A slice writes one sector per cycle if its rate is unknown.
     """
-    if not run.demand.accesses or run.architecture.groups_as_loops:
-        return run.demand.waiting_cycles
+    if run.architecture.groups_as_loops:
+        return 0.0
     shared = run.device.shared_cache
     rate = run.architecture.sector_writes_per_cycle if shared and shared.slices else None
     return atomic_sectors(run.demand, run.device) / (rate or 1.0)

@@ -235,15 +235,13 @@ class Demand:
     local_memory_bytes: int = 0  # of one work-group
     accesses: tuple[AccessDemand, ...] = ()
     """By instruction, if they are known one by one; they replace the means below: lines, conflicts and writes of an
-    access, and waits of atomic operations."""
+    access."""
     lines_per_access: float = 1.0
     """Cache lines that one access of a wave touches; the load/store unit handles one at a time."""
     line_conflicts: float = 1.0  # maximum number of these lines that map to the same bank
     stores_per_sector: float = 1.0  # number of stores that together write one sector
     line_writes: float | None = None
     """Lines written, summed over all stores of all waves; ``None``: the lines that the streams cover."""
-    waiting_cycles: float = 0.0
-    """Clock cycles for which atomic operations of all work-groups wait for each other, in the cache's busiest slice."""
     branches: bool = False  # whether work-items take different paths, which compilers for CPUs do not vectorise
     maskable: bool = False  # whether those with masked vector instructions vectorise these branches nevertheless
     lane_bytes: int = 4
