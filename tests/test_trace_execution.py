@@ -317,9 +317,15 @@ def test_what_cannot_be_executed_is_named(text: str, words: str, tmp_path: Path)
         run(tmp_path, f"kernel void k({text}", [np.zeros(1, np.int32)])
 
 
-def test_included_files_may_have_another_encoding(tmp_path: Path) -> None:
+def test_included_files(tmp_path: Path) -> None:
+    """They may have another encoding; messages about those elsewhere contain no words of them."""
     (tmp_path / "text.h").write_bytes(b'constant char text[] = "\xe9";')
+    (tmp_path / "own.txt").write_text("secret words;")
+    (tmp_path / "kernels").mkdir()
+
     assert "\ufffd" in preprocessed('#include "text.h"', tmp_path)
+    with pytest.raises(InputError, match=r"own\.txt:1: unknown type name '\.\.\.'"):
+        run(tmp_path / "kernels", '#include "../own.txt"', [])
 
 
 def test_compiling_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
