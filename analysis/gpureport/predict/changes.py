@@ -1,4 +1,4 @@
-"""Changes of a kernel whose effect on its demand is known. Pure."""
+"""Changes of a traced kernel whose effect on its demand is known. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,11 +23,9 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
         return
     if any(each.repeated > each.waves for each in demand.accesses):
         accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
-        what = "spread the atomic operations over several copies of the array"
-        yield what, replace(demand, accesses=accesses)
-    if demand.memory_chain + demand.cached_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
-        far, near = demand.memory_chain, demand.cached_chain
-        fewer = replace(demand, memory_chain=far / _TOGETHER, cached_chain=near / _TOGETHER)
+        yield "spread the atomic operations over several copies of the array", replace(demand, accesses=accesses)
+    if demand.memory_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
+        fewer = replace(demand, memory_chain=demand.memory_chain / _TOGETHER)
         yield f"issue the loads of {_TOGETHER} iterations before the first result is used", fewer
     yield from _vectors(demand, device)
 
@@ -81,7 +79,6 @@ def _vectors(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     wide = replace(
         demand,
         work_items=max(1, demand.work_items // lanes),
-        idle_items=demand.idle_items // lanes,
         operations={name: n / lanes if name in shared else n for name, n in demand.operations.items()},
         streams=tuple(
             replace(

@@ -11,7 +11,7 @@ from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.finding import SourceAccess
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import AccessDemand, Demand, Sweep, Workload
+from gpureport.workloads.model import AccessDemand, Sweep, Workload
 
 
 def source_accesses(
@@ -27,8 +27,9 @@ def source_accesses(
     if not (largest := largest_point(workload, device, sweeps, compiled or {})):
         return ()
     label, _, base = largest
-    demands = (base.demand, *base.demand.later_dispatches)
-    costs = [(each, _unit_s(base, demand, each) / len(demands)) for demand in demands for each in demand.accesses]
+    used = ((each, Resources(each.registers, each.local_memory_bytes)) for each in base.demand.later_dispatches)
+    runs = (base, *(PointModel(device, *each) for each in used))
+    costs = [(each, _unit_s(run, each) / len(runs)) for run in runs for each in run.demand.accesses]
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
     memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
     traffic = sum(_transferred(each) for each, _ in costs) or 1.0
@@ -63,9 +64,9 @@ def _transferred(access: AccessDemand) -> float:
     return 0.0 if access.space == "local" else access.missed_sectors if access.kind == "load" else access.sectors
 
 
-def _unit_s(base: PointModel, demand: Demand, access: AccessDemand) -> float:
+def _unit_s(run: PointModel, access: AccessDemand) -> float:
     """Return the seconds of one access in the load/store unit, or in local memory."""
     unit = "local" if access.space == "local" else "memory"
-    lanes = access.waves * base.device.architecture.wave_size
-    alone = replace(demand, accesses=(access,), operations={unit: lanes})
-    return sum(execution(base.device, alone, base.resources).class_times().values())
+    lanes = access.waves * run.device.architecture.wave_size
+    alone = replace(run.demand, accesses=(access,), operations={unit: lanes})
+    return sum(execution(run.device, alone, run.resources).class_times().values())
