@@ -193,10 +193,12 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
 
 
 LOOP = "for (int k = 0; k < ({}); k++) v = v * v + 1;"
-BRANCH, TRIANGLE, VALUES = "i < m ? 500 : 0", "i / 64", "x[0] > 0.25f ? 500 : 0"
+BRANCH, REST, TRIANGLE, VALUES = "i < m ? 500 : 0", "i < m ? 0 : 500", "i / 64", "x[0] > 0.25f ? 500 : 0"
 
 
-@pytest.mark.parametrize(("steps", "mean", "longest"), [(BRANCH, 300, 500), (TRIANGLE, 512, 1000), (VALUES, 500, 500)])
+@pytest.mark.parametrize(
+    ("steps", "mean", "longest"), [(BRANCH, 300, 500), (REST, 200, 500), (TRIANGLE, 512, 1000), (VALUES, 500, 500)]
+)
 @pytest.mark.parametrize("resident", [2, 256])
 def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float, resident: int, tmp_path: Path) -> None:
     """1,024 groups, of which 8 or all run together, and two atomic instructions on one address."""

@@ -75,7 +75,7 @@ class Seen:
 
 
 _FOUR = dict.fromkeys(("fp32", "add", "address", "int32"), 4.0)
-CYCLES = {**_FOUR, "hit": 30.0, "miss": 500.0, "barrier": 20.0, "local": 25.0, "atomic": 100.0}
+CYCLES = {**_FOUR, "branch": 37.0, "hit": 30.0, "miss": 500.0, "barrier": 20.0, "local": 25.0, "atomic": 100.0}
 
 
 def run(
@@ -86,7 +86,8 @@ def run(
     file.write_text(source)
     module = compile_file(file)
     shape = NDRange((items,), (local,))
-    return execute(program(module, programs(module)[0]), arguments, shape, range(prod(shape.groups)), **more)
+    kernel = program(module, programs(module)[0], more.pop("unrolled", 4))
+    return execute(kernel, arguments, shape, range(prod(shape.groups)), **more)
 
 
 def test_buffers_are_freed_when_an_execution_ends(tmp_path: Path) -> None:
@@ -203,6 +204,8 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
     ("text", "counts"),
     [
         ("(a[i] & b[i]) ^ a[i + 64]", {"ternary": 1}),
+        ("(a[i] & 240) | (b[i] & ~240)", {"ternary": 1}),
+        ("a[i] + b[i] + a[i + 64]", {"add": 1}),
         ("a[i] * b[i] + a[i + 64]", {"int32_mul": 1, "add": 0}),
         ("rotate(a[i], 3) >> 2", {"shift": 2}),
         (
@@ -290,6 +293,8 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 10))
         ("int k = i; for (int j = 0; j < n; j++) k = ((global int *)x)[k]; y[i] = k;", 1.0, {"hit": 0, "miss": 256}),
         ("for (int k = 0; k < n; k++) y[i] += x[k * 64 + i];", 0.5, {"hit": 128, "miss": 128}),
         ("int o = 0; while (n--) atomic_compare_exchange_strong((global atomic_int *)x, &o, n);", 0.0, {"atomic": 64}),
+        ("local float t[64]; t[i] = 0; for (int k = 0; k < n; k++) t[(int)x[k]] += 1; y[i] = t[i];", 0, {"local": 256}),
+        ("if (i & 1) y[i] = x[i];", 0.0, {"branch": 1}),
         ("float s = 0; if (i > 0) s += 2 * x[i]; if (i < 9) s += 2 * x[64 + i]; y[i] = s;", 1.0, {"hit": 0, "miss": 2}),
     ],
 )
@@ -300,6 +305,18 @@ def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Pat
     done = run(tmp_path, source, arguments, recorder=Seen(missed), latencies=CYCLES)
 
     assert {name: done.chain[name] for name in chain} == pytest.approx(chain, rel=0.05, abs=0.5)
+
+
+@pytest.mark.parametrize(("unrolled", "steps"), [(4, 64), (1, 256)])
+def test_each_step_of_a_loop_may_wait_and_is_counted_once_for_all_lanes(
+    unrolled: int, steps: int, tmp_path: Path
+) -> None:
+    source = "kernel void k(global float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; x[n] = s; }"
+    arguments = [np.zeros(512, np.float32), np.int32(256)]
+    done = run(tmp_path, source, arguments, recorder=Seen(1.0), latencies=CYCLES, unrolled=unrolled)
+
+    assert done.chain["miss"] == pytest.approx(steps, abs=1)
+    assert done.uniform["branch"] == done.issued["branch"] == 64 * (steps + 1)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ class Chains:
         self._begin = self._latest = self._issued = _START
         self._fences: dict[int, Link] = {}
         self._iterations: Counter[int] = Counter()
+        self._followed = self._mean = 0.0
         self._steps = [
             [
                 (op.operands, op.result, op.counts, self._cycles(op.counts), op.access)
@@ -39,8 +40,8 @@ class Chains:
         usual = self._latencies.get("int32", 0.0)
         return sum(count * self._latencies.get(kind, usual) for kind, count in counts.items())
 
-    def block(self, number: int, seen: Mapping[int, tuple[int, float]]) -> None:
-        """Follow a block; *seen*: region and share of misses of the accesses by their number."""
+    def block(self, number: int, seen: Mapping[int, tuple[int, float]], share: float) -> None:
+        """Follow a block; *seen*: region and share of misses of the accesses by number; *share*: of groups with it."""
         links, begin = self._links, self._begin
         self._issued = begin
         for operands, result, counts, cycles, access in self._steps[number]:
@@ -58,6 +59,8 @@ class Chains:
                 links[result] = link
             if link[0] > self._latest[0]:
                 self._latest = link
+        self._mean += share * (self._latest[0] - self._followed)
+        self._followed = self._latest[0]
 
     def _access(self, access: Access, region: int, missed: float, before: Link) -> tuple[Link, Counts]:
         """Return what an access waits for, and its own part of the chain."""
@@ -101,6 +104,11 @@ class Chains:
         values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
         for slot, link in values:
             self._links[slot] = link
+
+    @property
+    def share(self) -> float:
+        """Mean time for which groups take part / time of the longest chain."""
+        return self._mean / self._followed if self._followed else 1.0
 
     def longest(self) -> Mapping[str, float]:
         """Return the instructions of the longest chain by class."""

@@ -92,6 +92,8 @@ class Execution:
     """Those of integers, and branches, among them that have one result for all lanes."""
     chain: Mapping[str, float]
     """Instructions by class of a work-item's longest chain of dependent ones; loads are ``hit`` and ``miss``."""
+    share: float
+    """Mean length of the chains of groups / that of the longest."""
 
 
 def local_arrays(program: Program, arguments: Sequence[Any]) -> tuple[LocalArray, ...]:
@@ -151,6 +153,10 @@ class _Lanes:
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         return self._machine.group_of[self.index]
+
+    @cached_property
+    def group_count(self) -> int:
+        return int(np.count_nonzero(np.diff(self.groups))) + 1
 
     def within(self, other: "_Lanes") -> bool:
         """Return whether *other* contains these lanes."""
@@ -477,7 +483,7 @@ class _Machine:
         if self.chains:
             if block.waits:
                 self.chains.barrier()
-            self.chains.block(number, self.seen)
+            self.chains.block(number, self.seen, lanes.group_count * self.group_size / self.items)
         for slot in block.outputs:
             self._write(slot, now[slot], lanes)
         if block.targets:
@@ -489,7 +495,7 @@ class _Machine:
         for op in block.operations:
             if op.result >= 0 and not getattr(self.now[op.result], "ndim", 1):
                 found.update({kind: count for kind, count in op.counts.items() if kind in _SCALAR})
-        return found
+        return {kind: min(count, block.counts.get(kind, 0.0)) for kind, count in found.items()}
 
     def _leave(self, number: int, block: Block, lanes: _Lanes) -> None:
         if block.condition < 0:
@@ -521,7 +527,7 @@ class _Machine:
         queue[target] = self.lanes_of(queue[target].chosen | lanes.chosen) if target in queue else lanes
 
     def _result(self) -> Execution:
-        chain = self.chains.longest() if self.chains else {}
+        chain, share = (self.chains.longest(), self.chains.share) if self.chains else ({}, 1.0)
         operations = defaultdict[str, float](float)
         issued = defaultdict[str, float](float, {"branch": self.split * self.wave} if self.split else {})
         for block, lanes, waves in zip(self.program.blocks, self.executed, self.issued, strict=True):
@@ -532,7 +538,7 @@ class _Machine:
         for number, counts in self.uniform.items():
             for kind, count in counts.items():
                 uniform[kind] += count * self.issued[number] * self.wave
-        return Execution(self.items, operations, issued, uniform, chain)
+        return Execution(self.items, operations, issued, uniform, chain, share)
 
 
 def _uniform(values: Value, name: str) -> Value:

@@ -141,7 +141,6 @@ class _Sample:
         self.groups, self.represented = stratum.groups, stratum.represented
         self.weight = stratum.represented / len(stratum.groups)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
-        self.instructions = sum(execution.issued.values()) / len(stratum.groups)
         self.chain = sum(execution.chain.values())
 
     def miss_as(self, other: "_Sample") -> None:
@@ -298,12 +297,10 @@ def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
 def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
     """Return the longest chain, if all groups run *together*; else its share that is the mean of groups.
 
-    Chains are assumed to be as long as groups have instructions, relative to those in the middle. Groups at the border
-    are left out: many have shorter chains, but others run beside them.
+    Groups at the border are left out: many have shorter chains, but others run beside them.
     """
-    middle, longest = samples[0], max(samples, key=lambda sample: sample.chain)
+    longest = max(samples, key=lambda sample: sample.chain)
     total = sum(sample.represented for sample in samples)
-    mean = sum(sample.instructions * sample.represented for sample in samples) / total
-    usual = mean * middle.chain / middle.instructions if middle.instructions else longest.chain
-    share = 1.0 if together or not longest.chain else min(1.0, usual / longest.chain)
+    mean = sum(sample.chain * sample.execution.share * sample.represented for sample in samples) / total
+    share = 1.0 if together or not longest.chain else mean / longest.chain
     return {name: count * share for name, count in longest.execution.chain.items()}
