@@ -1,5 +1,5 @@
 "use strict";
-// Clicking a column heading sorts its table; clicking a figure enlarges it.
+// Clicking a column heading sorts its table.
 const scales = {Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, n: 1e-9, µ: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12};
 function size(text) {
   const found = text.match(/^\W*?(-?[\d.]+(?:e[-+]\d+)?)(\^\d+)?\s*((?:[KMGT]i(?=B)|[nµm](?=s\b)|[kMGT])?)/);
@@ -19,14 +19,6 @@ function sort(head) {
   const text = (row) => row.cells[column].textContent.trim();
   const rows = [...body.rows].sort((a, b) => (up ? 1 : -1) * compare(text(a), text(b)));
   body.append(...rows);
-}
-function enlarge(picture) {
-  const dialog = document.createElement("dialog");
-  dialog.append(picture.cloneNode(true));
-  dialog.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
 }
 function onClick(element, act) {
   element.tabIndex = 0;
@@ -87,7 +79,6 @@ const fits = new ResizeObserver((entries) => {
 });
 for (const part of document.querySelectorAll(".scroll, .scroll > *")) fits.observe(part);
 for (const head of document.querySelectorAll("thead th")) onClick(head, sort);
-for (const picture of document.querySelectorAll("figure > svg")) onClick(picture, enlarge);
 const contents = document.querySelector("nav.contents") ?? made(document.querySelectorAll("h2[id]"));
 contents.querySelector("details").open = matchMedia("(min-width: 70rem)").matches;
 searchable(contents);

@@ -7,7 +7,7 @@ import pytest
 from gpureport.records.curves import Points
 from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, curves, paired
+from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.run import appendix, compiled
 from gpureport.report.run.entry import written_values
 from gpureport.report.text import tables
@@ -24,12 +24,6 @@ def test_every_value_of_every_entry_can_be_written() -> None:
     rdna = written_values(database.device("amd/rx_7900_xt"))
     assert rdna["opencl.compute_units"] == "42"
     assert rdna["occupancy.vector_registers"] == "32: 1536, 64: 768"
-
-
-def test_a_calibrated_finding_may_stand_alone(report: Report) -> None:
-    finding = next(f for f in report.findings if f.basis == "calibrated")
-
-    assert paired([finding])[0].main is finding
 
 
 def test_of_many_names_only_the_first_are_listed() -> None:

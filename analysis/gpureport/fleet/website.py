@@ -23,7 +23,7 @@ from gpureport.grouping import grouped
 from gpureport.inputs import is_there
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
-from gpureport.report.figures.machines import HeatBlock, HeatRow, heat_chart, reach_of
+from gpureport.report.figures.machines import HeatColumns, HeatRow, heat_chart, reach_of
 from gpureport.report.figures.picture import Picture
 from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table
@@ -101,14 +101,14 @@ def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
         cells = {m.number: ratios for m, ratios in of if ratios}
         rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
         rows = [
-            HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
+            HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), cells[m])
             for m in (*odd, *rest)
             if m in cells
         ]
         caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
         yield from _heat_map(rows, "speed relative to the median device", f"{caption}Blue: faster; orange: slower.")
     rows = [
-        HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), (ratios,), heading=peers.title)
+        HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), ratios, heading=peers.title)
         for peers in fleet.peers
         if peers.basis != "peers"
         for member in peers.members
@@ -120,10 +120,10 @@ def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
 
 def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Iterator[Picture]:
     shown, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
-    names = tuple(sorted({name for row in shown for name in row.cells[0]}))
+    names = tuple(sorted({name for row in shown for name in row.ratios}))
     more = f" {left} devices with smaller differences are not shown." if left > 0 else ""
     if shown:
-        yield Picture(heat_chart(shown, [HeatBlock(heading, names)], reach_of(shown)), caption + more)
+        yield Picture(heat_chart(shown, HeatColumns(heading, names), reach_of(shown)), caption + more)
 
 
 def _strips(fleet: Fleet, peers: Peers) -> Picture:

@@ -40,7 +40,7 @@ from gpureport.report.comparison.tables import (
 from gpureport.report.figures.machines import (
     MOST_PANELS,
     MOST_ROWS,
-    HeatBlock,
+    HeatColumns,
     HeatRow,
     SpeedRow,
     base_of,
@@ -66,7 +66,6 @@ _MOST_MACHINES = 42  # the most rows of a figure of machines
 _MOST_SPREADS = 6
 """The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
-_EFFICIENCY = "Eff. (efficiency): observed speed / peak predicted from the specification. "
 _COLOURS = "Blue: above 1; orange: below 1."
 
 
@@ -146,7 +145,7 @@ def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
 
 
 def overview(comparison: Comparison) -> Iterator[Picture]:
-    """Draw the speed of each machine by kind of work, and its efficiency; the fastest machine first."""
+    """Draw the speed of each machine by kind of work; the fastest machine first."""
     every = works(comparison)
     if len(every) == 1:
         return
@@ -154,22 +153,17 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
     for work in every:
         place = DATA_IN[work.place] if work.place else ""
         speeds[", ".join(filter(None, (work_name(work), place)))] = means(work.contests, "speed")
-    efficiency = {"all": overall(comparison, "efficiency")}
-    blocks = [HeatBlock(f"speed / {comparison.baseline}", tuple(speeds)), HeatBlock("eff.", tuple(efficiency))]
     rows = [
-        HeatRow(
-            marked(m),
-            "",
-            tuple({key: of[m.name] for key, of in each.items() if m.name in of} for each in (speeds, efficiency)),
-        )
+        HeatRow(marked(m), "", {name: of[m.name] for name, of in speeds.items() if m.name in of})
         for m in by_rank(comparison)
     ]
     caption = (
         f"Speed / speed of {comparison.baseline} by kind of work: geometric means over the best points of all kernels. "
-        f"All: geometric mean over families. {_EFFICIENCY if any(efficiency.values()) else ''}{_COLOURS}"
+        f"All: geometric mean over families. {_COLOURS}"
     )
-    for part in in_figures(rows, _MOST_MACHINES) if with_values(rows, blocks) else ():
-        yield Picture(heat_chart(part, blocks, reach_of(rows)), caption)
+    columns = with_values(rows, HeatColumns(f"speed / {comparison.baseline}", tuple(speeds)))
+    for part in in_figures(rows, _MOST_MACHINES) if columns.names else ():
+        yield Picture(heat_chart(part, columns, reach_of(rows)), caption)
 
 
 def maps(comparison: Comparison) -> Iterator[tuple[What, tuple[Picture, ...]]]:
@@ -188,7 +182,7 @@ def _maps(comparison: Comparison, what: What, names: tuple[str, ...]) -> Iterato
     headings = {"speed": f"speed / {comparison.baseline}", "efficiency": "observed / predicted peak"}
     predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
-    block = HeatBlock(headings[what], names, predicted, cautioned)
+    columns = HeatColumns(headings[what], names, predicted, cautioned)
     by_family = [list(_map_rows(found, what, comparison.families)) for found in families(comparison).values()]
     parts: list[list[HeatRow]] = [[]]
     for own in by_family:
@@ -198,14 +192,14 @@ def _maps(comparison: Comparison, what: What, names: tuple[str, ...]) -> Iterato
     reach = reach_of(row for own in by_family for row in own)
     for rows in parts:
         for part in in_figures(rows, MOST_ROWS):
-            yield _map(part, [block], reach)
+            yield _map(part, columns, reach)
 
 
-def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Picture:
+def _map(part: Sequence[HeatRow], columns: HeatColumns, reach: float) -> Picture:
     named = ", ".join(dict.fromkeys(row.heading for row in part))
-    every = named_columns([block for _, block in with_values(part, blocks)])
+    every = named_columns(with_values(part, columns))
     order = f" One machine in {every} is labelled; the first is the best." if every > 1 else ""
-    return Picture(heat_chart(part, blocks, reach), f"{named}. {_COLOURS}{order}")
+    return Picture(heat_chart(part, columns, reach), f"{named}. {_COLOURS}{order}")
 
 
 def _map_rows(contests: Sequence[WorkloadComparison], what: What, own: Mapping[str, str]) -> Iterator[HeatRow]:
@@ -215,7 +209,7 @@ def _map_rows(contests: Sequence[WorkloadComparison], what: What, own: Mapping[s
     """
     for row in rows_of(contests):
         if found := means(row.contests, what):
-            yield HeatRow(row.contests[0].variant, place_of(row), (found,), family_title(row.family, own))
+            yield HeatRow(row.contests[0].variant, place_of(row), found, family_title(row.family, own))
 
 
 def curve_pictures(

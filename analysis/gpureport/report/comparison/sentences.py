@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from math import log
-from statistics import geometric_mean
 from typing import Literal
 
-from gpureport.compare.records import BEYOND, WITHIN, Comparison, Difference, RatioEstimate, WorkloadComparison
+from gpureport.compare.records import BEYOND, WITHIN, Comparison, RatioEstimate, WorkloadComparison
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
-from gpureport.grouping import grouped
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import family_title
 from gpureport.text import listed
@@ -16,7 +14,6 @@ FILE = "comparison_sentences.j2"
 EQUAL = 0.05
 """Largest deviation from 1 of a ratio that counts as equal; the macros write it."""
 _FEW = 6  # the most machines with sentences each
-_MOST_SENTENCES = 5  # about many machines
 _NAMED = 3  # the most machines that a title names
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 Verdict = Literal["faster", "slower", "equal", "undecided"]
@@ -50,17 +47,26 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     """Return the summary: speed by kind of work, efficiency, and significant differences on the same device."""
     baseline, others = comparison.baseline, comparison.others
     shares = sorted(overall(comparison, "efficiency").items(), key=lambda pair: -pair[1])
-    if len(others) >= _FEW:
-        return (*_of_many(comparison)[:_MOST_SENTENCES], *paragraphs("efficiency", FILE, shares=shares))
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
     same = [
         (name, wholes.get(name), [each for each in found if each.significant], len(found))
         for name, found in comparison.by_machine.items()
     ]
-    alike = {name for name, whole, significant, _ in same if not (whole or significant)}
-    every, most = works(comparison), _MOST_SHOWN if len(others) == 1 else 1
-    speeds = [_speeds(every, name, baseline, most) for name in others if name not in alike]
-    return paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, same=same, several=SEVERAL)
+    differing = [each for each in same if each[1] or each[2]]
+    if len(others) >= _FEW:
+        most = sorted(differing, key=lambda each: -len(each[2]))[:_NAMED]
+        facts = {"baseline": baseline, "same": most, "differing": len(differing), "machines": len(same)}
+        parts = _extremes(comparison), paragraphs("same_device", FILE, **facts)
+        own_device = len(same) > len(comparison.machines) / 2
+        ends = (text for part in (reversed(parts) if own_device else parts) for text in part)
+        return (*ends, *paragraphs("efficiency", FILE, shares=shares))
+    alike = {each[0] for each in same if each not in differing}
+    every, number = works(comparison), _MOST_SHOWN if len(others) == 1 else 1
+    speeds = [_speeds(every, name, baseline, number) for name in others if name not in alike]
+    return (
+        *paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, several=SEVERAL),
+        *paragraphs("same_device", FILE, baseline=baseline, same=same),
+    )
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:
@@ -106,16 +112,6 @@ def _verdict(ratio: RatioEstimate) -> Verdict:
     return "slower" if ratio.value < 1 else "faster"
 
 
-def _of_many(comparison: Comparison) -> tuple[str, ...]:
-    """Return the summary of many machines: fastest and slowest, outliers.
-
-    Outliers are first if most machines have the baseline's device.
-    """
-    parts = [_extremes(comparison), _outliers(comparison)]
-    own_device = len(comparison.by_machine) > len(comparison.machines) / 2
-    return tuple(text for part in (reversed(parts) if own_device else parts) for text in part)
-
-
 def _extremes(comparison: Comparison) -> tuple[str, ...]:
     found, baseline = ranked(comparison), comparison.baseline
     predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
@@ -126,38 +122,3 @@ def _extremes(comparison: Comparison) -> tuple[str, ...]:
     return paragraphs(
         "extremes", FILE, ends=ends, baseline=baseline, ranked=len(found), missing=missing, several=SEVERAL
     )
-
-
-def _outliers(comparison: Comparison) -> tuple[str, ...]:
-    """Count the machines with the baseline's device that differ significantly, and name those that differ most.
-
-    If most of them differ in a sweep, and in the same direction, the baseline is the outlier there.
-    """
-    by_machine = comparison.by_machine
-    if not by_machine:
-        return ()
-    own = _baseline_sweeps(comparison.differences)
-    wholes = sorted((w for w in comparison.overall if w.significant), key=lambda whole: -whole.effect)
-    counts = {
-        name: sum(d.significant and d.sweep not in own for d in found)
-        for name, found in by_machine.items()
-        if name not in {whole.machine for whole in wholes}
-    }
-    differing = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
-    single = [(name, counts[name], len(by_machine[name])) for name in differing]
-    rest = len(counts) - len(single)
-    return paragraphs("outliers", FILE, baseline=comparison.baseline, wholes=wholes, single=single, rest=rest, own=own)
-
-
-def _baseline_sweeps(differences: Iterable[Difference]) -> dict[str, float]:
-    """Return the sweeps in which the baseline is the outlier, with the speed of the other machines relative to it.
-
-    More than half of three or more machines with its device differ significantly there, in the same direction.
-    """
-    found = {}
-    for sweep, of_sweep in grouped((difference.sweep, difference) for difference in differences).items():
-        for faster in (False, True):
-            same = [d.speed.value for d in of_sweep if d.significant and (d.speed.value > 1) == faster]
-            if len(of_sweep) >= SEVERAL and len(same) > len(of_sweep) / 2:
-                found[sweep] = geometric_mean(same)
-    return found

@@ -282,8 +282,8 @@ def landmarks_table(comparison: Comparison) -> Table:
 
 def _landmark(mark: Landmark | None) -> str:
     if mark and mark.observed:
-        return format_interval(mark.observed, mark.ci_low, mark.ci_high, mark.unit, "measured")
-    return f"{format_value(mark.predicted, mark.unit)} predicted" if mark and mark.predicted else UNKNOWN
+        return format_interval(mark.observed, mark.ci_low, mark.ci_high, abbreviated(mark.unit), "measured")
+    return f"{format_value(mark.predicted, abbreviated(mark.unit))} predicted" if mark and mark.predicted else UNKNOWN
 
 
 def differences_table(comparison: Comparison) -> Table:

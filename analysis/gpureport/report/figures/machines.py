@@ -144,94 +144,71 @@ def spread_chart(differences: Sequence[Difference]) -> Chart:
 
 
 @dataclass(frozen=True)
-class HeatBlock:
-    """A group of columns, and the meaning of their ratios.
+class HeatColumns:
+    """The columns of a map, and the meaning of its ratios.
 
     Names of machines that are only *predicted* have the colour of predictions. Names of *cautioned* ones start with △.
     """
 
     title: str
-    columns: tuple[str, ...]
+    names: tuple[str, ...]
     predicted: frozenset[str] = frozenset()
     cautioned: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One row: its name, a detail that distinguishes rows of that name, and the ratios by block and column.
+    """One row: its name, a detail that distinguishes rows of that name, and the ratios by column.
 
     Rows with the same *heading* stand below it.
     """
 
     name: str
     detail: str
-    cells: tuple[Mapping[str, float], ...]
+    ratios: Mapping[str, float]
     heading: str = ""
 
 
-def named_columns(blocks: Sequence[HeatBlock]) -> int:
+def named_columns(columns: HeatColumns) -> int:
     """Return n if every n-th column has its name printed, because all names would overlap."""
-    return ceil(sum(len(block.columns) for block in blocks) / _MOST_NAMED)
+    return ceil(len(columns.names) / _MOST_NAMED)
 
 
 def reach_of(rows: Iterable[HeatRow]) -> float:
     """Return the ratio that gets the darkest colour, for all figures of *rows*: few ratios lie beyond it."""
-    ratios = sorted(max(r, 1 / r) for row in rows for cells in row.cells for r in cells.values())
+    ratios = sorted(max(r, 1 / r) for row in rows for r in row.ratios.values())
     usual = ratios[int(0.95 * (len(ratios) - 1))] if ratios else 1.0
     return next((reach for reach in _REACHES if reach >= usual), max(_REACHES))
 
 
-def with_values(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> list[tuple[int, HeatBlock]]:
-    """Return the *blocks* of a map, numbered, without columns that no row has, and without blocks that have none."""
-    columns = [
-        tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
-        for number, block in enumerate(blocks)
-    ]
-    return [(n, replace(block, columns=own)) for n, (block, own) in enumerate(zip(blocks, columns, strict=True)) if own]
+def with_values(rows: Sequence[HeatRow], columns: HeatColumns) -> HeatColumns:
+    """Return the *columns* of a map without those that no row has."""
+    return replace(columns, names=tuple(name for name in columns.names if any(name in row.ratios for row in rows)))
 
 
-def heat_chart(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Chart:
-    """Return a map of *rows* by those columns of *blocks* that have values; *reach*: ratio of the darkest colour."""
-    shown = with_values(rows, blocks)
-    lines = list(_lines(rows))
-    names = tuple(
-        row.heading if number is None else ", ".join(filter(None, (row.name, row.detail))) for number, row in lines
-    )
-    roles: tuple[Role, ...] = tuple("muted" if number is None else "ink" for number, _ in lines)
-    y = Axis(scale="rows", rows=names, roles=roles)
+def heat_chart(rows: Sequence[HeatRow], columns: HeatColumns, reach: float) -> Chart:
+    """Return a map of *rows* by those *columns* that have values; *reach*: ratio of the darkest colour."""
+    shown, lines = with_values(rows, columns), list(_lines(rows))
+    every = named_columns(shown)
+    names = tuple(", ".join(filter(None, (row.name, row.detail))) for _, row in lines)
+    roles: tuple[Role, ...] = tuple("muted" if is_heading else "ink" for is_heading, _ in lines)
+    marked = (f"△ {name}" if name in shown.cautioned else name for name in shown.names)
+    heads = tuple("" if place % every else name for place, name in enumerate(marked))
+    head_roles: tuple[Role, ...] = tuple("predicted" if name in shown.predicted else "ink" for name in shown.names)
+    ratios = [[row.ratios.get(name) for name in shown.names] for _, row in lines]
+    cells = Cells(tuple(map(tuple, ratios)), reach, tuple(tuple(map(_ratio_variants, row)) for row in ratios))
+    x, y = Axis(scale="rows", rows=heads, roles=head_roles), Axis(scale="rows", rows=names, roles=roles)
     height = len(lines) * (_ROW_IN if len(lines) <= MOST_ROWS else 0.13)
-    rest = (y, height, reach, named_columns([block for _, block in shown]))
-    return Chart(tuple((_block_panel(lines, number, block, *rest),) for number, block in shown))
+    return Chart(((Panel(x, y, (), (shown.title,), height, cells=cells),),))
 
 
-def _block_panel(
-    lines: Sequence[tuple[int | None, HeatRow]],
-    number: int,
-    block: HeatBlock,
-    y: Axis,
-    height: float,
-    reach: float,
-    every: int,
-) -> Panel:
-    values, texts = [], []
-    for line, row in lines:
-        shown = row.cells[number] if line is not None else {}
-        values.append(tuple(map(shown.get, block.columns)))
-        texts.append(tuple(_ratio_variants(shown.get(name)) for name in block.columns))
-    marked = (f"△ {name}" if name in block.cautioned else name for name in block.columns)
-    columns = tuple("" if place % every else name for place, name in enumerate(marked))
-    roles: tuple[Role, ...] = tuple("predicted" if name in block.predicted else "ink" for name in block.columns)
-    cells = Cells(tuple(values), reach, tuple(texts))
-    return Panel(Axis(scale="rows", rows=columns, roles=roles), y, (), (block.title,), height, cells=cells)
-
-
-def _lines(rows: Sequence[HeatRow]) -> Iterator[tuple[int | None, HeatRow]]:
-    """Yield each row with its number; before rows with a heading their first row without a number."""
-    for heading, group in groupby(enumerate(rows), key=lambda pair: pair[1].heading):
-        members = list(group)
+def _lines(rows: Sequence[HeatRow]) -> Iterator[tuple[bool, HeatRow]]:
+    """Yield each row; before rows with a heading one that has only this, and is marked."""
+    for heading, group in groupby(rows, key=lambda row: row.heading):
         if heading:
-            yield None, members[0][1]
-        yield from members
+            yield True, HeatRow(heading, "", {})
+        for row in group:
+            yield False, row
 
 
 def printed_rows(rows: Sequence[HeatRow]) -> int:

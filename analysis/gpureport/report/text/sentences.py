@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import cache, partial
 from math import exp
-from statistics import geometric_mean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
@@ -75,7 +75,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         expected=_expected,
         feature=feature_name,
         frequency=format_frequency,
-        geometric_mean=geometric_mean,
         interval=lambda value, low, high, unit, style: format_interval(value, low, high, abbreviated(unit), style),
         listed=listed,
         median=median,

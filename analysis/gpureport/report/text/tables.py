@@ -8,12 +8,10 @@ from functools import cached_property
 from math import prod
 from typing import Self
 
-from gpureport.findings.advice import FamilyAdvice
 from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
-from gpureport.report.text.words import any_of
-from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
+from gpureport.units import UNKNOWN, format_percent, format_range
 from gpureport.workloads import all_workloads
 
 _SHORT, _LONG_WORD, _LONG, _LINE = 18, 30, 100, 118
@@ -25,8 +23,8 @@ _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the t
 _BOLD = 1.2  # relative width of a head's characters
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=±) ")
 _NUMBER = re.compile(r"[^\w.]*\d")
-_SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-")
-"""Of shapes, ranges between two units and dates, which are no numbers."""
+_SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-| cases$")
+"""Of shapes, ranges between two units, dates and counted cases, which are no numbers."""
 _BRACKETS = re.compile(r"\([^()<>]{1,16}\)")
 
 
@@ -159,21 +157,3 @@ def workload_table(names: Iterable[str]) -> Table:
     """List the titles of workloads, for documents that contain only identifiers."""
     titles = {workload.name: workload.title for workload in all_workloads()}
     return Table.of({"workload": titles[name], "identifier": name} for name in dict.fromkeys(names) if name in titles)
-
-
-def advice_table(families: Iterable[FamilyAdvice]) -> Table:
-    """List the best, the worst and the recommended shape of every search."""
-    return Table.of(
-        {
-            "family": family.family,
-            "variant": found.name,
-            "best shapes": any_of(found.ties),
-            "rate": format_value(found.value, found.unit),
-            "worst shape": found.worst,
-            "best / worst": format_ratio(found.gain),
-            "use": found.use,
-            "share": format_percent(found.shares[found.use], ".1f"),
-        }
-        for family in families
-        for found in family.variants
-    )
