@@ -81,41 +81,29 @@ def test_expressions_compute_sizes_and_arrays() -> None:
             number(text, {"n": 8})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("x.tofile('a')", "x.size", "__import__('os')", "open(1)", "lambda: 1", "(lambda a: a)(2)", "sum(x)(2)"),
-        *("x +", "", "[i for i in x]", "f'{x}'", "n, n", "n; n", "y", "x[9]", "1 / 0", "sum(x, axis=7)", "n / 4", "-n"),
-        *("'a' * 10", "2 ** 1000", "1 << 100", "arange(10 ** 12)", "reshape(arange(20000), 20000, 1) * arange(20000)"),
-        *("(" * 300 + "n" + ")" * 300, "n + " * 400 + "n"),
-    ],
+_UNSUPPORTED = (
+    *("x.tofile('a')", "x.size", "__import__('os')", "open(1)", "lambda: 1", "(lambda a: a)(2)", "sum(x)(2)"),
+    *("x +", "", "[i for i in x]", "f'{x}'", "n, n", "n; n", "z", "x[9]", "1 / 0", "sum(x, axis=7)", "n / 4", "-n"),
+    *("'a' * 10", "2 ** 1000", "1 << 100", "(" * 300 + "n" + ")" * 300, "n + " * 400 + "n"),
 )
-def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
-    with pytest.raises(ExpressionError) as error:
-        whole(text, {"x": np.arange(6), "n": 9})
-    assert "\n" not in str(error.value)
+_TOO_MANY = (
+    *("zeros(20000) + zeros(20000, 1)", "zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-9)", "arange(-2 ** 62, 2 ** 62)"),
+    *("tile([0], 2 ** 31)", "repeat(x, 2 ** 40)", "histogram(x, 2 ** 40)", "minimum(reshape(y, 20000, 1), y)"),
+    *("maximum(y, y[:, None])", "where(x[0] > 1, y, y[:, None])", "y[reshape(y, 200, 100)] * y[:, None, None]"),
+    *("reshape(y, 20, 1000)[int64(zeros(2 ** 18))]", "matmul(reshape(y, 20000, 1, 1), reshape(y, 1, 1, 20000))"),
+)
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("zeros(20000) + zeros(20000, 1)", "elements"),
-        ("zeros(2 ** 20, 2 ** 20)", "elements"),
-        ("arange(0, 1, 1e-9)", "elements"),
-        ("arange(-2 ** 62, 2 ** 62)", "elements"),
-        ("tile([0], 2 ** 31)", "elements"),
-        ("repeat(x, 2 ** 40)", "elements"),
-        ("histogram(x, 2 ** 40)", "elements"),
-        ("minimum(reshape(y, 20000, 1), y)", "elements"),
-        ("maximum(y, y[:, None])", "elements"),
-        ("where(x[0] > 1, y, y[:, None])", "elements"),
-        ("reshape(y, 20, 1000)[int64(zeros(2 ** 18))]", "elements"),
-        ("y[reshape(y, 200, 100)] * y[:, None, None]", "elements"),
-        ("matmul(reshape(y, 20000, 1, 1), reshape(y, 1, 1, 20000))", "elements"),
+        *((text, "") for text in _UNSUPPORTED),
+        *((text, "elements") for text in _TOO_MANY),
         ("matmul(reshape(tile(y, 500), 10000, 1000), reshape(tile(y, 500), 1000, 10000))", "product"),
         ("concatenate(x)", "list"),
         ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
         ("sum(x, out=x)", "sum(array, axis=None)"),
+        ("sum()", "write sum(array, axis=None)"),
         ("sqrt(x, x)", "sqrt(value)"),
         ("sum(x, **x)", "sum(array, axis=None)"),
         ("9 ** 9 + 10000000000000000000000", "64 bits"),
@@ -128,8 +116,8 @@ def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
 def test_expressions_within_limits(text: str, word: str) -> None:
     """One sentence names the limit, or the allowed arguments; nothing is allocated or changed."""
     x, y = np.arange(6), np.arange(20000)
-    with pytest.raises(ExpressionError, match=re.escape(word)) as error:
-        evaluate(text, {"x": x, "y": y, "n": 9})
+    with pytest.raises(ExpressionError, match=re.escape(word) or None) as error:
+        whole(text, {"x": x, "y": y, "n": 9})
     assert "\n" not in str(error.value)
     np.testing.assert_array_equal(x, np.arange(6))
 
@@ -311,28 +299,23 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("value: 2.0", "value: 2.0 +", 7, "arguments.0.value", "not an expression"),
         ("value: 2.0", "value: 2.0, type: float", 7, "arguments.0", "'type' is no field any more: types, traffic"),
         ("a, value: 2.0", "x, elements: m", 7, "arguments.0.elements", "'m'"),
-        ("a, value: 2.0", "x, elements: n / 7", 7, "arguments.0.elements", "whole number"),
         ("a, value: 2.0", "x, elements: 0", 7, "arguments.0.elements", "at least one"),
         ("a, value: 2.0", "x, elements: -n", 7, "arguments.0.elements", "negative"),
-        ("y + a * x", "y.dump(x)", 9, "expect.y", "calls"),
         ("y + a * x", "y[1:] + a", 9, "expect.y", "values"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 9, "expect.y", "real"),
         ("y + a * x", "y + sum(tile(x, 2 ** 40))", 9, "expect.y", "elements"),
         ("expect: {y:", "expect: {z:", 9, "expect.z", "no buffer"),
         ("work:", "work_groups: [[7, 7]]\nwork:", 8, "work_groups", "dimension"),
         ("work:", "work_groups: 0\nwork:", 8, "work_groups", "[16, 16]"),
-        ("work:", "work_groups: []\nwork:", 8, "work_groups", "auto"),
         ("work:", "guarded: 3\nwork:", 8, "guarded", "true or false"),
         ("work:", "gaurded: true\nwork:", 8, "gaurded", "guarded"),
         ("work:", "swap: [y, y]\nwork:", 1, "", "different"),
         ("work:", "operations: {fp32: n}\nwork:", 1, "", "'operations' is no field any more"),
         ("work:", "global_size: [1e300]\nwork:", 8, "global_size.0", "'1e+300' is 1e+300, which exceeds 64 bits"),
-        ("work:", "variants: {small: {sizes: {n: 64}}}\nwork:", 8, "variants.small", "'sizes'"),
+        ("work:", "variants: {small: {sizes: {n: 64}}}\nwork:", 8, "variants.small", "there are 'arguments'"),
         ("amount: n,", "amount: 0,", 8, "work.amount", "positive"),
-        ("amount: n,", "amount: 1e-300,", 8, "work.amount", "is 1e-300; it must be positive"),
         ("amount: n,", "amount: 1e300 * n,", 8, "work.amount", "it must be at most"),
         ("{n: auto}", "{n: auto, m: auto}", 1, "", "swept"),
-        ("{n: auto}", "{n: []}", 5, "sizes.n", "at least 1"),
         ("{n: auto}", "{n: [0, 5]}", 5, "sizes.n", "at least 1"),
         ("{n: auto}", "{n: true}", 5, "sizes.n", "2^10..2^20"),
         ("{n: auto}", "{n: 10..x}", 5, "sizes.n", "2^10..2^20"),
@@ -834,20 +817,22 @@ def test_a_check_names_wrong_results(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_documentation_shows_the_example_and_lists_all_functions_with_their_arguments() -> None:
-    """Those of the code, in its order; an error message has the same form."""
+    """Those of the code, in its order."""
     page = (Path(__file__).parents[1] / "docs" / "kernels.md").read_text()
     assert SAXPY.read_text().partition("\n")[2] in page
     listed = page.partition("These are the functions of expressions:\n\n")[2].partition("\n\n")[0]
     assert " ".join(listed.split()) == ", ".join(known_functions())
-    with pytest.raises(ExpressionError, match=re.escape("write sum(array, axis=None)")):
-        evaluate("sum()", {})
 
 
 def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = predicted_report(TOY, [example("saxpy")], quick=True).model_copy(update={"status": "partial"})
+    (workload,) = load_kernels([changed(tmp_path, "{n: auto}", "{n: [64]}")])
+    report = predicted_report(TOY, [workload], quick=True).model_copy(update={"status": "partial"})
     save_report(report, tmp_path / "report.json")
     assert main(["--resume", str(tmp_path)]) == 2
     assert "saxpy/saxpy; add --kernel" in capsys.readouterr().err
+    edited = changed(tmp_path, "work:", "tolerance: 0.1\nwork:")
+    assert main(["--resume", str(tmp_path), "--kernel", str(edited)]) == 2
+    assert "measured another source or description of saxpy/saxpy" in capsys.readouterr().err
 
 
 def test_a_run_of_kernels_is_resumed_by_the_same_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """The YAML description of a kernel: records of what its source does not determine."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Annotated, Any, Literal, Self
@@ -15,6 +15,8 @@ from gpureport.text import quoted
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
+_SHAPES: tuple[tuple[int, ...], ...] = ((), (256,), (32, 8), (32, 4, 2))
+"""Usual work-groups, by the dimensions of the kernel."""
 _DERIVED = (
     *("type", "access", "stride", "used_bytes", "passes", "outer_passes", "run", "uniform", "pattern", "gather"),
     *("atomic", "operations", "chain", "memory_chain", "registers", "local_memory_bytes", "local_atomics"),
@@ -141,27 +143,6 @@ class WorkFields(Fields):
     unit: Title = "elements"
 
 
-class VariantFields(Fields):
-    """Fields that replace those of the description."""
-
-    kernel: Identifier | None = None
-    defines: dict[Identifier, Formula] | None = None
-    build_options: str | None = None
-    global_size: tuple[Formula, ...] | None = None
-    work_groups: "WorkGroups | None" = None
-    arguments: tuple[ArgumentFields, ...] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _changes_no_other_field(cls, value: object) -> object:
-        """Refuse fields that all variants of a description share, because they are compared."""
-        shared = [name for name in KernelFields.model_fields if name not in cls.model_fields]
-        if isinstance(value, dict) and (name := next((name for name in shared if name in value), None)):
-            can = ", ".join(cls.model_fields)
-            raise ValueError(f"variants share {name!r}; a variant can change {can}. Write a description of its own")
-        return value
-
-
 Positive = Annotated[int, Field(ge=1, le=MOST_SIZE)]
 _Groups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
 WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_type=_Groups)]
@@ -182,7 +163,17 @@ class StepFields(Fields):
     default: whether it compares all indices with sizes."""
 
 
-class KernelFields(StepFields):
+class VariantFields(StepFields):
+    """Fields that variants can replace."""
+
+    work_groups: WorkGroups = "auto"
+    """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
+    build_options: str = ""
+    defines: dict[Identifier, Formula] = Field(default_factory=dict)
+    """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
+
+
+class KernelFields(VariantFields):
     """A kernel, and what its prediction, verification and measurement need and its source does not determine."""
 
     name: Annotated[str, BeforeValidator(_one_line)] = ""
@@ -195,8 +186,6 @@ class KernelFields(StepFields):
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
-    work_groups: WorkGroups = "auto"
-    """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
     work: WorkFields = WorkFields(amount="", unit="work-items")
     """Default: the work-items."""
     expect: dict[Identifier, str] | None = None
@@ -207,9 +196,6 @@ class KernelFields(StepFields):
     """``module:function`` or ``file.py:function``, which returns them; it receives all arguments and sizes by name."""
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
     """Largest relative difference; default: 1e-5 for float, 1e-12 for double, 0 for integers."""
-    build_options: str = ""
-    defines: dict[Identifier, Formula] = Field(default_factory=dict)
-    """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
     swap: tuple[Identifier, Identifier] | None = None
     """Two buffers that every second dispatch exchanges (ping-pong)."""
     variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
@@ -238,12 +224,31 @@ class KernelFields(StepFields):
         return next((name for name, value in self.sizes.items() if isinstance(value, Swept)), "")
 
     @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The described work-groups; none if they are searched."""
+        written = self.work_groups
+        if isinstance(written, str):
+            return ()
+        listed = (written,) if isinstance(written, int) else written
+        shapes = tuple(each for each in listed if isinstance(each, tuple))
+        numbers = tuple(each for each in listed if isinstance(each, int))
+        return shapes or (tuple((each,) for each in numbers) if len(self.global_size) == 1 else (numbers,))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The first of the described work-groups, or the usual one."""
+        return next(iter(self.shapes), _SHAPES[len(self.global_size)])
+
+    def point(self, value: int | None, shape: Sequence[int] = ()) -> dict[str, int]:
+        """Return the parameters of a point: the swept size, fixed ones, and the work-group."""
+        sizes = {self.swept: value} if self.swept and value is not None else {}
+        sizes |= {name: int(text) for name, text in self.sizes.items() if isinstance(text, str) and text.isdigit()}
+        return {**sizes, **dict(zip(RESERVED, shape or self.shape, strict=False))}
+
+    @property
     def swept_values(self) -> Swept | None:
         """Values of the swept size."""
         return next((value for value in self.sizes.values() if isinstance(value, Swept)), None)
-
-
-VariantFields.model_rebuild()
 
 
 def kernel_schema() -> dict[str, Any]:
@@ -256,17 +261,6 @@ def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:
     own = {"sequence": ()}
     later = ({name: getattr(step, name) for name in StepFields.model_fields} for step in fields.sequence)
     return tuple(fields.model_copy(update={**own, **changes}) for changes in ({}, *later))
-
-
-def shapes_of(fields: KernelFields) -> tuple[tuple[int, ...], ...]:
-    """Return the described work-groups; none if they are searched."""
-    written = fields.work_groups
-    if isinstance(written, str):
-        return ()
-    listed = (written,) if isinstance(written, int) else written
-    shapes = tuple(each for each in listed if isinstance(each, tuple))
-    numbers = tuple(each for each in listed if isinstance(each, int))
-    return shapes or (tuple((each,) for each in numbers) if len(fields.global_size) == 1 else (numbers,))
 
 
 def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:

@@ -1,7 +1,7 @@
 """What the source of a kernel determines: arguments, sizes of buffers, work-items."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -21,11 +21,10 @@ from gpureport.kernel_files.description import (
     KernelFields,
     Swept,
     WorkFields,
-    shapes_of,
     steps_of,
 )
 from gpureport.kernel_files.execution import host_arguments, kernels_of, program_of, shape_of
-from gpureport.kernel_files.expressions import evaluate, whole
+from gpureport.kernel_files.expressions import whole
 from gpureport.kernel_files.formulas import Argument, FieldError, Formulas
 from gpureport.spec.reading import Document
 from gpureport.text import listed, suggestion
@@ -34,7 +33,6 @@ from gpureport.trace.program import Access, Parameter, Program
 
 _NUMBERS = re.compile(r"(?:u?(?:char|short|int|long)|half|float|double)(\d*)")
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
-_USUAL = ((256,), (16, 16), (8, 8, 4))
 _BASE = 1024
 _LARGEST_BASE = 2**24
 _FEW = 16
@@ -85,9 +83,7 @@ class _Kernel:
 
     def __init__(self, formulas: Formulas, folder: Path) -> None:
         self.formulas, self.path = formulas, folder / formulas.fields.source
-        shape, swept = next(iter(shapes_of(self.fields)), ()), self.fields.swept
-        point = {**dict(zip(RESERVED, (*shape, 1, 1), strict=False)), **({swept: _BASE} if swept else {})}
-        self.options = formulas.build_options(point)
+        self.options = formulas.build_options(self.fields.point(_BASE))
         self._change(kernel=self._name(kernels_of(self.path, self.options)))
         self.program = program_of(self.path, self.options, self.fields.kernel)
         self.body = body_of(self.path, self.options, self.fields.kernel)
@@ -208,7 +204,7 @@ class _Kernel:
         required, groups = self.program.work_group[: len(given)], fields.work_groups
         local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
         if groups == "auto" and not required and local:
-            example = ",".join(map(str, _USUAL[len(given) - 1]))
+            example = ("256", "16,16", "8,8,4")[len(given) - 1]
             raise self._error("work_groups", f"uses local memory; give its work-group, such as --local {example}")
         return {
             "global_size": given,
@@ -218,7 +214,7 @@ class _Kernel:
 
     def _check_work_groups(self) -> None:
         """Refuse work-groups with other dimensions than the work-items, or other ones than the kernel requires."""
-        dimensions, shapes = len(self.fields.global_size), shapes_of(self.fields)
+        dimensions, shapes = len(self.fields.global_size), self.fields.shapes
         if wrong := next((shape for shape in shapes if len(shape) != dimensions), None):
             what = f"{list(wrong)} has {len(wrong)} dimensions, and global_size has {dimensions}"
             raise self.formulas.error("work_groups", what)
@@ -233,7 +229,7 @@ class _Kernel:
         """Yield the arguments with the elements that the kernel touches, as expressions of the swept size."""
         swept, values = self.fields.swept, self._values()
         between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
-        found, odd = ([self._touched(self._point(value)) for value in each] for each in (values, between))
+        found, odd = ([self._touched(self.fields.point(value)) for value in each] for each in (values, between))
         for number, argument in enumerate(self.formulas.arguments):
             if argument.text:
                 yield argument
@@ -248,7 +244,7 @@ class _Kernel:
     def _takes(self, value: int) -> bool:
         """Return whether the swept size may have this value, no multiple of a work-group."""
         try:
-            self.formulas.wanted(self._point(value))
+            self.formulas.wanted(self.fields.point(value))
         except FieldError:
             return False
         return self.fields.guarded and self.fields.multiple_of is None
@@ -260,15 +256,11 @@ class _Kernel:
 
     def _by_work_item(self, text: str) -> str:
         """Return a number of elements in local memory as a multiple of the work-items of a group, if it is one."""
-        local = self.formulas.local_size(self._point(0))
+        local = self.formulas.local_size(self.fields.point(0))
         if not text.isdecimal() or int(text) % prod(local):
             return text
         factor = int(text) // prod(local)
         return " * ".join([*([str(factor)] if factor > 1 else []), *RESERVED[: len(local)]])
-
-    def _point(self, value: int) -> dict[str, int]:
-        shape = next(iter(shapes_of(self.fields)), _USUAL[len(self.fields.global_size) - 1])
-        return {**({self.fields.swept: value} if self.fields.swept else {}), **dict(zip(RESERVED, shape, strict=False))}
 
     def _values(self) -> list[int]:
         """Return sizes with several work-groups in each dimension; of a fixed grid, larger than its work-items."""
@@ -279,10 +271,10 @@ class _Kernel:
 
         def is_small() -> bool:
             try:
-                items, more = (formulas.wanted(self._point(factor * base)) for factor in (1, 2))
+                items, more = (formulas.wanted(self.fields.point(factor * base)) for factor in (1, 2))
             except FieldError:
                 return True
-            groups = [n // size for n, size in zip(items, formulas.local_size(self._point(base)), strict=True)]
+            groups = [n // size for n, size in zip(items, formulas.local_size(self.fields.point(base)), strict=True)]
             return base < 2 * prod(items) if items == more and all(items) else min(groups) < 2
 
         while is_small() and base < _LARGEST_BASE:
@@ -296,71 +288,48 @@ class _Kernel:
 
     def _touched(self, parameters: Mapping[str, int]) -> "_Extents":
         """Execute work-groups at corners and within, until buffers that index others are large enough."""
+        given = {*self.formulas.arrays, *(a.name for a in self.fields.arguments if "values" in a.model_fields_set)}
         extents = self._executed(parameters)
-        for _ in range(_MOST_ROUNDS if self._with_contents else 0):
-            before, extents = extents, self._executed(parameters, extents)
+        for _ in range(_MOST_ROUNDS if given else 0):
+            before, extents = extents, self._executed(parameters, extents, given)
             if extents.ends == before.ends:
                 break
-        names = [self.formulas.arguments[number].name for number in self._indices(extents)]
-        usual = self._executed(parameters, extents) if names else extents
+        arguments = enumerate(self.formulas.arguments)
+        names = [a.name for n, a in arguments if n in extents.read and a.dtype.kind in "iu" and a.name not in given]
+        usual = self._executed(parameters, extents, given) if names else extents
         for name in names:
-            if self._executed(parameters, extents, name).outcome != usual.outcome:
+            if self._executed(parameters, extents, given, name).outcome != usual.outcome:
                 what = f"uses the integers in {name} as indices; give its contents, such as"
                 raise self._error("arguments", f"{what} --data '{name}=random(0,{self.fields.swept or 1000})'")
         return extents
 
-    @property
-    def _with_contents(self) -> set[str]:
-        """The buffers whose contents are given."""
-        given = {each.name for each in self.fields.arguments if "values" in each.model_fields_set}
-        return given | {*self.formulas.arrays}
-
-    def _indices(self, extents: "_Extents") -> Iterator[int]:
-        """Yield the buffers of integers that are read and have no given contents."""
-        given = self._with_contents
-        for number, argument in enumerate(self.formulas.arguments):
-            of_integers = argument.kind == "buffer" and argument.dtype.kind in "iu"
-            if of_integers and number in extents.read and argument.name not in given:
-                yield number
-
     def _executed(
-        self, parameters: Mapping[str, int], known: "_Extents | None" = None, changed: str = ""
+        self,
+        parameters: Mapping[str, int],
+        known: "_Extents | None" = None,
+        given: Collection[str] = (),
+        changed: str = "",
     ) -> "_Extents":
-        """Execute work-groups with buffers of the *known* sizes; the buffer *changed* contains small integers."""
-        own, contents = self.formulas.arguments, self._with_contents if known else set[str]()
-        lengths = {
-            number: self._length(each, parameters) * each.element_bytes
-            for number, each in enumerate(own)
-            if each.name in contents and not each.text
-        }
-        before = known.ends if known else {}
-        ends = {number: max(before.get(number, 0), lengths.get(number, 0)) for number in {*before, *lengths}}
-        sized = (self._sized(each, ends.get(number, 1)) for number, each in enumerate(own))
+        """Execute work-groups with buffers of the *known* sizes.
+
+        Those that are *given* have their contents; *changed* has small integers; all others are zero.
+        """
+        ends = known.ends if known else {}
+        sized = (self._sized(each, ends.get(number, 1)) for number, each in enumerate(self.formulas.arguments))
         formulas = replace(self.formulas, arguments=tuple(sized))
         shape = shape_of(formulas, parameters)
-        host = host_arguments(formulas, parameters, contents, _Extremes())
-        for number, each in enumerate(own):
+        host = host_arguments(formulas, parameters, given, _Extremes())
+        for number, each in enumerate(formulas.arguments):
             if each.name == changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
         extents = _Extents(self.program, host)
-        done = execute(self.program, host, shape, _corners(shape.groups), 32, extents)
-        extents.operations = dict(done.operations)
-        extents.ends |= {n: max(end, extents.ends.get(n, 0)) for n, end in lengths.items()}
+        extents.operations = dict(execute(self.program, host, shape, _corners(shape.groups), 32, extents).operations)
         return extents
 
     def _sized(self, argument: Argument, nbytes: int) -> Argument:
         """Return an argument of which *nbytes* are accessed, as far as is known; of local memory enough."""
         most = _LOCAL_BYTES if argument.kind == "local" else nbytes
         return replace(argument, text=argument.text or str(-(-most // argument.element_bytes)))
-
-    def _length(self, argument: Argument, parameters: Mapping[str, int]) -> int:
-        """Return the elements of given contents; 1 of those of any length."""
-        if not argument.is_sized:
-            return 1
-        names, path = self.formulas.names(parameters), f"{argument.path}.values"
-        with self.formulas.of_field(path):
-            found = evaluate(argument.values, names, {"random": lambda low, high: low + 0 * high})
-        return int(np.size(found)) // argument.lanes
 
 
 @dataclass

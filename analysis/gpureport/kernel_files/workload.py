@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpureport.inputs import read_text
 from gpureport.kernel_files.body import body_of
-from gpureport.kernel_files.description import MOST_SIZE, RESERVED, Swept, shapes_of
+from gpureport.kernel_files.description import MOST_SIZE, Swept
 from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results
@@ -38,8 +38,6 @@ _LARGE = 2.0**24, 2.0**22
 _MOST_CHECKED_BYTES = 2**31
 _MULTIPLES = (1024, 64, 32)
 """Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
-_SHAPES: tuple[tuple[int, ...], ...] = ((256,), (32, 8), (32, 4, 2))
-"""Work-group shape of sizes' sweeps, by the dimensions of the kernel."""
 _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4, 4), (32, 4, 2), (32, 8, 4))
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
@@ -138,12 +136,6 @@ class KernelFileWorkload(Workload):
             raise self.formulas.error(f"sizes.{self.fields.swept}", what)
         return first, last
 
-    def _with(self, value: int | None, shape: Sequence[int]) -> dict[str, int]:
-        given = self.fields.sizes.items()
-        sizes = {self.fields.swept: value} if self.fields.swept and value is not None else {}
-        sizes |= {name: int(text) for name, text in given if isinstance(text, str) and text.isdigit()}
-        return {**sizes, **dict(zip(RESERVED, shape, strict=False))}
-
     def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False, work: float = inf) -> int:
         """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
 
@@ -152,7 +144,7 @@ class KernelFileWorkload(Workload):
         unit = self._multiple
 
         def fits(count: int) -> bool:
-            return self._fits(self._with(unit * count, shape), nbytes, work)
+            return self._fits(self.fields.point(unit * count, shape), nbytes, work)
 
         high = 1
         while unit * high < MOST_SIZE and fits(2 * high):
@@ -165,11 +157,8 @@ class KernelFileWorkload(Workload):
         small = sum(sizes.values()) <= nbytes and self._computable(sizes)
         return small and (work == inf or self.formulas.work(parameters) <= work)
 
-    def _shape(self) -> tuple[int, ...]:
-        return next(iter(shapes_of(self.fields)), _SHAPES[len(self.fields.global_size) - 1])
-
     def _shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, ...], ...]:
-        written, dimensions = shapes_of(self.fields), len(self.fields.global_size)
+        written, dimensions = self.fields.shapes, len(self.fields.global_size)
         if written:
             return tuple(shape for shape in written if prod(shape) <= limits.max_work_group)
         if dimensions == 1:
@@ -184,14 +173,14 @@ class KernelFileWorkload(Workload):
         Raises:
             FieldError: the device supports none of the work-groups or sizes.
         """
-        shape, shapes = self._shape(), self._shapes(device, limits)
+        shape, shapes = self.fields.shape, self._shapes(device, limits)
         if prod(shape) > limits.max_work_group:
-            if shapes_of(self.fields):
+            if self.fields.shapes:
                 largest = f"{limits.max_work_group} work-items of the largest work-group of {device.name}"
                 raise self.formulas.error("work_groups", f"{' x '.join(map(str, shape))} exceeds the {largest}")
             shape = (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
-        possible = list(self._possible((self._with(value, shape) for value in values), limits))
+        possible = list(self._possible((self.fields.point(value, shape) for value in values), limits))
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
         coarse = 1 if self._listed else grid.coarse(limits)
         points = possible if self._listed else self._from_the_first_octave(possible, coarse)
@@ -263,11 +252,11 @@ class KernelFileWorkload(Workload):
         elif swept:
             most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             first, last = self._ends
-            value = max(first, min(self._value_of(most, self._shape()), last))
+            value = max(first, min(self._value_of(most, self.fields.shape), last))
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple == 0 else 0
         points = []
-        for point in (self._with(value, shape) for shape in shapes):
+        for point in (self.fields.point(value, shape) for shape in shapes):
             with suppress(FieldError):  # work-items do not divide into its work-groups
                 self.formulas.global_size(point)
                 points.append(point)
@@ -384,10 +373,10 @@ class KernelFileWorkload(Workload):
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it, and a large one."""
-        shape, swept = self._shape(), self.fields.swept_values
+        shape, swept = self.fields.shape, self.fields.swept_values
         values: Sequence[int | None] = (None,)
         if swept and swept.listed:
-            large = [n for n in self._listed if self.is_verified and self._fits(self._with(n, shape), *_LARGE)]
+            large = [n for n in self._listed if self.is_verified and self._fits(self.fields.point(n, shape), *_LARGE)]
             values = sorted({*self._listed[:2], *large[-1:]})
         elif swept:
             first, last = self._ends
@@ -395,7 +384,7 @@ class KernelFileWorkload(Workload):
             if self.is_verified:
                 odd.add(self._value_of(_LARGE[0], shape, odd=True, work=_LARGE[1]))
             values = sorted(value for value in odd if first <= value <= last) or [first]
-        return tuple(self._with(value, shape) for value in values)
+        return tuple(self.fields.point(value, shape) for value in values)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Evaluate the description's expressions, call its function, or execute all work-groups on the host."""
