@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import Database
+from gpureport.trace import summary
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import demand_of_trace
@@ -155,6 +156,23 @@ def lru_misses(lines: list[int], capacity: int) -> int:
     return misses
 
 
+@pytest.mark.parametrize(("row_bytes", "barriers", "missed"), [(4096, 0, 1), (4160, 0, 1 / 16), (4096, 128, 1 / 16)])
+def test_work_items_of_a_core_follow_each_other(row_bytes: int, barriers: int, missed: float) -> None:
+    """Each of 64 walks down a column of words of 128 rows; an L1 has 12 lines for each place in pages."""
+    core = replace(PLACEMENT, wave=1, line_bytes=64, sector_bytes=64, page_lines=64)
+    core = replace(core, cache_bytes=49152, last_cache_bytes=49152, allocates=True)
+    recorder = AccessRecorder(core, {0: 1 << 20}, 1)
+    for row in range(128):
+        recorder.accessed(LOAD, 0, row_bytes * row + 4 * LANES, LANES)
+        if barriers:
+            recorder.synchronised(0, LANES)
+
+    lost, unexpected = recorder.beyond()
+    total = dict(zip(COUNTED, recorder.instructions[LOAD, 0].total.tolist(), strict=True))
+    assert (total["lines"], total["missed_sectors"]) == (64 * 128, 64 * 128 * missed)
+    assert (lost, unexpected) == (pytest.approx(1 - 1 / 16 / missed), pytest.approx(128 * missed, abs=1))
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from(["random", "skewed", "cyclic", "blocked"]), st.integers(8, 200))
 def test_the_window_misses_as_a_cache_that_replaces_the_oldest_line(seed: int, kind: str, capacity: int) -> None:
@@ -178,8 +196,8 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     source, items, device = tmp_path / "spread.cl", 1 << 18, database.device("nvidia/h200_sxm")
     source.write_text("kernel void k(global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
     arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], NDRange((items,), (256,))
-    placement = placed(device, shape.local_size, Resources(32), items // 256)
-    trace = trace_dispatch(program(compile_file(source), "k"), arrays, shape, placement)
+    kernel = program(compile_file(source), "k")
+    trace = trace_dispatch(kernel, arrays, shape, placed(device, kernel, shape, Resources(32)))
     demand = demand_of_trace(trace, shape, device)
 
     assert [(each.buffer, each.kind, each.lines / each.waves) for each in demand.accesses] == [
@@ -216,3 +234,21 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
     assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
     assert trace.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
     assert [each.hottest for each in trace.accesses if each.kind == "atomic"] == [2 * 65536] * 2
+
+
+@pytest.mark.parametrize(("reordered", "links"), [(8, 400), (1 << 20, 100)])
+def test_a_core_overlaps_what_it_reorders(
+    reordered: int, links: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four loops of 100 dependent instructions, which do not depend on each other."""
+    (source := tmp_path / "k.cl").write_text(
+        "kernel void k(global float *x, int n, int m) { float most = 0; for (int j = 0; j < m; j++) {"
+        f" float v = x[j]; {LOOP.format('n')} most = fmax(most, v); }} x[get_global_id(0)] = most; }}"
+    )
+    placement = replace(PLACEMENT, latencies=(("fp32", 4.0), ("hit", 1.0)), page_lines=64)
+    monkeypatch.setattr(summary, "REORDERED", reordered)
+    arguments, shape = [np.zeros(64, np.float32), np.int32(100), np.int32(4)], NDRange((64,), (64,))
+    trace = trace_dispatch(program(compile_file(source), "k"), arguments, shape, placement)
+
+    assert trace.ways == (True, False)
+    assert trace.chain["fp32"] == pytest.approx(links, rel=0.1)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import load_kernels
+from gpureport.trace.chains import Chains
 from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, NDRange, execute
 from gpureport.trace.program import Access, program, programs
@@ -87,6 +88,7 @@ def run(
     module = compile_file(file)
     shape = NDRange((items,), (local,))
     kernel = program(module, programs(module)[0], more.pop("unrolled", 4))
+    more |= {"chains": Chains(kernel, more.pop("latencies"))} if "latencies" in more else {}
     return execute(kernel, arguments, shape, range(prod(shape.groups)), **more)
 
 

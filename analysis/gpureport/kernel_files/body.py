@@ -25,12 +25,6 @@ class Body:
         return 1 + max(map(int, re.findall(_GLOBAL_ID, self.text)), default=0)
 
     @property
-    def branches(self) -> bool:
-        """Whether work-items may take different paths: it has a loop, or more than one simple condition."""
-        loops = re.search(r"\b(?:for|while)\b", self.text)
-        return bool(loops) or len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", self.text)) > 1
-
-    @property
     def guards(self) -> Iterator[tuple[int, str]]:
         """The dimensions whose index is compared with a name, and the name."""
         for match in re.finditer(rf"(?:\b(\w+)\s*=\s*(?:\(\w+\)\s*)?)?{_GLOBAL_ID}", self.text):

@@ -114,7 +114,7 @@ def traced(
     kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled)
     shape = shape_of(formulas, parameters)
     resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
-    placement = placed(device, shape.local_size, resources, prod(shape.groups))
+    placement = placed(device, kernel, shape, resources)
     key = (kernel.digest, placement, *parameters.items())
     found = formulas.traces.get(key) or trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)
     if not formulas.arrays:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.inputs import read_text
-from gpureport.kernel_files.body import body_of
 from gpureport.kernel_files.description import MOST_SIZE, Swept
 from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
@@ -303,7 +302,6 @@ class KernelFileWorkload(Workload):
         trace = traced(step, source, parameters, device, restrict=restrict)
         return replace(
             demand_of_trace(trace, shape, device),
-            branches=body_of(source, step.build_options(parameters), step.fields.kernel).branches,
             ping_pong=step.fields.swap is not None,
             idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
         )

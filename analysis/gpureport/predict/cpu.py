@@ -14,14 +14,19 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
+from math import prod
 from typing import ClassVar, TypeVar
 
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
-from gpureport.spec.uncertainty import SIGMA_CPU_CODE
+from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant
+from gpureport.trace.chains import REORDERED
 
 T = TypeVar("T")
+
+FILL_BUFFERS = constant(16, "12 (Skylake), 16 (Golden Cove), 24 (Zen 4): optimisation manuals of the vendors")
+"""Lines for which a core waits at once."""
 
 
 class CpuExecution(Execution):
@@ -38,6 +43,25 @@ class CpuExecution(Execution):
     @abstractmethod
     def waking_s(self, work_s: float) -> float:
         """Return the seconds that threads which start add to *work_s*, the time of the work on all threads."""
+
+    def isolated_group(self, load_cycles: float, class_times: Mapping[str, float]) -> IsolatedGroup:
+        """Return the times of a work-group; if it was traced, its vectors or work-items follow each other.
+
+        Several overlap if a core reorders so many instructions. A core waits for the lines that nothing prefetches. The
+        mean work-item does not execute more instructions of its chain than on the average.
+        """
+        demand, operations, latencies = self.demand, self.demand.operations, self.architecture.latency_cycles
+        group, vectors = super().isolated_group(load_cycles, class_times), prod(demand.work_group) / self.lanes
+        if not demand.accesses:
+            return group
+        phases = 1 + operations.get("barrier", 0.0) / demand.work_items
+        at_once = max(1.0, REORDERED * phases * demand.work_items / operations["instruction"])
+        each = {name: min(count, operations.get(name, 0.0) / demand.work_items) for name, count in demand.chain.items()}
+        cycles = demand.nearest_chain * self.device.caches[0].latency_cycles
+        cycles += sum(count * latencies.get(name, 0.0) for name, count in each.items())
+        chain_s = max(group.chain_s, self.device.cycles(max(1.0, vectors / at_once) * cycles))
+        loads_s = self.device.cycles(vectors * demand.memory_chain / FILL_BUFFERS * load_cycles)
+        return IsolatedGroup(loads_s, chain_s, chain_s)
 
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the latencies; 0 if loads are prefetched."""

@@ -113,6 +113,8 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         moved = traffic.outer_bytes(demand.streams, cache.sector_bytes)
         if not levels:
             moved = traffic.requested_bytes(demand.streams)
+        elif run.fills_every_level and demand.accesses and cache.scope == "device":
+            moved = traffic.memory_bytes(demand.streams, device, every_pass=False)
         elif run.fills_every_level:
             moved += sum(traffic.fill_bytes(s, device, cache.sector_bytes) * s.outer_passes for s in demand.streams)
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])

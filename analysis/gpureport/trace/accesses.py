@@ -1,6 +1,5 @@
 """What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.trace.program import PRIVATE, Access
-from gpureport.trace.reuse import ReuseClock
+from gpureport.trace.reuse import LoopOrder, ReuseClock
 
 Numbers = NDArray[np.int64]
 
@@ -42,6 +41,7 @@ class Placement:
         banks: of local memory, one word wide.
         scalar_unit: whether one executes integer instructions with one result for all lanes, and branches.
         latencies: cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache.
+        page_lines: lines of a page, if cores execute a group as loops over its waves; 0: its waves are in lock-step.
     """
 
     wave: int
@@ -56,6 +56,7 @@ class Placement:
     banks: int
     scalar_unit: bool
     latencies: tuple[tuple[str, float], ...]
+    page_lines: int = 0
 
 
 COUNTED = (
@@ -93,6 +94,7 @@ class Coalesced:
         lines: different ones of all waves together.
         sectors: likewise.
         line_of_sector: index of each sector's line.
+        lines_of_waves: lines of each wave, with the wave in the high bits.
     """
 
     def __init__(self, access: Access, offsets: Numbers, waves: Numbers, placement: Placement) -> None:
@@ -103,7 +105,7 @@ class Coalesced:
         self._keys = np.sort(waves * _SPAN + offsets + _SPAN // 2)
         self._addresses = _starts(self._keys)
         sectors, per_line = self._units(self._sector), placement.line_bytes // self._sector
-        lines = sectors // per_line
+        self.lines_of_waves = distinct(sectors // per_line)
         self._first_sectors = _starts(sectors // (_SPAN // self._sector))
         self._sectors_of_waves = _within(sectors, self._sector)
         self.sectors = distinct(self._sectors_of_waves)
@@ -113,7 +115,7 @@ class Coalesced:
         counts = {
             "lanes": offsets.size,
             "waves": self._first_sectors.size,
-            "lines": _starts(lines).size,
+            "lines": self.lines_of_waves.size,
             "sectors": sectors.size,
             "distinct": self._addresses.size,
             "conflict_cycles": self._bank_cycles(),
@@ -168,17 +170,19 @@ class Instruction:
     """The accesses of one instruction to one buffer.
 
     Attributes:
+        number: of the instruction, in the order of first executions.
         executions: their number.
         early: counts of the recorded executions of the first period.
         later: of those of later periods.
         known: patterns of earlier executions, by the first lane's place in its line.
         missed: shares of waves that missed in the last recorded executions, in turn.
         together: time at which the interleaved iterations of a loop began.
+        absent: share of lines that the nearest cache does not contain, if it is found after all accesses.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
         """Begin without any."""
-        self.executions, self.lanes = 0, 0
+        self.number, self.executions, self.lanes, self.absent = number, 0, 0, 0.0
         self.early, self.later = np.zeros((2, len(COUNTED)))
         self.known: dict[int, Coalesced] = {}
         self.missed, self.together = [0.0] * _RECORDED, 0
@@ -193,6 +197,9 @@ class Instruction:
         """Counts of all executions, as of :data:`COUNTED`; not recorded ones are as the recorded ones."""
         others: float = (self.lanes - self.early[_LANES]) / self.usual[_LANES]
         total: NDArray[np.float64] = self.early + others * self.usual
+        if self.absent:
+            total[_MISSED] = self.absent * total[_LINES]
+            total[_MISSED + 1] = min(total[_MISSED], total[_WAVES])
         return total
 
 
@@ -258,6 +265,40 @@ class Touched:
         return Extent(WORD_BYTES * int(used.sum()), starts.size, int(np.count_nonzero(full)), lines)
 
 
+class SharedCache:
+    """The nearest cache of work-groups in lock-step, which work on at the same pace."""
+
+    def __init__(self, placement: Placement, buffers: Mapping[int, int]) -> None:
+        """Start empty; *buffers* as of :class:`AccessRecorder`."""
+        self._placement, self._sectors_per_line = placement, placement.line_bytes // placement.sector_bytes
+        self.clock = ReuseClock(placement.cache_bytes / placement.line_bytes)
+        self.beyond = ReuseClock(inf)
+        lines = {n: size // placement.line_bytes + 2 for n, size in buffers.items()}
+        self._last = {n: self.clock.lines(count) for n, count in lines.items()}
+        self._last_beyond = {n: self.beyond.lines(count) for n, count in lines.items()}
+        self._filled = {n: np.zeros(last.size, np.int64) for n, last in self._last.items()}
+        self._used = {n: np.zeros(size // placement.sector_bytes + 2, np.int64) for n, size in buffers.items()}
+
+    def looked_up(self, access: Access, buffer: int, pattern: Coalesced, line: int, since: int) -> tuple[float, float]:
+        """Return the sectors that the cache fetches, and the waves that wait for one; lines *since* then are in it."""
+        filled, used = self._filled[buffer], self._used[buffer]
+        lines = np.clip(pattern.lines + line, 0, filled.size - 1)
+        if access.atomic or (access.write and not self._placement.allocates):
+            self.beyond.touch(self._last_beyond[buffer], lines, lines.size)
+            return 0.0, 0.0
+        sectors = np.clip(pattern.sectors + line * self._sectors_per_line, 0, used.size - 1)
+        absent_lines = self.clock.touch(self._last[buffer], lines, int(pattern.counts[_LINES]), since)
+        filled[lines[absent_lines]] = self.clock.now
+        absent = used[sectors] < filled[lines][pattern.line_of_sector]
+        used[sectors] = self.clock.now
+        missed = int(np.count_nonzero(absent))
+        if not missed:
+            return 0.0, 0.0
+        fetched = lines[distinct(pattern.line_of_sector[absent])]
+        self.beyond.touch(self._last_beyond[buffer], fetched, fetched.size)
+        return missed, pattern.missing_waves(absent)
+
+
 class AccessRecorder:
     """Counts the accesses of work-groups that are resident together, and simulates their nearest cache.
 
@@ -280,19 +321,13 @@ class AccessRecorder:
             first_waves: the number of waves of the first group.
             interleaved: executions of a load that follow each other at once, by its number.
         """
-        self._placement, self._first_waves, self._interleaved = placement, first_waves, interleaved or {}
-        self._sectors_per_line = placement.line_bytes // placement.sector_bytes
+        self._placement, self._sizes, self._first_waves = placement, buffers, first_waves
+        self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
-        self._clock = ReuseClock(placement.cache_bytes / placement.line_bytes)
-        self.beyond = ReuseClock(inf)
-        lines = {n: size // placement.line_bytes + 2 for n, size in buffers.items()}
-        self._last = {n: self._clock.lines(count) for n, count in lines.items()}
-        self._last_beyond = {n: self.beyond.lines(count) for n, count in lines.items()}
-        self._filled = {n: np.zeros(last.size, np.int64) for n, last in self._last.items()}
-        self._used = {n: np.zeros(size // placement.sector_bytes + 2, np.int64) for n, size in buffers.items()}
-        self._sizes = buffers
+        self.instructions: dict[tuple[Access, int], Instruction] = {}
         self._atomics: dict[int, Numbers] = {}
-        self.instructions: dict[tuple[Access, int], Instruction] = defaultdict(Instruction)
+        self.order = LoopOrder(placement.page_lines) if placement.page_lines else None
+        self.cache = SharedCache(placement, {} if self.order else buffers)
 
     def accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
         """Record one execution of an instruction.
@@ -304,26 +339,37 @@ class AccessRecorder:
             waves: the wave of each of these lanes, in order.
 
         Returns:
-            The fraction of these waves that wait for data which the nearest cache does not contain.
+            The fraction of these waves that wait for data which the nearest cache does not contain; 0 if it is not
+            known before the end.
         """
         if buffer == PRIVATE or not offsets.size:
             return 0.0
-        found = self.instructions[access, buffer]
+        found = self.instructions.get((access, buffer))
+        if found is None:
+            found = self.instructions[access, buffer] = Instruction(len(self.instructions))
         at = found.executions % _PERIOD
         if found.executions % self._interleaved.get(access.number, 1) == 0:
-            found.together = self._clock.now
+            found.together = self.cache.clock.now
         found.executions, found.lanes = found.executions + 1, found.lanes + offsets.size
         if buffer in self._sizes:
             self._mark(access, buffer, offsets, waves)
-        if at >= _RECORDED:
+        if at >= _RECORDED and not self.order:
             usual = found.usual
-            self._clock.skip(usual[_LINES] / usual[_LANES] * offsets.size)
+            self.cache.clock.skip(usual[_LINES] / usual[_LANES] * offsets.size)
             return found.missed[at % _RECORDED]
         pattern, line = self._pattern(found, access, offsets, waves)
-        missed = self._looked_up(access, buffer, pattern, line, found.together)
         counts = found.early if found.executions <= _PERIOD else found.later
-        if counts is found.early or at >= _WARM_UP:
+        is_counted = counts is found.early or at >= _WARM_UP
+        if is_counted:
             counts += pattern.counts
+        if buffer not in self._sizes:
+            return 0.0
+        if self.order:
+            lines = _within(pattern.lines_of_waves, self._placement.line_bytes) + line + (buffer << 36)
+            self.order.touch(found.number, pattern.lines_of_waves // (_SPAN // self._placement.line_bytes), lines)
+            return 0.0
+        missed = self.cache.looked_up(access, buffer, pattern, line, found.together)
+        if is_counted:
             counts[_MISSED:] += missed
         found.missed[at] = missed[1] / float(pattern.counts[_WAVES])
         return found.missed[at]
@@ -332,8 +378,10 @@ class AccessRecorder:
         """Return the atomic operations of all groups, and of the first one, on each word of a global *buffer*."""
         return self._atomics.get(buffer, np.zeros((2, 1), np.int64))
 
-    def synchronised(self, line: int, waves: Numbers) -> None:
-        """Accept that work-items leave a barrier, which touches no memory."""
+    def synchronised(self, line: int, waves: Numbers) -> None:  # noqa: ARG002
+        """Accept that work-items leave a barrier."""
+        if self.order:
+            self.order.barrier()
 
     def _mark(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> None:
         key = buffer, access.write
@@ -356,23 +404,24 @@ class AccessRecorder:
             known = found.known[place] = Coalesced(access, relative, waves, self._placement)
         return known, line
 
-    def _looked_up(self, access: Access, buffer: int, pattern: Coalesced, line: int, since: int) -> tuple[float, float]:
-        """Return the sectors that the cache fetches, and the waves that wait for one; lines *since* then are in it."""
-        if buffer not in self._sizes:
+    def beyond(self) -> tuple[float, float]:
+        """Find what misses the nearest cache if waves follow each other.
+
+        Returns:
+            The share of missing lines that had been in the last cache, and lines that a wave must wait for: they miss
+            it, and nothing prefetches them.
+        """
+        if not self.order or not self.instructions:
             return 0.0, 0.0
-        filled, used = self._filled[buffer], self._used[buffer]
-        lines = np.clip(pattern.lines + line, 0, filled.size - 1)
-        if access.atomic or (access.write and not self._placement.allocates):
-            self.beyond.touch(self._last_beyond[buffer], lines, lines.size)
-            return 0.0, 0.0
-        sectors = np.clip(pattern.sectors + line * self._sectors_per_line, 0, used.size - 1)
-        absent_lines = self._clock.touch(self._last[buffer], lines, int(pattern.counts[_LINES]), since)
-        filled[lines[absent_lines]] = self._clock.now
-        absent = used[sectors] < filled[lines][pattern.line_of_sector]
-        used[sectors] = self._clock.now
-        missed = int(np.count_nonzero(absent))
-        if not missed:
-            return 0.0, 0.0
-        fetched = lines[distinct(pattern.line_of_sector[absent])]
-        self.beyond.touch(self._last_beyond[buffer], fetched, fetched.size)
-        return missed, pattern.missing_waves(absent)
+        lines = self._placement.line_bytes
+        near, last, new = (
+            self.order.missed(nbytes / lines)
+            for nbytes in (self._placement.cache_bytes, self._placement.last_cache_bytes, inf)
+        )
+        waves, _, _, instructions = self.order.recorded
+        every = np.bincount(instructions, minlength=len(self.instructions))
+        missed = np.bincount(instructions, near, minlength=every.size)
+        for found in self.instructions.values():
+            found.absent = float(missed[found.number] / (every[found.number] or 1))
+        again, unexpected = (int(np.count_nonzero(last & few)) for few in (~new, self.order.jumps()))
+        return again / (int(np.count_nonzero(near)) or 1), unexpected / (distinct(waves).size or 1)

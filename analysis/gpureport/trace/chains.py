@@ -2,26 +2,36 @@
 
 Instructions of a block start when their operands are ready. Those of the next block start after them, because waves
 issue in order: loads of a block wait for the loads whose values the block before has used. Compilers interleave a few
-iterations of a loop: only after them, the next ones wait for all that was started.
+iterations of a loop: only after them, the next ones wait for all that was started. Cores that reorder instructions
+predict branches and addresses: there, instructions wait for their operands, for barriers, and until they are among the
+next ones.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
 
+from gpureport.spec.uncertainty import constant
 from gpureport.trace.instructions import Counts
 from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Program
 
 Link = tuple[float, Counts, Any]
 """A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
 _START: Link = (0.0, {}, None)
+REORDERED = constant(400, "224 (Skylake), 320 (Zen 4), 512 (Golden Cove): optimisation manuals of the vendors")
+"""Instructions that a core of a CPU reorders."""
 
 
 class Chains:
-    """The latest links; *latencies* are cycles by instruction class, ``hit``, ``miss``, ``barrier`` and ``atomic``."""
+    """The latest links.
 
-    def __init__(self, program: Program, latencies: Mapping[str, float]) -> None:
-        self._latencies, self._parameters = latencies, program.parameters
+    *latencies* are cycles by class, of a ``hit``, ``miss``, ``barrier`` and ``atomic`` too. *reordered*: instructions
+    that a core reorders; with 0, all wait for the blocks before.
+    """
+
+    def __init__(self, program: Program, latencies: Mapping[str, float], reordered: int = 0) -> None:
+        self._latencies, self._parameters, self._reordered = latencies, program.parameters, reordered
+        self._passed, self._before = 0.0, deque[tuple[float, Link]]()
         self._links = [_START] * program.slots
         self._begin = self._latest = self._issued = _START
         self._fences: dict[int, Link] = {}
@@ -35,6 +45,7 @@ class Chains:
             ]
             for block in program.blocks
         ]
+        self._instructions = [sum(block.counts.values()) for block in program.blocks]
 
     def _cycles(self, counts: Counts) -> float:
         usual = self._latencies.get("int32", 0.0)
@@ -42,6 +53,8 @@ class Chains:
 
     def block(self, number: int, seen: Mapping[int, tuple[int, float]], share: float) -> None:
         """Follow a block; *seen*: region and share of misses of the accesses by number; *share*: of groups with it."""
+        if self._reordered:
+            self._slide(number)
         links, begin = self._links, self._begin
         self._issued = begin
         for operands, result, counts, cycles, access in self._steps[number]:
@@ -62,6 +75,13 @@ class Chains:
         self._mean += share * (self._latest[0] - self._followed)
         self._followed = self._latest[0]
 
+    def _slide(self, number: int) -> None:
+        """Let a block wait for what ended before the instructions that may be reordered with it."""
+        self._before.append((self._passed, self._latest))
+        self._passed += self._instructions[number]
+        while self._before[0][0] < self._passed - self._reordered:
+            self._begin = max(self._begin, self._before.popleft()[1], key=_ready)
+
     def _access(self, access: Access, region: int, missed: float, before: Link) -> tuple[Link, Counts]:
         """Return what an access waits for, and its own part of the chain."""
         if region < PRIVATE or access.space == "constant":
@@ -77,8 +97,8 @@ class Chains:
         return before, {"atomic": 1.0} if access.atomic else {"hit": 1 - missed, "miss": missed}
 
     def _aliases(self, one: int, other: int) -> bool:
-        """Return whether compilers must assume that two regions overlap."""
-        if one == other or min(one, other) < 0:
+        """Return whether accesses to two regions keep their order: as compilers must assume, or as cores see."""
+        if one == other or min(one, other) < 0 or self._reordered:
             return one == other
         return not (self._parameters[one].noalias or self._parameters[other].noalias)
 
@@ -89,6 +109,8 @@ class Chains:
 
     def branch(self, slot: int, *, split: bool) -> None:
         """Let all that follows wait for a condition, and for the lanes of a wave that go another way."""
+        if self._reordered:
+            return
         self._begin = max(self._begin, self._links[slot], key=_ready)
         if split and "branch" in self._latencies:
             counts = {"branch": 1.0}
@@ -97,9 +119,9 @@ class Chains:
     def entered(self, before: int, number: int, block: Block) -> None:
         """Follow the way from block *before* into another, which may be the next iteration of a loop."""
         self._iterations[number] += number <= before
-        if number > before:
+        if not self._reordered and number > before:
             self._begin = max(self._begin, self._issued, key=_ready)
-        if number <= before and self._iterations[number] % block.interleaved == 0:
+        if not self._reordered and number <= before and self._iterations[number] % block.interleaved == 0:
             self._begin = max(self._begin, self._latest, key=_ready)
         values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
         for slot, link in values:

@@ -31,6 +31,8 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
         nearest_chain=near,
         local_memory_bytes=trace.local_bytes,
         accesses=trace.accesses,
+        branches=trace.ways[0],
+        maskable=trace.ways[1],
         phases_aligned=not atomic and missed + near <= 1,
     )
 
@@ -64,7 +66,8 @@ def _streams(footprint: Footprint, trace: KernelTrace) -> Iterator[Stream]:
     used, units, full, lines = footprint.extent
     own = [each for each in trace.accesses if (each.buffer, each.kind != "load") == (footprint.buffer, write)]
     requested = sum(each.distinct * each.nbytes for each in own)
-    moved = sum(each.sectors * unit if write else each.missed_sectors * placement.sector_bytes for each in own)
+    through = write and not placement.allocates
+    moved = sum(each.sectors * unit if through else each.missed_sectors * placement.sector_bytes for each in own)
     full, outer = full if write else 0.0, moved / units / unit
     partly = units - full
     spread = max(unit, round(lines * placement.line_bytes / units))

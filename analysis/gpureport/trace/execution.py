@@ -114,7 +114,7 @@ def execute(
     groups: Sequence[int],
     wave: int = 32,
     recorder: Recorder | None = None,
-    latencies: Mapping[str, float] | None = None,
+    chains: Chains | None = None,
     sub_group: int = 0,
 ) -> Execution:
     """Execute *groups* of a dispatch; buffers are changed in place.
@@ -126,14 +126,14 @@ def execute(
         groups: numbers of the work-groups, the first dimension first.
         wave: lanes of a wave.
         recorder: sees each access.
-        latencies: cycles by instruction class, ``hit``, ``miss``, ``barrier``, ``atomic``; without, there is no chain.
+        chains: follow the longest chain; without, there is none.
         sub_group: work-items of a sub-group; 0: as many as the lanes of a wave.
 
     Raises:
         InputError: the kernel does not end, needs too much memory, or does not fit the arguments.
     """
     with np.errstate(all="ignore"):
-        machine = _Machine(program, arguments, shape, groups, wave, recorder, latencies, sub_group or wave)
+        machine = _Machine(program, arguments, shape, groups, wave, recorder, chains, sub_group or wave)
         try:
             return machine.run()
         finally:
@@ -212,7 +212,7 @@ class _Machine:
     groups: Sequence[int]
     wave: int
     recorder: Recorder | None
-    latencies: Mapping[str, float] | None
+    chains: Chains | None
     sub_group: int
 
     def __post_init__(self) -> None:
@@ -224,7 +224,6 @@ class _Machine:
         self.value: list[Value] = [None] * slots
         self.layout: list[_Lanes | None] = [None] * slots
         self.valid: list[_Lanes | None] = [None] * slots
-        self.chains = Chains(program, self.latencies) if self.latencies is not None else None
         self.seen: dict[int, tuple[int, float]] = {}
         for slot, constant in program.constants.items():
             self.now[slot] = constant

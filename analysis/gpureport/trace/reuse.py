@@ -6,12 +6,14 @@ touched longer ago miss (Xiang, Ding, Luo and Bao, HOTL: a higher order theory o
 """
 
 from bisect import bisect_right
+from functools import cached_property
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 Times = NDArray[np.int64]
+Found = NDArray[np.bool_]
 
 
 def eviction_window(gaps: Times, first: Times, last: Times, accesses: int, capacity: float) -> float:
@@ -59,7 +61,7 @@ class ReuseClock:
         self._last.append(np.zeros(count, np.int64))
         return self._last[-1]
 
-    def touch(self, last: Times, lines: NDArray[np.int64], accesses: int, since: float = inf) -> NDArray[np.bool_]:
+    def touch(self, last: Times, lines: Times, accesses: int, since: float = inf) -> Found:
         """Record *accesses* to different *lines* at once, and return which of these lines the cache does not contain.
 
         *last* are times of :meth:`lines`. Nothing has replaced the lines that were touched after *since*.
@@ -76,7 +78,7 @@ class ReuseClock:
         last[lines] = self.now
         if self._known > self.capacity and self.now >= self._due:
             self.window, self._due = self._window_of(self.capacity), 2 * self.now
-        absent: NDArray[np.bool_] = new | ((gaps > self.window) & (before <= since))
+        absent: Found = new | ((gaps > self.window) & (before <= since))
         return absent
 
     def missed_again(self, capacity: float) -> float:
@@ -94,3 +96,67 @@ class ReuseClock:
         self._gaps, self._first = [np.concatenate(self._gaps)], [np.concatenate(self._first)]
         last = np.concatenate([each[each > 0] for each in self._last])
         return eviction_window(self._gaps[0], self._first[0], last, self.now, capacity)
+
+
+_MOST_RECORDED = 1 << 19
+
+
+class LoopOrder:
+    """Accesses in the order of cores, which execute the work-items between two barriers one after another.
+
+    The first waves are recorded, as many as fit. Lines at the same place in their pages share sets of a cache, and
+    among them the one that was accessed longest ago is replaced.
+    """
+
+    def __init__(self, page_lines: int) -> None:
+        """Start without accesses."""
+        self._page_lines, self._phase, self._size, self._waves = page_lines, 0, 0, 1 << 62
+        self._parts = [(np.zeros(0, np.int64),) * 4]
+
+    def touch(self, instruction: int, waves: Times, lines: Times) -> None:
+        """Record that *waves*, in ascending order, access *lines*."""
+        size = int(np.searchsorted(waves, self._waves))
+        self._parts.append((waves[:size], lines[:size], np.full(size, self._phase), np.full(size, instruction)))
+        self._size += size
+        if self._size > _MOST_RECORDED and self._waves > 1:
+            self._waves = 1 + int(max(part[0].max(initial=0) for part in self._parts)) // 2
+            ends = [int(np.searchsorted(part[0], self._waves)) for part in self._parts]
+            self._parts = [(a[:n], b[:n], c[:n], d[:n]) for (a, b, c, d), n in zip(self._parts, ends, strict=True)]
+            self._size = sum(ends)
+
+    def barrier(self) -> None:
+        """Let what follows happen after all that was recorded."""
+        self._phase += 1
+
+    @cached_property
+    def recorded(self) -> tuple[Times, Times, Times, Times]:
+        """The wave of each access, its line, the number of barriers before, and the instruction."""
+        waves, lines, phases, instructions = map(np.concatenate, zip(*self._parts, strict=True))
+        return waves, lines, phases, instructions
+
+    def missed(self, capacity: float) -> Found:
+        """Return which of the recorded accesses miss a cache of *capacity* lines."""
+        order, gaps, first, last = self._reuse
+        window = eviction_window(gaps[gaps > 0], first, last, gaps.size, capacity / self._page_lines)
+        found = np.zeros(gaps.size, np.bool_)
+        found[order] = (gaps == 0) | (gaps > window)
+        return found
+
+    @cached_property
+    def _reuse(self) -> tuple[Times, Times, Times, Times]:
+        """The order by place in pages, in it the gap before each access, and the ends of the accesses of each line."""
+        waves, lines, phases, _ = self.recorded
+        order = np.lexsort((waves, phases, lines % self._page_lines))
+        by_line = np.argsort(lines[order], kind="stable")
+        again = np.flatnonzero(np.diff(lines[order][by_line]) == 0) + 1
+        gaps = np.zeros(lines.size, np.int64)
+        gaps[by_line[again]] = by_line[again] - by_line[again - 1]
+        return order, gaps, np.delete(by_line, again) + 1, np.delete(by_line, again - 1) + 1
+
+    def jumps(self) -> Found:
+        """Return which accesses are at least a page away from the instruction's last one: nothing prefetches them."""
+        waves, lines, _, instructions = self.recorded
+        order = np.lexsort((waves, instructions))
+        found = np.zeros(lines.size, np.bool_)
+        found[order[1:]] = np.abs(np.diff(lines[order])) >= self._page_lines
+        return found

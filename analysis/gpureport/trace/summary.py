@@ -13,6 +13,7 @@ from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, oc
 from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Device, units_per_group
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
+from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
 from gpureport.trace.program import LOCAL, Access, Program
 from gpureport.workloads.model import AccessDemand
@@ -46,6 +47,7 @@ class KernelTrace:
         issued: operations by instruction class, with those of idle lanes of waves, without those of a scalar unit.
         chain: the longest chain of dependent operations of a work-item, by class; ``hit`` and ``miss``: loads.
         local_bytes: of a work-group.
+        ways: whether work-items may take different ones, and whether they only skip instructions.
         lost: share of accesses beyond the nearest cache to lines that have left the last cache since their last access.
     """
 
@@ -55,25 +57,32 @@ class KernelTrace:
     issued: Mapping[str, float]
     chain: Mapping[str, float]
     local_bytes: int
+    ways: tuple[bool, bool]
     lost: float
 
 
-def placed(device: Device, local_size: Sequence[int], resources: Resources, groups: int) -> Placement:
-    """Return where *groups* work-groups of a kernel run; *resources* limit those that are resident together.
+def placed(device: Device, program: Program, shape: NDRange, resources: Resources) -> Placement:
+    """Return where the work-groups of a kernel run; *resources* limit those that are resident together.
 
     Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
     midpoint of its latency's transition range, which shows its replacement most clearly, and in the last cache up to
-    that of cyclic sweeps.
+    that of cyclic sweeps. The last cache of a core that executes groups as loops is the last one of its own.
     """
-    architecture = device.architecture
-    fitting = occupancy(architecture, local_size, resources)
-    near, last = (device.caches[0], device.caches[-1]) if device.caches else (None, None)
+    architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
+    fitting = occupancy(architecture, shape.local_size, resources)
+    lanes = [architecture.wave_size]
+    if loops and _ways(program)[0]:
+        lanes.append(int(architecture.masked_lanes))
+    if loops and any(block.waits for block in program.blocks):
+        lanes.append(int(architecture.barrier_lanes))
+    caches = [each for each in device.caches if not loops or each.scope == "compute_unit"]
+    near, last = (caches[0], caches[-1]) if caches else (None, None)
     beyond = [*(cache.latency_cycles for cache in device.caches[1:]), device.memory.latency_cycles]
     in_use = local_memory_in_use_bytes(architecture, fitting, groups / device.compute_units)
     capacity = near.capacity_bytes - (in_use if near.unified_with_local_memory else 0.0) if near else 0.0
     latencies = {**architecture.latency_cycles, "hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
     return Placement(
-        wave=architecture.wave_size,
+        wave=min(lanes),
         units=device.compute_units,
         resident=max(1, fitting.groups_per_compute_unit // units_per_group(architecture.occupancy)),
         line_bytes=device.line_bytes,
@@ -85,7 +94,15 @@ def placed(device: Device, local_size: Sequence[int], resources: Resources, grou
         banks=architecture.local_memory_banks,
         scalar_unit=architecture.scalar_unit,
         latencies=tuple(sorted(latencies.items())),
+        page_lines=device.page_bytes // device.line_bytes if loops else 0,
     )
+
+
+def _ways(program: Program) -> tuple[bool, bool]:
+    """Return whether a kernel has branches, and whether these have no loops, so that masks can replace them."""
+    branches = any(len(block.targets) > 1 for block in program.blocks)
+    loops = any(target <= number for number, block in enumerate(program.blocks) for target in block.targets)
+    return branches, branches and not loops
 
 
 @dataclass(frozen=True)
@@ -138,6 +155,7 @@ class _Sample:
 
     def __init__(self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder) -> None:
         self.execution, self.recorder = execution, recorder
+        self.lost, self.unexpected = recorder.beyond()
         self.groups, self.represented = stratum.groups, stratum.represented
         self.weight = stratum.represented / len(stratum.groups)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
@@ -189,9 +207,10 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
     samples, interleaved = list[_Sample](), program.interleaved
     for stratum in strata(shape, placement):
         recorder = AccessRecorder(placement, sizes, first_waves, interleaved)
-        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, dict(placement.latencies))
+        chains = Chains(program, dict(placement.latencies), REORDERED if placement.page_lines else 0)
+        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, chains)
         samples.append(_Sample(stratum, done, recorder))
-    for sample in samples[1:-1]:
+    for sample in samples[1:] if placement.page_lines else samples[1:-1]:
         sample.miss_as(samples[0])
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     footprints = tuple(_footprint(key, names[key[0]], samples, placement) for key in keys)
@@ -202,7 +221,10 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         issued=_issued(samples, placement),
         chain=_chain(samples[:-1] or samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
-        lost=_lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
+        ways=_ways(program),
+        lost=samples[0].lost
+        if placement.page_lines
+        else _lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
     )
 
 
@@ -255,7 +277,7 @@ def _lost(recorder: AccessRecorder, footprints: Sequence[Footprint], placement: 
     if not together:
         return 0.0
     lines = placement.last_cache_bytes / placement.line_bytes * apart / together
-    return recorder.beyond.missed_again(lines / min(placement.units, groups))
+    return recorder.cache.beyond.missed_again(lines / min(placement.units, groups))
 
 
 def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
@@ -303,4 +325,5 @@ def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
     total = sum(sample.represented for sample in samples)
     mean = sum(sample.chain * sample.execution.share * sample.represented for sample in samples) / total
     share = 1.0 if together or not longest.chain else mean / longest.chain
-    return {name: count * share for name, count in longest.execution.chain.items()}
+    chain = {name: count * share for name, count in longest.execution.chain.items()}
+    return {**chain, "miss": samples[0].unexpected} if samples[0].unexpected else chain
