@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from functools import cache
+from hashlib import blake2b
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -108,15 +109,15 @@ def traced(
 ) -> KernelTrace:
     """Return what a dispatch does on a device, from the execution of some of its work-groups.
 
-    A run asks several times for each point: *formulas* keep traces, unless they have arrays, which may change.
+    A run asks several times for each point: *formulas* keep traces by the contents of their arrays, which may change.
     """
     options, unrolled = formulas.build_options(parameters), device.architecture.unrolled_iterations
     kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled)
     shape = shape_of(formulas, parameters)
     resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, kernel, shape, resources)
-    key = (kernel.digest, placement, *parameters.items())
+    contents = (blake2b(each.tobytes()).digest() for each in formulas.arrays.values())
+    key = (kernel.digest, placement, *parameters.items(), *contents)
     found = formulas.traces.get(key) or trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)
-    if not formulas.arrays:
-        formulas.traces[key] = found
+    formulas.traces[key] = found
     return found

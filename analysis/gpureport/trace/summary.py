@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from math import ceil, prod
 from typing import Any
 
@@ -170,47 +169,21 @@ class _Sample:
                 self.counts[key][missed] = self.counts[key][all_of_them] * shared[missed] / shared[all_of_them]
 
 
-_kept: dict[bytes, KernelTrace] = {}
-_MOST_KEPT, _MOST_HASHED = 256, 1 << 18
-
-
 def trace_dispatch(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> KernelTrace:
     """Execute samples of the work-groups of a dispatch, and return what all of them do.
 
-    *arguments* are arrays, which receive the results of the samples, scalars, and bytes of local memory. Traces are
-    kept by the content that determines them, of large floating-point arrays by samples.
+    *arguments* are arrays, which receive the results of the samples, scalars, and bytes of local memory.
     """
-    key = _content(program, arguments, shape, placement)
-    if key not in _kept:
-        while len(_kept) >= _MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[key] = _traced(program, arguments, shape, placement)
-    return _kept[key]
-
-
-def _content(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> bytes:
-    digest = blake2b(repr((program.digest, program.name, shape, placement)).encode())
-    for each in arguments:
-        if isinstance(each, np.ndarray):
-            digest.update(repr((each.dtype, each.nbytes)).encode())
-            step = max(1, each.size // _MOST_HASHED) if each.dtype.kind == "f" else 1
-            digest.update(np.ascontiguousarray(each.ravel()[::step]).view(np.uint8).data)
-        else:
-            digest.update(repr(each).encode())
-    return digest.digest()
-
-
-def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placement: Placement) -> KernelTrace:
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
     names = [parameter.name for parameter in program.parameters]
     first_waves = ceil(prod(shape.local_size) / placement.wave)
-    samples, interleaved = list[_Sample](), program.interleaved
+    samples, in_loops = list[_Sample](), placement.page_lines > 0
     for stratum in strata(shape, placement):
-        recorder = AccessRecorder(placement, sizes, first_waves, interleaved)
-        chains = Chains(program, dict(placement.latencies), REORDERED if placement.page_lines else 0)
+        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
+        chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
         done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, chains)
         samples.append(_Sample(stratum, done, recorder))
-    for sample in samples[1:] if placement.page_lines else samples[1:-1]:
+    for sample in samples[1:] if in_loops else samples[1:-1]:
         sample.miss_as(samples[0])
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     footprints = tuple(_footprint(key, names[key[0]], samples, placement) for key in keys)
@@ -222,9 +195,7 @@ def _traced(program: Program, arguments: Sequence[Any], shape: NDRange, placemen
         chain=_chain(samples[:-1] or samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
         ways=_ways(program),
-        lost=samples[0].lost
-        if placement.page_lines
-        else _lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
+        lost=samples[0].lost or _lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
     )
 
 
