@@ -1,8 +1,6 @@
-"""Which curves and examples of predictions a document shows, and how values are written with their intervals."""
+"""Which curves and examples of predictions a document shows."""
 
 from dataclasses import replace
-
-import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.records.curves import Points
@@ -12,7 +10,6 @@ from gpureport.records.report import WorkloadInfo
 from gpureport.report.curves import CurveRecords, FindingPair, curves, most_distant
 from gpureport.report.run.sweeps import kind_of, selection
 from gpureport.report.run.trust import examples
-from gpureport.units import format_interval
 from gpureport.workloads import select
 from tests.make_report import make_report
 from tests.toy import TOY
@@ -41,23 +38,6 @@ def test_examples_are_of_what_the_device_can_run() -> None:
         (MeasuredPoint(point=point, samples_s=(1.0,)), 1),
     ):
         assert shown(measurements=(measurement.model_copy(update={"points": Points((refused,))}),)) == count
-
-
-@pytest.mark.parametrize(
-    ("value", "factor", "text"),
-    [
-        (2e9, 1.19, "2.00 GB/s ± 19 %"),
-        (2e9, 1.7, "2.0 GB/s (factor 1.7)"),
-        (2e9, 1, "2.00 GB/s"),
-        (43.21e9, 1.12, "43.2 GB/s ± 12 %"),
-        (43.21e9, 1.15, "43 GB/s ± 15 %"),
-        (43.21e9, 1.0001, "43.2 GB/s ± 0 %"),
-    ],
-)
-def test_predicted_values_have_their_interval(value: float, factor: float, text: str) -> None:
-    assert format_interval(value, value / factor, value * factor, "B/s", "predicted").replace("\xa0", " ") == text
-    assert format_interval(2e9, None, None, "B/s", "predicted") == "2.00 GB/s"
-    assert format_interval(None, None, None, "B/s", "predicted") == "—"
 
 
 _FOUND = [curve for curve in curves(make_report()) if kind_of(curve) == "sizes" and curve.pairs]

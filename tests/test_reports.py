@@ -2,9 +2,6 @@
 
 import pytest
 
-from gpureport.matching import match_features
-from gpureport.observe import observe
-from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
 from gpureport.report.pdf import layout
@@ -46,31 +43,6 @@ def test_specification_predictions_came_first(report: Report) -> None:
         assert limit is None or prediction.made_at[:19] <= limit[:19]
 
 
-def test_the_samples_still_show_what_was_found(report: Report) -> None:
-    before, again = (
-        {o.key: {(f.feature, f.position, str(f.level)): f.value for f in o.features} for o in every if o}
-        for every in (report.observations, map(observe, report.measurements))
-    )
-    assert again.keys() == before.keys()
-    for key, features in again.items():
-        assert features == pytest.approx(before[key], rel=0.01)
-
-
-def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
-    h200 = kept(GPU)
-    observed = {o.key: o for o in h200.observations}
-    found = set()
-    for prediction in h200.predictions:
-        if prediction.key.workload in {"memory/latency", "memory/read"}:
-            for match in match_features(prediction.features, observed[prediction.key].features):
-                if match.predicted and match.predicted.position == "midpoint":
-                    assert match.observed is not None
-                    assert 1 / 1.5 < match.observed.value / match.predicted.value < 1.5
-                    found.add((prediction.key.variant, str(match.predicted.level)))
-
-    assert found == {("latency", "L1"), ("latency", "L2 near partition"), ("latency", "L2"), ("read", "L2")}
-
-
 def test_figures_draw_the_tapers_that_tables_list() -> None:
     listed = {(f.key, f.basis, f.predicted) for f in kept(GPU).findings if f.position == "n90"}
     drawn = [c for c in curves(kept(GPU)) if c.observation and c.prediction]
@@ -78,7 +50,3 @@ def test_figures_draw_the_tapers_that_tables_list() -> None:
 
     assert len(tapers) > 20
     assert tapers <= listed
-
-
-def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
-    assert not [f for f in kept(GPU).findings if f.verdict == Verdict.ERROR]

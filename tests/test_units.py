@@ -125,6 +125,11 @@ def test_an_interval_decides_the_digits(
         ("estimate", 855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
         ("estimate", 44e9, 44e9, 44e9, "B/s", "44.0 GB/s"),
         ("estimate", None, None, None, "B/s", "—"),
+        ("predicted", 2e9, 2e9 / 1.19, 2e9 * 1.19, "B/s", "2.00 GB/s ±\xa019\xa0%"),
+        ("predicted", 2e9, 2e9 / 1.7, 2e9 * 1.7, "B/s", "2.0 GB/s (factor\xa01.7)"),
+        ("predicted", 43.21e9, 43.21e9 / 1.15, 43.21e9 * 1.15, "B/s", "43 GB/s ±\xa015\xa0%"),
+        ("predicted", 43.21e9, 43.21e9 / 1.0001, 43.21e9 * 1.0001, "B/s", "43.2 GB/s ±\xa00\xa0%"),
+        ("predicted", 2e9, None, None, "B/s", "2.00 GB/s"),
     ],
 )
 def test_measured_and_estimated_values_show_their_interval(

@@ -30,7 +30,6 @@ from gpureport.spec.uncertainty import (
 from gpureport.units import format_percent, format_time
 
 _MOST = 10  # rows
-_CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _share = partial(format_percent, spec=".2g")
 
 
@@ -94,21 +93,22 @@ def ratio_picture(report: Report) -> Picture | None:
 def sensitivity_table(report: Report) -> Table:
     """List the inputs with the largest effect on predictions, from the specification and calibrated."""
     specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in BASES)
-    columns: tuple[str, ...] = ("input", "value", "kind", "std. dev.", "effect", "share")
-    if calibrated:
-        columns += _CALIBRATED
-    rows, values = [], written_values(report.device)
-    for fact in list(dict.fromkeys((*specified, *calibrated)))[:_MOST]:
-        kinds = dict.fromkeys(found[fact].kind for found in (specified, calibrated) if fact in found)
-        what = (fact_name(fact), fact_value(values, fact), ", then ".join(kinds), *_cells(specified.get(fact)))
-        rows.append((*what, *_cells(calibrated.get(fact))) if calibrated else what)
-    return Table(columns, tuple(rows))
+    values = written_values(report.device)
+    return Table.of(
+        {
+            "input": fact_name(fact),
+            "value": fact_value(values, fact),
+            "kind": ", then ".join(dict.fromkeys(of[fact].kind for of in (specified, calibrated) if fact in of)),
+            **_cells(specified.get(fact)),
+            **(_cells(calibrated.get(fact), "cal. ") if calibrated else {}),
+        }
+        for fact in list(dict.fromkeys((*specified, *calibrated)))[:_MOST]
+    )
 
 
-def _cells(found: Sensitivity | None) -> tuple[str, ...]:
-    if found is None:
-        return ("", "", "")
-    return _share(found.uncertainty), _share(found.effect), format_percent(found.share)
+def _cells(found: Sensitivity | None, kind: str = "") -> dict[str, str]:
+    texts = (_share(found.uncertainty), _share(found.effect), format_percent(found.share)) if found else ("",) * 3
+    return dict(zip((f"{kind}std. dev.", f"{kind}effect", f"{kind}share"), texts, strict=True))
 
 
 def _of(report: Report, kind: str) -> list[Prediction]:
@@ -120,14 +120,8 @@ def rules_table() -> Table:
     rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in UNCERTAINTIES]
     kinds = ", ".join(f"{kind} {_share(share)}" for kind, share in SIGMA_BY_SOURCE.items() if kind != "assumed")
     rows.append(("all others", "", _share(SIGMA_BY_SOURCE["assumed"]), f"by kind: {kinds} (assumed)"))
-    rows.append(
-        (
-            "measured by the run itself",
-            _share(SIGMA_MEASURED_HERE),
-            "",
-            "two runs on two H200: 90 % of results within 1.2 %",
-        )
-    )
+    measured = "two runs on two H200: 90 % of results within 1.2 %"
+    rows.append(("measured by the run itself", _share(SIGMA_MEASURED_HERE), "", measured))
     within = format_percent(SIGMA_MODEL / MAD_TO_SIGMA, ".1f")
     half = f"half of published times are within {within} of predicted (gpureport validate)"
     rows.append(("the model itself", _share(SIGMA_MODEL), "", half))

@@ -12,7 +12,7 @@ from gpureport.findings.key_figures import KeyFigure
 from gpureport.records.ceilings import ceiling_words
 from gpureport.report.text.difference import compared, known_range, value_text
 from gpureport.report.text.words import agreement, best_sample, family_name, feature_name, kernel_name
-from gpureport.text import N90, counted, listed, sentence, shorten, shortlist
+from gpureport.text import N90, counted, listed, sentence, shorten
 from gpureport.units import (
     abbreviated,
     format_bytes,
@@ -82,13 +82,11 @@ def environment(*, autoescape: bool = False) -> "Environment":
         number=value_text,
         off_by=off_by,
         percent=format_percent,
-        place=lambda finding, report: f"{value_text(finding)} ({kernel_name(report, finding.key)})",
         precise_percent=precise_percent,
         range=format_range,
         ratio=format_ratio,
         sentence=sentence,
         shorten=shorten,
-        shortlist=shortlist,
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
         spanned=known_range,
         value=format_value,
