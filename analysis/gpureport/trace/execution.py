@@ -223,7 +223,6 @@ class _Machine:
         self.now: list[Value] = [*self._memory(), *[None] * (slots - len(self.arguments))]
         self.value: list[Value] = [None] * slots
         self.layout: list[_Lanes | None] = [None] * slots
-        self.valid: list[_Lanes | None] = [None] * slots
         self.seen: dict[int, tuple[int, float]] = {}
         for slot, constant in program.constants.items():
             self.now[slot] = constant
@@ -418,29 +417,19 @@ class _Machine:
         layout, value = self.layout[slot], self.value[slot]
         if layout is lanes or layout is None or is_shared(value):
             return value
-        return self._expanded(value, layout).take(lanes.index, axis=-1)
-
-    def _expanded(self, value: Value, layout: _Lanes) -> Value:
-        """Return a value for all work-items."""
-        if layout is self.all and not is_shared(value):
-            return value
-        whole = np.zeros((*value.shape[:-1], self.items), value.dtype)
-        whole[..., slice(None) if is_shared(value) else layout.index] = value
-        return whole
+        return value[..., lanes.index if layout is self.all else lanes.chosen[layout.index]]
 
     def _write(self, slot: int, value: Value, lanes: _Lanes) -> None:
-        valid, old = self.valid[slot], self.value[slot]
-        if valid is None or valid.within(lanes):
-            self.value[slot], self.layout[slot], self.valid[slot] = value, lanes, lanes
+        layout, old = self.layout[slot], self.value[slot]
+        self.layout[slot], self.value[slot] = lanes, value
+        if layout is None or layout.within(lanes):
             return
-        same = is_shared(old) and is_shared(value) and ((old == value) | (old != old) & (value != value)).all()
-        if not same:
-            whole = self._expanded(old, self.layout[slot] or self.all)
-            whole = whole.copy() if whole is old else whole
+        self.layout[slot] = both = self.lanes_of(layout.chosen | lanes.chosen)
+        if not (is_shared(old) and is_shared(value) and ((old == value) | (old != old) & (value != value)).all()):
+            whole = np.empty((*value.shape[:-1], self.items), value.dtype)
+            whole[..., layout.index] = old
             whole[..., lanes.index] = value
-            value = whole
-        self.value[slot], self.layout[slot] = value, self.all
-        self.valid[slot] = self.lanes_of(valid.chosen | lanes.chosen)
+            self.value[slot] = whole[..., both.index]
 
     # control
     def run(self) -> Execution:
