@@ -442,10 +442,8 @@ class _Machine:
             self._step(number, pending.pop(number))
             steps += 1
             if steps >= _MOST_BLOCKS or (steps > _MANY_BLOCKS and process_time() - begin > _MOST_S):
-                place = f"{self.program.file}:{blocks[number].line}"
-                raise InputError(
-                    f"{place}: {self.program.name} did not end after {steps:,} steps; is there an endless loop?"
-                )
+                place, what = f"{self.program.file}:{blocks[number].line}", "an endless loop, or too large a size"
+                raise InputError(f"{place}: {self.program.name} did not end after {steps:,} steps: {what}")
         return self._result()
 
     def _release(self) -> None:
