@@ -321,6 +321,13 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{n: auto}", "{n: 0..20}", 5, "sizes.n", "1..2^40"),
         ("sizes: {n: auto}", "multiple_of: 256\nsizes: {n: 300..500}", 6, "sizes.n", "no multiple of 256"),
         ("{n: auto}", "{n: [2147483648]}", 5, "sizes", "smaller"),
+        (
+            "auto}\narguments:\n  - {name: a, ",
+            "[64, 268435456]}\narguments:\n  - {name: x, values: arange(n)}\n  - {name: a, ",
+            5,
+            "sizes.n",
+            "2^27",
+        ),
         ("{n: auto}", "{lambda: auto}", 5, "sizes", "write lambda_"),
         ("{n: auto}", "{n: 2^12..2^10}", 5, "sizes.n", "write 2^10..2^12"),
         ("{n: auto}", "{n: 2^12..2^12}", 5, "sizes.n", "write [4096]"),
