@@ -389,6 +389,9 @@ def test_sizes_are_those_that_are_written() -> None:
 
     assert points([4096, 1024, 1000], quick=True) == [1000, 1024, 4096]
     assert points("3000..50000")[::33] == [3000, 50000]
+    assert described({"source": "saxpy.cl", "sizes": {"n": "2^10"}}, SAXPY.parent)[0].verification()[0] == {
+        "local_x": 256
+    }
     multiples = points("2^14..2^17", multiple_of=3000)
     assert (multiples[0], multiples[-1]) == (18000, 129000)
     assert len(points("2^12..2^15", global_size=[1024])) == 25
@@ -597,6 +600,7 @@ def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> Non
 EXAMPLE_CL = SAXPY.parent
 TWO = """kernel void first(global int *x, int n, int m) { int i = get_global_id(0); if (i < n) x[i] = m; }
 kernel void second(global int *x, int n, int m) { int i = get_global_id(0); if (i < m) x[i] = n; }
+kernel void scale(global int *x, int factor) { x[get_global_id(0)] *= factor; }
 """
 ROW_STARTS = {"name": "starts", "values": "5 * arange(rows + 1)"}
 SQUARE = {"width": "auto", "height": "width"}
@@ -641,6 +645,7 @@ def test_a_source_determines_its_description(
     (workload,) = load_kernels([(tmp_path if "two" in source else EXAMPLE_CL) / source], given)
     assert ", ".join(each.text for each in workload.formulas.buffers) == elements.strip(", ")
     assert (", ".join(workload.fields.global_size), workload.is_executable) == (global_size, True)
+    assert (workload.fields.work.amount == "n") == (global_size == "65536")  # of a fixed grid
 
 
 @pytest.mark.parametrize(
@@ -649,6 +654,7 @@ def test_a_source_determines_its_description(
         ("streams.cl", {}, "choose one, such as streams.cl:copy"),
         ("stencil_5_point.cl", {}, "--size width=auto --size height=width"),
         ("n_body.cl", {}, "--global n"),
+        ("two.cl:scale", {}, "such as --size factor=1 --size n=auto --global n"),
         ("prefix_sum.cl", {"sizes": {"n": "auto"}, "global_size": ["n"]}, "--local 256"),
         ("csr_spmv.cl", {}, "--data 'starts=random(0,rows)'"),
         ("csr_spmv.cl", {"arguments": [ROW_STARTS]}, "--data 'columns=random(0,rows)'"),
@@ -660,9 +666,12 @@ def test_a_source_determines_its_description(
         ),
     ],
 )
-def test_what_a_source_does_not_determine_is_asked_for(source: str, given: dict[str, object], question: str) -> None:
+def test_what_a_source_does_not_determine_is_asked_for(
+    tmp_path: Path, source: str, given: dict[str, object], question: str
+) -> None:
+    (tmp_path / "two.cl").write_text(TWO)
     with pytest.raises(InputError, match=re.escape(question)):
-        load_kernels([EXAMPLE_CL / source], given)
+        load_kernels([(tmp_path if "two" in source else EXAMPLE_CL) / source], given)
 
 
 def test_a_comment_compares_no_index(tmp_path: Path) -> None:
@@ -787,6 +796,7 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
     [
         ("if (i < n && i % 2 == 0) y[i / 2] = x[i];", ["-(-(n) // 2)", "n"]),
         ("float v = i < n ? x[i] : 0; if (get_local_id(0) == 0) y[get_group_id(0)] = v;", ["-(-(n) // 256)", "n"]),
+        ("if (4 * i < n) vstore4(vload4(i, x), i, y);", ["n + 3", "n + 3"]),
         ("if (i < n) y[i] = x[n - 1 - i - 1];", None),
     ],
 )

@@ -24,6 +24,10 @@ class Body:
         """Largest dimension of ``get_global_id``, plus one."""
         return 1 + max(map(int, re.findall(_GLOBAL_ID, self.text)), default=0)
 
+    def bounds(self, name: str) -> bool:
+        """Whether a value may limit work-items, loops or indices: it is compared, assigned, or within an index."""
+        return re.search(rf"(?<![-+*/])[<>=]\s*{name}\b|\[[^\]]*\b{name}\b", self.text) is not None
+
     @property
     def guards(self) -> Iterator[tuple[int, str]]:
         """The dimensions whose index is compared with a name, and the name."""

@@ -192,8 +192,8 @@ class Formulas:
             shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))
             raise self.error(
                 "global_size",
-                f"{items} work-items do not divide into work-groups of {shape}; change the sizes or work_groups, or "
-                "write `guarded: true` if the kernel ignores work-items beyond global_size",
+                f"{items} work-items do not divide into work-groups of {shape}; change one of them, or write "
+                "`guarded: true` in a description if the kernel ignores work-items beyond global_size",
             )
         return tuple(ceil(items / size) * size for items, size in zip(wanted, local, strict=True))
 

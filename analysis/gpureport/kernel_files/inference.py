@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from keyword import iskeyword
-from math import lcm, prod
+from math import gcd, lcm, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ _NUMBERS = re.compile(r"(?:u?(?:char|short|int|long)|half|float|double)(\d*)")
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
 _BASE = 1024
 _LARGEST_BASE = 2**24
-_FEW = 16
+_FEW = 40
+"""Work-groups of which all are executed: more than in one dimension at the sizes below."""
 _FACTORS = (1, 2, 4, 8, 16)
 """Sizes at which buffers are measured, as multiples of the smallest one."""
 _LOCAL_BYTES = 2**15
@@ -72,10 +73,19 @@ def completed(
     first, *later = steps
     if any(len(step.fields.global_size) != len(first.fields.global_size) for step in later):
         raise first.error("sequence", "all kernels need the same number of dimensions in global_size")
-    amount = " * ".join(f"({each})" for each in first.fields.global_size)
-    work = fields.work if fields.work.amount else WorkFields(amount=amount, unit="work-items")
+    work = fields.work if fields.work.amount else _work_of(first)
     found = first.fields.model_copy(update={"work": work, "name": fields.name or first.fields.kernel.replace("_", " ")})
     return replace(first, fields=found, later=tuple(later))
+
+
+def _work_of(formulas: Formulas) -> WorkFields:
+    """Return the usual work: the work-items, or of a fixed grid the swept size."""
+    fields, swept = formulas.fields, formulas.fields.swept_values
+    sizes = (min(swept.listed), max(swept.listed)) if swept and swept.listed else (_LARGEST_BASE, 2 * _LARGEST_BASE)
+    items = [formulas.wanted(fields.point(size)) for size in {*sizes} if swept]
+    if len(items) == 2 and items[0] == items[1]:
+        return WorkFields(amount=fields.swept, unit=fields.swept)
+    return WorkFields(amount=" * ".join(f"({each})" for each in fields.global_size), unit="work-items")
 
 
 class _Kernel:
@@ -116,7 +126,7 @@ class _Kernel:
         given = self.fields.sizes
         self._change(sizes=self._sizes())
         arguments = tuple(self._argument(number, each) for number, each in enumerate(self.program.parameters))
-        self._change(**self._work_items(arguments))
+        self._work_items(arguments)
         self._check_work_groups()
         self.formulas = replace(self.formulas, arguments=arguments)
         buffers = {number: each.text for number, each in enumerate(arguments) if each.kind == "buffer"}
@@ -187,30 +197,36 @@ class _Kernel:
         )
 
     def _dtype(self, number: int) -> np.dtype[Any]:
-        """Return the type of the numbers in structures: of the real ones that are accessed, or of bytes."""
-        found = [each.dtype for each in self.program.accesses if each.region == number and each.dtype.kind == "f"]
-        return max(found, key=lambda each: each.itemsize, default=self.program.parameters[number].dtype)
+        """Return the type of the numbers in structures that are accessed, of real ones if there are any."""
+        found = [each.dtype for each in self.program.accesses if each.region == number]
+        usual = self.program.parameters[number].dtype
+        return max(found, key=lambda each: (each.kind == "f", each.itemsize), default=usual)
 
     # work-items
-    def _work_items(self, arguments: Sequence[Argument]) -> dict[str, object]:
+    def _work_items(self, arguments: Sequence[Argument]) -> None:
         fields, scalars = self.fields, {each.name: each.text for each in arguments if each.kind == "scalar"}
         guards = {axis: scalars[name] for axis, name in reversed([*self.body.guards]) if name in scalars}
         given = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.body.dimensions))
         if not all(given) or (not fields.global_size and "get_global_size" in self.body.text):
-            example = ",".join([fields.swept or next(iter(fields.sizes), str(_BASE))] * len(given))
-            raise self._error(
-                "global_size", f"does not determine its work-items; give them, such as --global {example}"
-            )
+            known = [name for name in fields.sizes if name not in scalars or self.body.bounds(name)]
+            size = fields.swept if fields.swept in known else next(iter(known), "n")
+            sizes = "" if known else "".join(f"--size {name}=1 " for name in fields.sizes) + "--size n=auto "
+            example = f"{sizes}--global {','.join([size] * len(given))}"
+            raise self._error("global_size", f"does not determine its work-items; give them, such as {example}")
         required, groups = self.program.work_group[: len(given)], fields.work_groups
         local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
         if groups == "auto" and not required and local:
             example = ("256", "16,16", "8,8,4")[len(given) - 1]
             raise self._error("work_groups", f"uses local memory; give its work-group, such as --local {example}")
-        return {
-            "global_size": given,
-            "work_groups": (required,) if required and groups == "auto" else groups,
-            "guarded": fields.guarded or all(axis in guards for axis in range(len(given))),
-        }
+        self._change(global_size=given, guarded=fields.guarded or all(axis in guards for axis in range(len(given))))
+        if groups == "auto":
+            self._change(work_groups=(required,) if required else self._dividing())
+
+    def _dividing(self) -> Literal["auto"] | tuple[tuple[int, ...], ...]:
+        """Return that work-groups are searched, or one that divides a fixed number of work-items."""
+        items, usual = self.formulas.wanted(self.fields.point(_LARGEST_BASE)), self.fields.shape
+        shape = tuple(map(gcd, items, usual))
+        return "auto" if self.fields.guarded or shape == usual else (shape,)
 
     def _check_work_groups(self) -> None:
         """Refuse work-groups with other dimensions than the work-items, or other ones than the kernel requires."""
@@ -407,7 +423,9 @@ def _corners(groups: Sequence[int]) -> list[int]:
 def _enough(name: str, xs: Sequence[int], ys: Sequence[int], odd: Sequence[int], more: Sequence[int]) -> str | None:
     """Return an expression with the values *ys* at *xs*, or larger ones if others do not have *more* at *odd* sizes."""
     text = _polynomial(name, xs, ys)
-    if text is None or all(whole(text, {name: x}) >= y for x, y in zip(odd, more, strict=True)):
+    if text is None:
+        return _bound(name, (*xs, *odd), (*ys, *more))
+    if all(whole(text, {name: x}) >= y for x, y in zip(odd, more, strict=True)):
         return text
     other = _polynomial(name, odd, more) or text
     enough = all(whole(other, {name: x}) >= y for x, y in zip(xs, ys, strict=True))
@@ -420,6 +438,17 @@ def _polynomial(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:
         found = _through(xs[: degree + 1], [*map(Fraction, ys[: degree + 1])])
         if all(sum(c * x**i for i, c in enumerate(found)) == y for x, y in zip(xs, ys, strict=True)):
             return _text(name, found)
+    return None
+
+
+def _bound(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:
+    """Return a multiple of a power of the size, plus the largest remainder, that is at most twice the values."""
+    for degree in range(1, _MOST_DEGREE + 1):
+        factor = round(ys[-1] / xs[-1] ** degree)
+        powers = [factor * x**degree for x in xs]
+        if factor and all(2 * y > power for y, power in zip(ys, powers, strict=True)):
+            rest = max(0, *(y - power for y, power in zip(ys, powers, strict=True)))
+            return _text(name, [Fraction(rest), *[Fraction(0)] * (degree - 1), Fraction(factor)])
     return None
 
 
