@@ -1,7 +1,7 @@
 """Conversion of quantities between text with units and SI base units.
 
 ``parse`` reads ``6 MiB``, ``800 GB/s`` or ``33 cycles`` and refuses ambiguous text; the ``format_*`` functions write
-such text. Only parsing needs pint, which is imported on first use.
+such text.
 """
 
 import difflib
@@ -9,13 +9,10 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from gpureport.errors import InputError
 from gpureport.text import quoted, shortened
-
-if TYPE_CHECKING:
-    from pint import UnitRegistry
 
 V = TypeVar("V", int, float)
 Dimension = str
@@ -35,35 +32,24 @@ class _Dimension(NamedTuple):
     """The SI base unit."""
     ending: str = ""
     """Of the names of fields in this unit."""
-    base: str = ""
-    """Definition of a base unit for pint."""
 
 
 _BYTES = ("B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 _RATES = tuple(f"{unit}/s" for unit in _BYTES)
 _FLOPS = ("GFLOP/s", "TFLOP/s")
 DIMENSIONS = {
-    "bytes": _Dimension(
-        "a size in bytes", "6 MiB", ("KB", *_BYTES), 1, 2.0**60, "B", "_bytes", "byte = [information] = B"
-    ),
+    "bytes": _Dimension("a size in bytes", "6 MiB", ("KB", *_BYTES), 1, 2.0**60, "B", "_bytes"),
     "bytes/s": _Dimension("a bandwidth", "800 GB/s", _RATES, 1, 1e18, "B/s", "_bytes_per_s"),
-    "hertz": _Dimension(
-        "a frequency", "1.98 GHz", ("Hz", "kHz", "MHz", "GHz"), 1, 1e15, "Hz", "_hz", "hertz = 1 / second = Hz"
-    ),
-    "seconds": _Dimension(
-        "a time", "2.5 us", ("s", "ms", "us", "ns", "ps"), 1e-15, 1e6, "s", "_s", "second = [time] = s"
-    ),
-    "cycles": _Dimension(
-        "a number of clock cycles", "33 cycles", ("cycle",), 1e-6, 1e9, "cycles", "_cycles", "cycle = [clock_cycle]"
-    ),
+    "hertz": _Dimension("a frequency", "1.98 GHz", ("Hz", "kHz", "MHz", "GHz"), 1, 1e15, "Hz", "_hz"),
+    "seconds": _Dimension("a time", "2.5 us", ("s", "ms", "us", "ns", "ps"), 1e-15, 1e6, "s", "_s"),
+    "cycles": _Dimension("a number of clock cycles", "33 cycles", ("cycle",), 1e-6, 1e9, "cycles", "_cycles"),
     "bytes/cycle": _Dimension(
         "bytes per clock cycle", "64 B/cycle", ("B/cycle",), 1e-6, 1e9, "B/cycle", "_bytes_per_cycle"
     ),
     "flop/s": _Dimension(
-        *("a rate of floating-point operations", "37.4 TFLOP/s", _FLOPS, 1, 1e24, "FLOP/s", "_flop_per_s"),
-        base="FLOP = [operation]",
+        "a rate of floating-point operations", "37.4 TFLOP/s", _FLOPS, 1, 1e24, "FLOP/s", "_flop_per_s"
     ),
-    "watts": _Dimension("a power", "700 W", ("mW", "W", "kW"), 1e-6, 1e6, "W", "_w", "watt = [power] = W"),
+    "watts": _Dimension("a power", "700 W", ("mW", "W", "kW"), 1e-6, 1e6, "W", "_w"),
     "count": _Dimension("a plain number", "132", ("",), 1e-6, 1e9),
 }
 """All dimensions: a row for each. Documents show other units than these with decimal prefixes."""
@@ -80,11 +66,11 @@ _SPELLINGS = {
     "byte": "B",
     "bits": "bit",
 }
-_PREFIXES = (
-    *("tera- = 1e12 = T-", "giga- = 1e9 = G-", "mega- = 1e6 = M-", "kilo- = 1e3 = k- = K-"),
-    *("milli- = 1e-3 = m-", "micro- = 1e-6 = u-", "nano- = 1e-9 = n-", "pico- = 1e-12 = p-"),
-    *("tebi- = 2**40 = Ti-", "gibi- = 2**30 = Gi-", "mebi- = 2**20 = Mi-", "kibi- = 2**10 = Ki-"),
-)
+_DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_BINARY = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"))
+_SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
+_PREFIXES = {prefix: scale for scale, prefix in (*_DECIMAL, (1e3, "K"), *_BINARY, *_SMALL)}
+_PREFIX = re.compile(r"(.*?)(?:FLOP|cycle|Hz|B|s|W|)(?:/.*)?")
 _RULES: dict[tuple[Dimension, Dimension | None], str] = {
     ("cycles", "seconds"): "write cycles: nanoseconds x the clock in GHz",
     ("bytes/cycle", "bytes/s"): "write B/cycle: the GB/s of one compute unit / the clock in GHz",
@@ -121,7 +107,7 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
 @cache
 def _factor(unit: str) -> float:
     """Return one *unit* in base units; cached, since entries have many values but few units."""
-    return float(_registry().Quantity(1.0, unit).to_root_units().magnitude)
+    return _PREFIXES[_PREFIX.fullmatch(unit)[1]]  # type: ignore[index] - every text matches
 
 
 def _split(value: object, dimension: Dimension) -> tuple[float, str]:
@@ -184,17 +170,6 @@ def dimension_of(unit: str) -> Dimension | None:
     return next((name for name, kind in DIMENSIONS.items() if _SPELLINGS.get(unit, unit) in kind.units), None)
 
 
-@cache
-def _registry() -> "UnitRegistry[float]":
-    """Return the unit registry with these few units only: pint's full list takes half a second to load."""
-    from pint import UnitRegistry
-
-    registry: UnitRegistry[float] = UnitRegistry(None, cache_folder=None)
-    for definition in (*filter(None, (each.base for each in DIMENSIONS.values())), *_PREFIXES):
-        registry.define(definition)
-    return registry
-
-
 UNKNOWN = "—"
 """Written for values that are not known."""
 RATIO = "ratio"
@@ -212,9 +187,8 @@ wider. ``predicted``: two or three digits, and an interval that is symmetric in 
 and ``factor``: three digits, with the intervals of ``measured`` and ``predicted``.
 """
 
-_DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SCALES = {
-    "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
+    "B": (*((scale, f"{prefix}B") for scale, prefix in _BINARY), (1.0, "B")),
     "B/s": ((1e9, "GB/s"),),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     "J": ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"), (1e-12, "pJ")),

@@ -1,5 +1,6 @@
 """Which memory level serves a working set: interpolation between levels, with a transition range for each cache."""
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -128,6 +129,9 @@ def _cost_with_misses(working_set_bytes: float, near: ServingLevel[T], far_cost:
     return min(far_cost, max(filling, far_cost * sum(fraction * part.share for fraction, part in missed)))
 
 
+_level = functools.cache(lambda name, *, near=False: Level(name=name, near=near))
+
+
 def latency_levels(
     device: Device, usable_bytes: Sequence[float], stride_bytes: float = 0.0
 ) -> tuple[ServingLevel[Level], ...]:
@@ -140,10 +144,9 @@ def latency_levels(
     for cache, usable in zip(device.caches, usable_bytes, strict=True):
         transition, cycles = _latency_transition(cache, min(stride_bytes, device.page_bytes)), cache.latency_cycles
         if cache.partitions > 1 and cache.far_latency_cycles:
-            near = Level(name=cache.name, near=True)
-            levels.append(ServingLevel(near, usable / cache.partitions, transition, cycles))
+            levels.append(ServingLevel(_level(cache.name, near=True), usable / cache.partitions, transition, cycles))
             cycles = cache.far_latency_cycles
-        levels.append(ServingLevel(Level(name=cache.name), usable, transition, cycles))
+        levels.append(ServingLevel(_level(cache.name), usable, transition, cycles))
     return (*levels, ServingLevel(DRAM, inf, NO_TRANSITION, device.memory.latency_cycles))
 
 

@@ -140,7 +140,8 @@ def rows_of(columns: Columns, count: int) -> Iterator[Columns]:
 
 @cache
 def _defaults(kind: type[BaseModel]) -> Columns:
-    return {name: None if field.is_required() else field.get_default() for name, field in kind.model_fields.items()}
+    fields = kind.model_fields.items()
+    return {name: None if each.is_required() else each.get_default(call_default_factory=True) for name, each in fields}
 
 
 def _made(kind: type[R_co], row: Columns) -> R_co:
