@@ -4,6 +4,7 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -153,21 +154,29 @@ def inherited(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
     file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
     if file is None:
         raise InheritanceError(f"there is no architecture {quoted(name)}")
-    try:
-        base = read_yaml(file).data
-        if not isinstance(base, Mapping) or "extends" in base:
-            raise InheritanceError(f"{name} extends another architecture; extend one that does not")
-        contents = ArchitectureFile.model_validate(base)
-    except FileError as error:
-        raise InheritanceError(str(error)) from None
-    except ValidationError:
-        raise InheritanceError(f"{file} has errors; correct them first") from None
+    base, without_own = _extended(file, file.stat().st_mtime_ns)
     own, known = data.get("sources"), base.get("sources", {})
     for key, citation in own.items() if isinstance(own, Mapping) else ():
         if known.get(key, citation) != citation:
             message = f"{name}, which this file extends, has another citation for this key; choose a different key"
             raise InheritanceError(message, "sources", key)
-    return merged({key: value for key, value in _with_sources(base, contents).items() if key not in _OWN}, data)
+    return merged(without_own, data)
+
+
+@cache
+def _extended(file: Path, changed: int) -> tuple[Mapping[str, Any], dict[str, Any]]:  # noqa: ARG001
+    """Return the contents of a file that others extend, last *changed* then, and what they inherit."""
+    name = file.stem
+    try:
+        base = read_yaml(file).data
+        if not isinstance(base, Mapping) or "extends" in base:
+            raise InheritanceError(f"{name} extends another architecture; extend one that does not")
+        inherited = _with_sources(base, ArchitectureFile.model_validate(base))
+    except FileError as error:
+        raise InheritanceError(str(error)) from None
+    except ValidationError:
+        raise InheritanceError(f"{file} has errors; correct them first") from None
+    return base, {key: value for key, value in inherited.items() if key not in _OWN}
 
 
 def _with_sources(data: Mapping[str, Any], contents: ArchitectureFile) -> dict[str, Any]:
