@@ -224,9 +224,11 @@ def test_a_far_partition_raises_latency_and_keeps_bandwidth() -> None:
     assert second.keep_below_bytes / MIB == pytest.approx(39.7, rel=0.01)
 
 
-def test_unexplained_transitions_are_reported() -> None:
+def test_missing_and_unexplained_transitions_are_reported() -> None:
     text = working_set_of(onset(None), onset(30 * MIB, Level.unexplained(32 * MIB)))
 
+    assert "Keep" not in text
+    assert "Read bandwidth shows no transition of the L2 (predicted from 60 MiB in total)." in text
     assert "also falls from 30 MiB in total, which matches no cache" in text
 
 

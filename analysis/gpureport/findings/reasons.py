@@ -5,9 +5,11 @@ They do not guess why prediction and observation differ: ``gpureport.explain.tri
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 
-from gpureport.findings.verdicts import AboveCeiling, above_ceiling, log_error
+from gpureport.findings.verdicts import AboveCeiling, above_ceiling, log_error, overlap
+from gpureport.observe.features import IDLE, work_per_item
 from gpureport.records.columns import Curve
 from gpureport.records.curves import CurveFeature, Level, Observation
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
@@ -15,6 +17,8 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import TRANSITIONS, Cache, Device
 
 _CLOSE = 0.1  # least share of the largest ceiling at which the next one is named
+FALLS = 0.95
+"""A predicted rate that falls below this share over an observed cliff also falls there."""
 LevelRange = tuple[Level, float, float]
 """A level, with the onset and the end of its transition in bytes."""
 
@@ -61,10 +65,61 @@ class Reasons:
         return min(self.device.caches, key=lambda cache: log_error(self.value, cache.capacity_bytes), default=None)
 
     @property
+    def idle(self) -> float | None:
+        """Work of a work-item beyond a cliff / before it, if more work-items are idle there."""
+        share = work_per_item(self.value, (point.point for point in self.prediction.points))
+        return share if share < IDLE else None
+
+    @property
     def likely(self) -> LevelRange | None:
         """The level that a cliff without a cache is likely to belong to."""
         items = max(point.point.work_items for point in self.prediction.points)
         return likely_level(self.value, self.device, self.prediction.features, items)
+
+    @property
+    def falls(self) -> tuple[float, float] | None:
+        """The shares of their rates to which prediction and observation fall, if the former does without a cliff."""
+        cliff = (f for f in self.compared if (f.feature, f.level) == ("cliff", self.finding.level))
+        ends = [f.observed for f in cliff if f.observed]
+        predicted, observed = (
+            _fall([(p.point.working_set_bytes, p.value) for p in points], min(ends), max(ends))
+            for points in (self.prediction.points, self.observation.points)
+        )
+        if self.prediction.metric.kind == "time":
+            predicted, observed = 1 / predicted, 1 / observed
+        return (predicted, observed) if predicted <= FALLS else None
+
+    @property
+    def largest_bytes(self) -> float:
+        """The largest measured working set."""
+        return max(point.point.working_set_bytes for point in self.observation.points)
+
+    @property
+    def uncertain_sides(self) -> tuple[CurveFeature, ...]:
+        """The predicted plateaus at the sides of a cliff, if their intervals overlap."""
+        plateaus = [f for f in self.prediction.features if f.position == "plateau"]
+        sides = next((pair for pair in pairwise(plateaus) if pair[0].level == self.finding.level), ())
+        return sides if sides and overlap(*sides) else ()
+
+    @property
+    def first_plateaus(self) -> tuple[float, float] | None:
+        """The predicted and the observed rate of the first plateau; ``None`` without one of them."""
+        plateaus = [f for f in self.compared if f.position == "plateau"]
+        predicted = next((f.predicted for f in plateaus if f.predicted), None)
+        seen, ends = [f for f in plateaus if f.observed], self._middles(predicted=False)
+        # Without cliffs between them, plateaus beyond the first one have been matched.
+        first = min(seen, key=lambda f: (ends.get(f.level, inf), f.predicted is not None), default=None)
+        return (predicted, first.observed) if predicted and first and first.observed else None
+
+    @property
+    def has_n90(self) -> bool:
+        """Whether an n90 was observed."""
+        return any(f.position == "n90" and f.observed for f in self.compared)
+
+    @property
+    def time_ratios(self) -> tuple[float, ...]:
+        """Observed / predicted time of each point, from the smallest to the largest."""
+        return tuple(o.time_s / p.time_s for o, p in self.observation.points.pairs(self.prediction.points))
 
     @property
     def bottlenecks(self) -> tuple[tuple[str, float], ...]:
@@ -109,6 +164,14 @@ def reasons(device: Device, curve: Curve, finding: Finding) -> Reasons | None:
         return None
     compared = [each for each in curve.findings if each.basis == finding.basis]
     return Reasons(finding, device, prediction, seen, compared)
+
+
+def _fall(curve: Iterable[tuple[float, float]], begin: float, end: float) -> float:
+    """Return the value at the first size from *end* on, divided by the value at the last size up to *begin*."""
+    ordered = sorted(curve)
+    before = [value for size, value in ordered if size <= begin]
+    after = [value for size, value in ordered if size >= end]
+    return after[0] / before[-1] if before and after else 1.0
 
 
 def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFeature], items: int) -> LevelRange | None:

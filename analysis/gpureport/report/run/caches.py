@@ -20,6 +20,8 @@ from gpureport.spec.models import Cache
 from gpureport.units import format_bytes
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
+_EARLIER = 1.1
+"""An onset below another one by this factor is reported."""
 _MOST = 0.6
 """Part of the listed capacity from which on it is not worth mentioning."""
 
@@ -37,6 +39,7 @@ class ReadCliff:
         midpoint: halfway between both on a logarithmic axis.
         latency_onset: where the latency of dependent loads rises to that of the next level.
         far_onset: where it rises to that of the far partition of the cache, whose bandwidth does not fall there.
+        earliest: the curve that leaves the cache first, and its onset there, if clearly before plain reads do.
     """
 
     cache: Cache
@@ -47,6 +50,7 @@ class ReadCliff:
     midpoint: CurveFeature | None
     latency_onset: CurveFeature | None = None
     far_onset: CurveFeature | None = None
+    earliest: tuple[CurveRecords, CurveFeature] | None = None
 
     @property
     def keep_below_bytes(self) -> float:
@@ -68,10 +72,13 @@ class ReadCliff:
 def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
     measured, usable, cliffs = bool(report.observations), usable_cache(report), read_cliffs(report, found)
+    known = [cliff.cache for cliff in cliffs] + ([report.device.caches[-1]] if usable else [])
+    missing = ((cache, _not_observed(cache, found)) for cache in report.device.caches if cache not in known)
     return text(
         "working_set",
         measured=measured,
         cliffs=cliffs,
+        missing=[(cache, size) for cache, size in missing if size],
         cache=report.device.caches[-1] if usable else None,
         usable=usable,
         unexplained=list(_unexplained_onsets(found, with_shared=not usable)),
@@ -108,7 +115,7 @@ def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, meas
                 beyond=_next_plateau(upper, plateaus) if upper and midpoint else None,
                 midpoint=midpoint,
             )
-            return _with_latency(cliff, found, measured=measured)
+            return _with_earlier(cliff, found, measured=measured)
     return None
 
 
@@ -120,15 +127,34 @@ def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | Non
     return slower and slower / upper.value
 
 
-def _with_latency(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: bool) -> ReadCliff:
+def _with_earlier(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: bool) -> ReadCliff:
+    """Add where latency rises, and what slows down clearly before plain reads do at the end of a shared cache."""
     rises = {
         feature.level: feature
         for curve in _sizes(found, _LATENCY)
         for feature in curve.features(measured=measured)
         if feature.position == "onset" and is_certain(feature) and not cliff.is_of_latency
     }
-    near, far = (Level(name=cliff.cache.name, near=near) for near in (False, True))
-    return replace(cliff, latency_onset=rises.get(near), far_onset=rises.get(far))
+    first = next(iter(_onsets(cliff.cache, found, measured=measured)), None)
+    is_earlier = first and cliff.cache.scope == "device" and first[1].value < cliff.onset.value / _EARLIER
+    return replace(
+        cliff,
+        latency_onset=rises.get(Level(name=cliff.cache.name)),
+        far_onset=rises.get(Level(name=cliff.cache.name, near=True)),
+        earliest=first if is_earlier else None,
+    )
+
+
+def _onsets(cache: Cache, found: Iterable[CurveRecords], *, measured: bool) -> list[tuple[CurveRecords, CurveFeature]]:
+    """Return the curves whose rates fall at the end of *cache*, with their onsets, ascending; no uncertain ones."""
+    onsets = [
+        (curve, feature)
+        for curve in found
+        if curve.axis.quantity == "working_set" and curve.metric.kind == "rate"
+        for feature in curve.features(measured=measured)
+        if (feature.position, feature.level) == ("onset", Level(name=cache.name)) and is_certain(feature)
+    ]
+    return sorted(onsets, key=lambda onset: (onset[1].value, onset[0].key.workload))
 
 
 def _read_by(cache: Cache) -> str:
@@ -143,6 +169,13 @@ def _covers(curve: CurveRecords, level: Level) -> bool:
     onsets: tuple[CurveFeature | Finding, ...]
     onsets = (*curve.features(measured=False), *specified_values([curve], "onset"))
     return any((feature.position, feature.level) == ("onset", level) for feature in onsets)
+
+
+def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> float | None:
+    """Return the predicted onset of a cliff that the cache's bandwidth does not show."""
+    onsets = specified_values(_sizes(found, _read_by(cache)), "onset")
+    missing = (f.predicted for f in onsets if f.level == Level(name=cache.name) and f.observed is None)
+    return next(missing, None)
 
 
 def _unexplained_onsets(found: Sequence[CurveRecords], *, with_shared: bool) -> Iterator[tuple[Finding, bool]]:

@@ -1,8 +1,9 @@
 """The appendix of all numbers: by family, kind of sweep and feature."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpureport.explain.hypotheses import statement
 from gpureport.findings.reasons import reasons
 from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
@@ -87,16 +88,20 @@ def _family(report: Report, family: str, found: Sequence[CurveRecords], shown: C
     )
 
 
-def _explanations(report: Report, members: Sequence[CurveRecords]) -> tuple[str, ...]:
-    """Return what is known of values that are not as predicted, after the variants and values that it applies to."""
-    checks = {curve.key: curve.measurement.verification for curve in members if curve.measurement}
-    found = (
-        (f"{curve.key.variant}, {feature_name(pair.main)}", reasons(report.device, curve, pair.main), curve.key)
-        for curve in members
-        for pair in curve.astray
-    )
-    texts = ((name, text("reasons", reasons=why, check=checks.get(key))) for name, why, key in found)
-    return with_names((name, words) for name, words in texts if words)
+def _explanations(report: Report, members: Iterable[CurveRecords]) -> tuple[str, ...]:
+    """Return the explanations of values that are not as predicted, each after the variants and values it explains.
+
+    Results of hypothesis tests apply to whole curves: they come last, once a curve.
+    """
+    own, tested = [], []
+    for curve in members:
+        check = curve.measurement and curve.measurement.verification
+        for pair in curve.astray:
+            facts = {"reasons": reasons(report.device, curve, pair.main), "check": check}
+            own.append((f"{curve.key.variant}, {feature_name(pair.main)}", text("reasons", **facts)))
+        if curve.astray and curve.explanation:
+            tested.append((curve.key.variant, text("tested", found=curve.explanation, statement=statement)))
+    return with_names((name, words) for name, words in (*own, *tested) if words)
 
 
 def _section(members: Sequence[CurveRecords], report: Report, shown: Container[SweepKey]) -> Section:
