@@ -233,7 +233,7 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
 
     assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
     assert trace.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
-    assert [each.hottest for each in trace.accesses if each.kind == "atomic"] == [2 * 65536] * 2
+    assert [(each.hottest, each.same) for each in trace.accesses if each.kind == "atomic"] == [(2 * 65536, True)] * 2
 
 
 @pytest.mark.parametrize(("reordered", "links"), [(8, 400), (1 << 20, 100)])

@@ -100,8 +100,7 @@ def local_passes(demand: Demand, architecture: Architecture) -> float:
     cycle = _share_of_access(architecture, "local")
 
     def time(each: AccessDemand) -> float:
-        repeated = each.repeated - each.waves if each.kind == "atomic" else 0.0
-        return max(each.waves, cycle * (each.conflict_cycles + repeated))
+        return max(each.waves, cycle * (each.conflict_cycles + _repeated(each)))
 
     return _mean((each, time(each)) for each in demand.accesses if each.space == "local")
 
@@ -142,7 +141,12 @@ def _updates(each: AccessDemand) -> float:
     Operations of a wave on one address follow each other, those on the other words of a sector do not
     (:mod:`gpureport.workloads.atomics`).
     """
-    return each.sectors + each.repeated - each.waves
+    return each.sectors + _repeated(each)
+
+
+def _repeated(each: AccessDemand) -> float:
+    """Return the atomic operations of waves that wait for others on their address."""
+    return 0.0 if each.kind != "atomic" or each.same else each.repeated - each.waves
 
 
 def requested_lines(demand: Demand, architecture: Architecture) -> float:
@@ -209,5 +213,6 @@ def atomic_sectors(demand: Demand, device: Device) -> float:
     share = busiest_share(max(1, ceil(written / SLICE_BYTES)), shared.slices if shared else None)
     hottest = dict[str, float]()
     for each in atomic:
-        hottest[each.buffer] = max(each.hottest, hottest.get(each.buffer, 0.0))
+        of_waves = each.hottest * (each.waves / each.lanes if each.same else 1.0)
+        hottest[each.buffer] = max(of_waves, hottest.get(each.buffer, 0.0))
     return max(sum(map(_updates, atomic)) * share, sum(hottest.values()))

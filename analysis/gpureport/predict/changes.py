@@ -21,7 +21,7 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     yield from _layouts(demand, device)
     if device.architecture.groups_as_loops:
         return
-    if any(each.repeated > each.waves for each in demand.accesses):
+    if any(each.repeated > each.waves and not each.same for each in demand.accesses):
         accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
         yield "spread the atomic operations over several copies of the array", replace(demand, accesses=accesses)
     if demand.memory_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):

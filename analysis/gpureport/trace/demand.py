@@ -9,6 +9,8 @@ from gpureport.trace.summary import Footprint, KernelTrace
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Demand, Stream
 
+_COMBINING = 5.0
+"""Exchanges by which the lanes of a wave combine what they add to one address."""
 _ADDRESS = "int32"
 """Class of instructions that compute addresses."""
 
@@ -43,6 +45,8 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     counted = {name: count for name, count in trace.issued.items() if name not in lanes}
     for each in trace.accesses:
         lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
+        if each.kind == "atomic" and each.same and not device.architecture.groups_as_loops:
+            counted["shuffle"] = counted.get("shuffle", 0.0) + _COMBINING * each.waves * trace.placement.wave
     counted = _listed(counted, device.architecture.rates_per_cycle)
     accesses = {name: count for name, count in lanes.items() if count}
     # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.

@@ -1,5 +1,6 @@
 """Which instructions compilers make of LLVM's code: of each operation, of several together, of loops."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -82,6 +83,18 @@ def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
         return {"transcendental": 1.0, "fp32": 1.0}
     single, double = _EXPANDED.get(name, _OTHERS)
     return {"fp64": double} if pipe == "fp64" else {"transcendental": 1.0, "fp32": single - 1}
+
+
+_VARYING = re.compile(r"get_(local|global)_(linear_)?id|sub_group|work_group|atom|vload")
+
+
+def varying(lines: Sequence[Instruction]) -> set[str]:
+    """Return the values of a function that may differ between the work-items of a group, as compilers see."""
+    made = [line for line in lines if line.result]
+    found = {line.result for line in made if line.opcode == "load" or _VARYING.search(" ".join(line.words))}
+    while more := {line.result for line in made if found.intersection(_names(line))} - found:
+        found |= more
+    return found
 
 
 # several operations together

@@ -55,6 +55,8 @@ class Access:
     vector: bool = False
     aligned: bool = True
     """Whether each element is at a multiple of its size."""
+    same: bool = False
+    """Whether compilers see that all work-items of a group use one address."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class _Builder:
         self.accesses: list[Access] = []
         self.made: dict[str, Operation] = {}
         self.merged: Mapping[str, Counts] = {}
+        self.varying: set[str] = set()
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
         self.built.blocks = tuple(self._blocks())
@@ -239,7 +242,8 @@ class _Builder:
     def _blocks(self) -> Iterator[Block]:
         text = self.reader.blocks(self.built.name, f"%{len(self.built.parameters)}")
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
-        same = instructions.complements(line for _, lines in pieces for line in lines)
+        every = [line for _, lines in pieces for line in lines]
+        same, self.varying = instructions.complements(every), instructions.varying(every)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
         ends = {label: number for number, (label, _) in enumerate(pieces)}
         for number, (label, lines) in enumerate(pieces):
@@ -405,7 +409,8 @@ class _Builder:
         of = line.types[stored] if stored else line.bare[0]
         is_unsigned = of.dtype.kind == "i" and re.search(r"[jm](?=[jm]|12memory|$)", codes)
         dtype = np.dtype(of.dtype.str.replace("i", "u")) if is_unsigned else of.dtype
-        access = self._access(line, 0, of, write=plain != "load", atomic=True, dtype=dtype)
+        alike = getattr(line.operands[0], "name", "") not in self.varying
+        access = self._access(line, 0, of, write=plain != "load", atomic=True, dtype=dtype, same=alike)
         expected = self._access(line, 1, of) if plain.startswith("compare") else None
         function = lambda machine, *values: machine.atomic(access, plain, values, expected)  # noqa: E731
         return self._accessing(line, access, function)

@@ -259,6 +259,7 @@ def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[Acce
             space=_space(access, buffer),
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
+            same=access.same,
             nbytes=access.nbytes,
             hottest=_hottest(samples, buffer) if access.atomic else 0.0,
             **dict(zip(COUNTED, np.asarray(counts).tolist(), strict=True)),

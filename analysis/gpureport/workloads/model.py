@@ -194,6 +194,7 @@ class AccessDemand:
         missing_waves: number of executions by a wave in which a sector is not there.
         partly_written: lines of stores in which sectors are written only in part.
         hottest: of atomic operations: those on the most frequent address of the dispatch.
+        same: whether compilers see that the lanes of a wave use one address, so that they combine atomic operations.
         line: of the source; 0: not known.
     """
 
@@ -212,6 +213,7 @@ class AccessDemand:
     missing_waves: float = 0.0
     partly_written: float = 0.0
     hottest: float = 0.0
+    same: bool = False
     line: int = 0
 
 
