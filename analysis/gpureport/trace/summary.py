@@ -66,6 +66,7 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
     Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
     midpoint of its latency's transition range, which shows its replacement most clearly, and in the last cache up to
     that of cyclic sweeps. The last cache of a core that executes groups as loops is the last one of its own.
+    Numbers have no uncertainty here, because traces are kept for later predictions.
     """
     architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
     fitting = occupancy(architecture, shape.local_size, resources)
@@ -87,12 +88,12 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
         line_bytes=device.line_bytes,
         sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
         unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
-        cache_bytes=capacity * near.latency_transition.midpoint if near else 0.0,
-        last_cache_bytes=last.capacity_bytes * last.transition("cyclic_transition").midpoint if last else 0.0,
+        cache_bytes=float(capacity * near.latency_transition.midpoint) if near else 0.0,
+        last_cache_bytes=float(last.capacity_bytes * last.transition("cyclic_transition").midpoint) if last else 0.0,
         allocates=architecture.write_allocate,
         banks=architecture.local_memory_banks,
         scalar_unit=architecture.scalar_unit,
-        latencies=tuple(sorted(latencies.items())),
+        latencies=tuple((name, float(cycles)) for name, cycles in sorted(latencies.items())),
         page_lines=device.page_bytes // device.line_bytes if loops else 0,
     )
 
