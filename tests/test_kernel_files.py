@@ -6,6 +6,7 @@ import shlex
 import sys
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from shutil import copy
 from unittest.mock import Mock, patch
@@ -395,6 +396,20 @@ def test_sizes_are_those_that_are_written() -> None:
     multiples = points("2^14..2^17", multiple_of=3000)
     assert (multiples[0], multiples[-1]) == (18000, 129000)
     assert len(points("2^12..2^15", global_size=[1024])) == 25
+
+
+def test_loops_that_grow_are_executed_at_few_sizes(tmp_path: Path) -> None:
+    """One per factor of two, up to many instructions; the work-groups at one of these sizes."""
+    loop = "float s = 0; for (int j = 0; j < n; j++) s += a[j * n + i]; x[i] = s;"
+    head = "kernel void k(global float *x, global float *a, int n) { int i = get_global_id(0);"
+    text = f"{head} if (i < n) {{ {loop} }} }}"
+    (workload,) = load_kernels([_written(tmp_path / "k.cl", text)])
+    with patch("gpureport.kernel_files.workload._MOST_INSTRUCTIONS", 2**12):
+        sizes, groups = workload.sweeps(TOY, limits_of(TOY))
+    values = [each["n"] for each in sizes.points]
+    assert all(2 <= later / size < 2.5 for size, later in pairwise(values))
+    assert len(values) >= 3
+    assert groups.points[0]["n"] <= values[-1] < 2**11
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

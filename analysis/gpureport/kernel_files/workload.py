@@ -35,6 +35,8 @@ _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 _LARGE = 2.0**24, 2.0**22
 """Most bytes and units of work of the largest size at which they are checked."""
 _MOST_CHECKED_BYTES = 2**31
+_LONG, _MOST_INSTRUCTIONS = 2**12, 2**16
+"""Instructions of a work-item with long loops, and at the largest size if these grow."""
 _MULTIPLES = (1024, 64, 32)
 """Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
 _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4, 4), (32, 4, 2), (32, 8, 4))
@@ -187,6 +189,9 @@ class KernelFileWorkload(Workload):
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
         coarse = 1 if self._listed else grid.coarse(limits)
         points = possible if self._listed else self._from_the_first_octave(possible, coarse)
+        most_size = MOST_SIZE
+        if (fewer := self._fewer(points, device)) != points:
+            points, coarse, most_size = fewer, 1, fewer[-1][self.fields.swept]
         sizes = Sweep("size", self._axis(points), tuple(points), title, coarse)
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
@@ -194,7 +199,7 @@ class KernelFileWorkload(Workload):
         if most and (needed := self._local_memory_bytes(sizes.points[0])) > most:
             what = f"{needed} B of local memory are more than the {most:.0f} B of a compute unit of {device.name}"
             raise self.formulas.error("work_groups", what)
-        found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
+        found = (sizes, self._work_groups(device, limits, shapes, most_size)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
 
     def _from_the_first_octave(self, points: Sequence[Parameters], coarse: int) -> Sequence[Parameters]:
@@ -208,6 +213,31 @@ class KernelFileWorkload(Workload):
         start = next(starts, 0)
         skipped = sum(self.formulas.nbytes(points[start]).values()) if start else 0
         return points if skipped > _MOST_SKIPPED_BYTES else points[start:]
+
+    def _fewer(self, points: Sequence[Parameters], device: Device) -> Sequence[Parameters]:
+        """Return one of *points* per factor of two of the size, if they have long loops: executing takes long.
+
+        If these grow, and no range is given, the first one at which a work-item has many instructions is the last.
+        """
+        swept, name, unit = self.fields.swept_values, self.fields.swept, self._multiple
+        if swept is None or swept.listed or not points:
+            return points
+        smaller = {**points[0], name: max(1, points[0][name] // 4 // unit) * unit}
+        first = self._instructions(points[0], device)
+        grow = first >= 2 * self._instructions(smaller, device)
+        if not grow and first < _LONG:
+            return points
+        few = [points[0]]
+        few.extend(each for each in points if each[name] >= 2 * few[-1][name])
+        if not swept.automatic:
+            return [*few[:-1], points[-1]]
+        many = (i for i, each in enumerate(few) if grow and self._instructions(each, device) > _MOST_INSTRUCTIONS)
+        return few[: next(many, len(few)) + 1]
+
+    def _instructions(self, parameters: Parameters, device: Device) -> float:
+        """Return the instructions of a work-item."""
+        demand = self.demand(parameters, device)
+        return demand.operations["instruction"] / (demand.work_items - demand.idle_items)
 
     def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
         swept = self.fields.swept_values
@@ -248,14 +278,14 @@ class KernelFileWorkload(Workload):
         constant = len(points) > 1 and len({self.nbytes(each) for each in points}) == 1
         return Axis(quantity="case", label=self.fields.swept) if constant else grid.WORKING_SET
 
-    def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
+    def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]], largest: int) -> Sweep:
         value, swept = None, self.fields.swept_values
         if swept and swept.listed:
             value = self._listed[-1]
         elif swept:
             most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             first, last = self._ends
-            value = max(first, min(self._value_of(most, self.fields.shape), last))
+            value = max(first, min(self._value_of(most, self.fields.shape), last, largest))
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple == 0 else 0
         points = []
