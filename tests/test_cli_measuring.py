@@ -151,7 +151,8 @@ def test_no_document_of_an_earlier_run_stays_if_it_fails(fake: pytest.MonkeyPatc
     def end(*_: object) -> list[bytes]:
         raise GpuReportError("killed")
 
-    fake.setattr(render, "started", lambda *_: end)
+    started, pdf = render.started, render._pdf
+    fake.setattr(render, "started", lambda task, given: end if task is pdf else started(task, given))
     assert main(["-o", "out", "--force"]) == 1
     assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]
     install(fake, lambda: FakeBackend(seconds=interrupt), (Copy(),))
