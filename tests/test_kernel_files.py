@@ -542,6 +542,7 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     assert (store.lines, store.used_bytes) == (1, 32)
     assert load.unit_s > store.unit_s > 0
     assert sum(each.traffic_share for each in found.values()) == pytest.approx(1)
+    assert all(each.unit_s > 0 for each in specified(source_accesses, [rows], CPU, limits_of(CPU)))
     changes = {each.change for each in advice_on(rows)}
     assert "let neighbouring work-items access neighbouring elements of a" in changes
     (demand,) = (demand for what, demand in rows.changes({"n": 512, "local_x": 256}, TOY) if "restrict" in what)

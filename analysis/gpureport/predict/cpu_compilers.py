@@ -145,7 +145,7 @@ class PoclExecution(CpuExecution):
         gathered = self.gather_slowdown if self.lanes > 1 else 1.0
         passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
         factors = {name: max(scalar, passes.get(name, 1.0)) for name in names}
-        if self.demand.accesses and self.lanes == 1:
+        if self.demand.accesses and self.lanes == 1 and "instruction" in factors:
             factors["instruction"] *= self.scalar_code_slowdown
         return factors
 
