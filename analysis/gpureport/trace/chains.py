@@ -35,6 +35,7 @@ class Chains:
         self._links = [_START] * program.slots
         self._begin = self._latest = self._issued = _START
         self._fences: dict[int, Link] = {}
+        self._apart = frozenset[int]().union(*(block.apart for block in program.blocks))
         self._iterations: Counter[int] = Counter()
         self._followed = self._mean = 0.0
         self._steps = [
@@ -90,7 +91,8 @@ class Chains:
             self._fences[region] = max(before, self._fences.get(region, _START), key=_ready)
             return before, {}
         for other, fence in self._fences.items():
-            if self._aliases(other, region) and fence[0] > before[0]:
+            passes = other == region and access.number in self._apart
+            if fence[0] > before[0] and not passes and self._aliases(other, region):
                 before = fence
         if region == LOCAL:
             return before, {"local": 1.0}

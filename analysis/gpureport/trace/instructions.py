@@ -171,15 +171,18 @@ _AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split()
 def counting(label: str, lines: Sequence[Instruction]) -> set[str]:
     """Return what counts the iterations of a loop and moves its addresses, once for all interleaved iterations."""
     made = {line.result: line for line in lines}
-    found: set[str] = set()
+    fixed: dict[str, bool] = {}  # for what is counted: whether the code fixes the step
     for line in lines:
         inside = {*_names(line)} & made.keys()
-        if _is_counter(label, line, made) or (line.opcode in _AFFINE and inside and found >= inside):
-            found.add(line.result)
+        step = _step(label, line, made)
+        if step is not None:
+            fixed[line.result] = not step
+        elif line.opcode in _AFFINE and inside and fixed.keys() >= inside:
+            fixed[line.result] = line.opcode == "icmp" or all(fixed[name] for name in inside)
     ends = [made[name] for line in lines[-1:] if label in line.labels for name in _names(line) if name in made]
-    if not any(each.result in found for each in ends) or any(_may_wrap(each, made) for each in ends):
+    if not any(each.result in fixed for each in ends) or any(_may_wrap(each, made) for each in ends):
         return set()
-    return {name for name in found if made[name].opcode != "phi"}
+    return {name for name in fixed if fixed[name] and made[name].opcode != "phi"}
 
 
 def _may_wrap(condition: Instruction, made: Mapping[str, Instruction]) -> bool:
@@ -191,18 +194,18 @@ def _may_wrap(condition: Instruction, made: Mapping[str, Instruction]) -> bool:
     return any("nneg" not in each.words and "nuw" not in made[_names(each)[0]].words for each in wider)
 
 
-def _is_counter(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
-    """Return whether each iteration adds the same number to a value.
+def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set[str] | None:
+    """Return the names, if any, of what each iteration adds to a value; ``None``: that is not the same, or not known.
 
-    NVIDIA's compilers must know it, or that the sum does not wrap around: else they unroll nothing (nvcc 13).
+    A step that the code does not fix must not wrap around: nvcc 13 unrolls such loops only if counters are signed.
     """
     if line.opcode != "phi" or label not in line.labels:
-        return False
-    step = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
-    if step is None or step.opcode not in ("add", "getelementptr") or line.result not in _names(step):
-        return False
-    steps = {*_names(step)} - {line.result}
-    return not steps or ("nsw" in step.words and not steps & made.keys())
+        return None
+    added = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
+    if added is None or added.opcode not in ("add", "getelementptr") or line.result not in _names(added):
+        return None
+    step = {*_names(added)} - {line.result}
+    return step if not step or ("nsw" in added.words and not step & made.keys()) else None
 
 
 def interleaved(size: float, most: int) -> int:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Literal
@@ -115,6 +115,8 @@ class Block:
     cases: tuple[Any, ...] = ()
     interleaved: int = 1
     """Iterations of the loop that begins here which compilers interleave."""
+    apart: Set[int] = frozenset()
+    """Numbers of accesses that compilers see to differ from the stores of other iterations in their buffer."""
     inputs: tuple[int, ...] = ()
     """Slots that other blocks write; *outputs*: those that others read."""
     outputs: tuple[int, ...] = ()
@@ -257,6 +259,7 @@ class _Builder:
             if once:
                 size = sum(each.width for each in block.operations if each.counts)
                 block.interleaved = instructions.interleaved(size, self.unrolled)
+                block.apart = _apart(block, {self.made[name].result for name in once})
             for name in once:
                 _count(block, self.made[name], 1 / block.interleaved - 1)
             if block.condition >= 0:
@@ -501,6 +504,16 @@ def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
 def _count(block: Block, operation: Operation, share: float = 1.0) -> None:
     for kind, count in operation.counts.items():
         block.counts[kind] += count * operation.width * share
+
+
+def _apart(block: Block, moving: Set[int]) -> set[int]:
+    """Return accesses to buffers in which a loop stores only at their address, which is *moving*."""
+    accesses = [(each.access, each.operands[-1]) for each in block.operations if each.access]
+
+    def stored(region: int | None) -> set[int]:
+        return {at for access, at in accesses if access.write and access.region in (region, None)}
+
+    return {access.number for access, at in accesses if at in moving and stored(access.region) == {at}}
 
 
 def _loads_together(block: Block) -> int:
