@@ -287,6 +287,9 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 10))
     [
         ("float s = 0; for (int k = 0; k < n; k++) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 64, "miss": 0}),
         ("float s = 0; for (uint k = 0; k < n; k += n >> 8) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 256}),
+        ("float s = 0; for (int k = 0; k < n; k += n >> 8) s += x[k * 64 + i]; y[i] = s;", 0.0, {"hit": 64}),
+        ("float s = 0; for (int k = i; k < n * 64; k += 64) { y[i] = x[k]; x[k] = s++; }", 0.0, {"hit": 256}),
+        ("int s = 0; for (int k = i; k < n * 64; k += 64) { int v = x[k]; x[k] = s; s += v; }", 0.0, {"hit": 64}),
         (
             f"float s = 0; for (int k = 0; k < n; k++) {{ float v = x[k * 64 + i]; s += {LONG}; }} y[i] = s;",
             0.0,
