@@ -21,7 +21,7 @@ from gpureport.compare.summary import families, mean_speed, means, overall, rank
 from gpureport.records.curves import Metric
 from gpureport.report.comparison.document import content, maps
 from gpureport.report.comparison.sentences import sentences
-from gpureport.report.comparison.tables import machine_table, short_names
+from gpureport.report.comparison.tables import landmarks_table, machine_table, short_names
 from gpureport.report.figures.chart import Chart
 from gpureport.report.figures.machines import (
     HeatColumns,
@@ -179,6 +179,35 @@ def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: 
     filled = content(comparison)
     assert len(filled["spreads"]) == drawn  # type: ignore[arg-type]
     assert filled["spreads_left"] == machines - drawn
+
+
+def test_the_baseline_is_the_outlier_if_most_differ() -> None:
+    assert ["is the outlier" in sentences(_fleet(20, slow))[0] for slow in (8, 10, 11)] == [False, False, True]
+
+
+def test_a_machine_that_differs_only_as_a_whole_has_one_sentence() -> None:
+    whole = _difference(_name(1), 0)
+    swept = tuple(_difference(_name(1), number) for number in range(2, 9))
+    comparison = made(2).model_copy(update={"overall": (whole,), "differences": swept})
+
+    (same,) = (sentence for sentence in sentences(comparison) if "on the same device" in sentence.lower())
+    assert same.endswith("(median of its sweeps), though no single sweep differs significantly.")
+
+
+def test_sweeps_of_a_workload_have_rows_of_their_own() -> None:
+    first, second = (_landmark("memory/read", name, 1) for name in made(2).names)
+    marks = (first, second, *(mark.model_copy(update={"sweep": "items", "observed": None}) for mark in (first, second)))
+    rows = landmarks_table(made(2).model_copy(update={"landmarks": marks})).rows
+
+    assert [row[0] for row in rows] == ["memory/read/size", "memory/read/items"]
+    assert ["predicted" in cell for row in rows for cell in row[2:]] == [False, False, True, True]
+
+
+def test_differences_of_sweeps_reach_as_far_as_the_axis() -> None:
+    faster = RatioEstimate(value=1.3, ci_low=1.2, ci_high=1.4)
+    chart = spread_chart([_difference("other", 0).model_copy(update={"speed": faster})])
+    (panel,) = chart.columns[0]
+    assert panel.y.ends == pytest.approx((-48, 48))  # room beyond the end of the interval
 
 
 def _charts() -> dict[str, Chart]:

@@ -270,12 +270,13 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
 def landmarks_table(comparison: Comparison) -> Table:
     """List the cliffs (midpoints) and tapers (n90) that at least two machines have, as observed, or else predicted."""
     known = ((str(each.level) if each.feature == "cliff" else "n90", each) for each in comparison.landmarks)
-    features = grouped(((each.workload, name), (each.machine, each)) for name, each in known)
+    features = grouped(((each.workload, each.sweep, name), (each.machine, each)) for name, each in known)
+    sweeps = grouped((each.workload, each.sweep) for each in comparison.landmarks)
     short = _short(comparison)
     return Table.of(
-        {"workload": workload, "feature": name}
+        {"workload": workload if len({*sweeps[workload]}) == 1 else f"{workload}/{sweep}", "feature": name}
         | {short[machine]: _landmark(dict(found).get(machine)) for machine in comparison.names}
-        for (workload, name), found in features.items()
+        for (workload, sweep, name), found in features.items()
         if sum(_landmark(each) != UNKNOWN for each in dict(found).values()) > 1
     )
 

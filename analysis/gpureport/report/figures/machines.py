@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import ceil, log
+from math import ceil
 from statistics import median
 
 from gpureport.compare.records import Difference, MachineCurve
@@ -118,8 +118,9 @@ def speed_chart(rows: Sequence[SpeedRow], machines: Sequence[str]) -> Chart:
 def spread_chart(differences: Sequence[Difference]) -> Chart:
     """Return one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
-    halves = [log(s.ci_high / s.ci_low) / 2 for s in (d.speed for d in ordered) if s.ci_low and s.ci_high]
-    usual = _ROOM * max(median(halves or [0.0]), *(difference.effect for difference in ordered))
+    speeds = [each.speed for each in ordered]
+    ends = [max(abs(end - 1) for end in (s.value, s.ci_low or s.value, s.ci_high or s.value)) for s in speeds]
+    usual = _ROOM * max(median(ends), *(abs(speed.value - 1) for speed in speeds))
     reach = 100 * min(max(_LEAST_RANGE, usual), _MOST_RANGE)
     series = []
     kinds: tuple[tuple[str, Role], ...] = (("not significant", "muted"), ("significant", "observed"))
