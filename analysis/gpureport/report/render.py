@@ -262,6 +262,7 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
             "forecast": report.only_predicted and forecast.outlook_table(report.predictions),
             "kernels": efficiency.limits_table(report, found),
             "cache-details": caches.details_table(report),
+            "searches": tables.advice_table(advice),
             "resident-groups": work.residency_table(report),
         },
         "appendices": appendix.titles(report),

@@ -8,10 +8,12 @@ from functools import cached_property
 from math import prod
 from typing import Self
 
+from gpureport.findings.advice import FamilyAdvice
 from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
-from gpureport.units import UNKNOWN, format_percent, format_range
+from gpureport.report.text.words import any_of
+from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
 _SHORT, _LONG_WORD, _LONG, _LINE = 18, 30, 100, 118
@@ -157,3 +159,21 @@ def workload_table(names: Iterable[str]) -> Table:
     """List the titles of workloads, for documents that contain only identifiers."""
     titles = {workload.name: workload.title for workload in all_workloads()}
     return Table.of({"workload": titles[name], "identifier": name} for name in dict.fromkeys(names) if name in titles)
+
+
+def advice_table(families: Iterable[FamilyAdvice]) -> Table:
+    """List the best, the worst and the recommended shape of every search."""
+    return Table.of(
+        {
+            "family": family.family,
+            "variant": found.name,
+            "best shapes": any_of(found.ties),
+            "rate": format_value(found.value, found.unit),
+            "worst shape": found.worst,
+            "best / worst": format_ratio(found.gain),
+            "use": found.use,
+            "share": format_percent(found.shares[found.use], ".1f"),
+        }
+        for family in families
+        for found in family.variants
+    )
