@@ -9,6 +9,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.records.report import save_report
+from gpureport.report.processes import started
 from tests.fake_run import empty_report
 
 Captured = pytest.CaptureFixture[str]
@@ -47,6 +48,15 @@ def test_documents_have_their_report_s_name(tmp_path: Path, capsys: Captured, mo
     assert capsys.readouterr().out == f"Written: {tmp_path}/m1.html\nWritten: {tmp_path}/m.2.html\n"
     assert main(["render", str(files[0]), "--no-pdf"]) == 2
     assert f"{tmp_path}/m1.html: already exists; use --force" in capsys.readouterr().err
+
+
+def test_errors_of_other_processes_are_raised_without_a_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpureport.report.processes._cores", lambda: 2)
+    monkeypatch.setattr("gpureport.report.processes._answer", lambda *_: (OSError("disk full"), None))
+    function = Mock()
+    with pytest.raises(OSError, match="disk full"):
+        started(function, 1)()
+    function.assert_not_called()
 
 
 def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Captured) -> None:

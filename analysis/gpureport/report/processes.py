@@ -35,14 +35,17 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
     """
     if _cores() == 1:
         return partial(function, argument)
-    result: Future[R] = Future()
-    _tasks().put((result, function, argument))
+    answer: Future[tuple[Exception | None, R]] = Future()
+    _tasks().put((answer, function, argument))
 
     def wait() -> R:
         try:
-            return result.result()
+            problem, value = answer.result()
         except (EOFError, OSError, GpuReportError):  # such as a limit of memory or of processes
             return function(argument)
+        if problem:
+            raise problem
+        return value
 
     return wait
 
@@ -71,24 +74,20 @@ def _tasks() -> _Tasks:
 def _work(tasks: _Tasks) -> None:
     process = None
     while True:
-        result, function, argument = tasks.get()
+        answer, function, argument = tasks.get()
         try:
             process = process or _process()
-            result.set_result(_answer(process, function, argument))
-        except Exception as error:  # noqa: BLE001 - whoever waits for the result gets it
-            result.set_exception(error)
+            answer.set_result(_answer(process, function, argument))
+        except Exception as error:  # noqa: BLE001 - whoever waits for the answer gets it
+            answer.set_exception(error)
 
 
-def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argument: A) -> R:
+def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argument: A) -> tuple[Exception | None, R]:
     assert process.stdin and process.stdout  # noqa: S101, PT018 - pipes
     process.stdin.write(pickle.dumps((function, argument)))
     process.stdin.flush()
-    problem: Exception | None
-    result: R
-    problem, result = pickle.load(process.stdout)  # noqa: S301 - of our own process
-    if problem:
-        raise problem
-    return result
+    answer: tuple[Exception | None, R] = pickle.load(process.stdout)  # noqa: S301 - of our own process
+    return answer
 
 
 def _process() -> "subprocess.Popen[bytes]":
