@@ -245,6 +245,21 @@ def test_pages_of_a_fleet_report_no_error(show: "Callable[..., Page]", tmp_path:
         show((tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8"))
 
 
+def test_the_strip_below_a_curve_shows_ratios(show: "Callable[..., Page]") -> None:
+    prediction, observation = a_curve()
+    page = show(html())
+    figure = the_figure(page)
+    shown = hover(page, figure, 0.5)
+    strip = figure.locator(".plot").first.locator(".uplot").nth(2)
+    (row,) = (row for row in strip.locator(".u-legend tr").all() if row.is_visible())
+    assert row.locator("th").inner_text() == "observed / predicted"
+    ratio, *_ = numbers(row.locator("td").inner_text())
+    seen = numbers(shown["observed"])[0]
+    observed = next(p for p in observation.points if p.value == pytest.approx(seen, rel=FOUR_DIGITS))
+    predicted = next(p for p in prediction.points if p.point == observed.point)
+    assert ratio == pytest.approx(observed.value / predicted.value, rel=FOUR_DIGITS)
+
+
 def test_without_scripts_figures_are_drawings(show: "Callable[..., Page]") -> None:
     page = show(html(), scripts=False)
     assert page.locator("figure > svg").first.is_visible()

@@ -20,6 +20,7 @@ from gpureport.records.curves import (
     PointKey,
     SweepKey,
 )
+from gpureport.records.measurement import Energy, PowerLoad, PowerReading
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.figures.chart import Axis as ChartAxis
@@ -27,7 +28,7 @@ from gpureport.report.figures.chart import Chart, Mark, Panel, Series
 from gpureport.report.figures.draw import draw, round_ticks, spread
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
-from gpureport.report.figures.runs import ratio_chart, ratio_rows, working_set_chart, working_sets
+from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, working_set_chart, working_sets
 from gpureport.report.figures.sweeps import binned, case_chart, plateaus, size_chart
 from gpureport.report.figures.theme import COLOURS, readable, theme
 from gpureport.report.run.sweeps import kind_of, pictures
@@ -161,6 +162,16 @@ def test_plateaus_are_drawn_where_samples_are(
     assert seen
     found = plateaus(seen.model_copy(update={"features": (plateau(value),)}), "observed")
     assert [line.x for line in found] == spans
+
+
+def test_power_is_that_of_the_table() -> None:
+    readings = tuple(PowerReading(at_s=at, power_w=500 + at) for at in range(4))
+    loads = [PowerLoad(name="read", power_w=712.0, by_counter=known, readings=readings) for known in (True, False)]
+    counted, sensed = (power_chart(Energy(sensor="NVML", loads=(load,))) for load in loads)
+    (panel,), (other,) = counted.columns[0], sensed.columns[0]
+    assert [(each.y, each.role) for each in panel.series if each.labelled] == [((712.0, 712.0), "observed")]
+    assert [each.role for each in panel.series if not each.labelled] == ["muted"]
+    assert [each.role for each in other.series] == ["observed"]
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.01, 0.2))

@@ -1,4 +1,4 @@
-"""Charts of a whole run: the working sets of page one, and all ratios."""
+"""Charts of a whole run: the working sets of page one, all ratios, clocks and power."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from gpureport.grouping import grouped
 from gpureport.records.curves import Feature
 from gpureport.records.finding import AGREEMENT, Finding
+from gpureport.records.measurement import Energy
 from gpureport.report.curves import CurveRecords, FindingPair, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series, Style, stretch
 from gpureport.report.figures.sweeps import drawable, observed, plateaus, predictions
@@ -139,3 +140,31 @@ def _ratio_series(rows: dict[str, list[Finding]]) -> Iterator[Series]:
         texts = tuple(f"{each.key.workload}, {each.level}" for _, each in found)
         if found:
             yield Series.of(name, role, style, points, texts=texts)
+
+
+def power_chart(energy: Energy) -> Chart:
+    """Return power above and core clock below, against the time since the first reading; one of them if one is known.
+
+    The power of each load is the mean of the energy counter, as in the table, where there is a counter; the readings
+    of sensors are averages that lag behind.
+    """
+    readings = [reading for load in energy.loads for reading in load.readings]
+    power = [(reading.at_s, reading.power_w) for reading in readings if reading.power_w]
+    clock = [(reading.at_s, reading.clock_hz) for reading in readings if reading.clock_hz]
+    starts = [(load.name, load.readings[0].at_s) for load in energy.loads if load.readings]
+    counted = [load for load in energy.loads if load.by_counter and load.power_w and load.readings]
+    sensor: Role = "muted" if counted else "observed"
+    series = [Series.of("power sensor", sensor, "line", power)] if power else []
+    for load in counted:
+        ends, value = (load.readings[0].at_s, load.readings[-1].at_s), load.power_w or 0.0
+        series.append(Series(format_value(value, "W"), "observed", "line", ends, (value, value), labelled=True))
+    x, panels = Axis("time since the first reading (s)"), []
+    names = tuple(Mark(start, start, name) for name, start in starts)
+    if power:
+        panels.append(Panel(x, Axis("power", "W", "zero"), tuple(series), height_in=1.1, marks=names))
+    if clock:
+        line = Series.of("core clock", "observed", "line", clock)
+        bare = names if not power else tuple(Mark(start, start) for _, start in starts)
+        panels.append(Panel(x, Axis("core clock", "Hz", "zero"), (line,), height_in=1.1, marks=bare))
+    legend: tuple[tuple[str, Role], ...] = (("mean by the energy counter", "observed"), ("sensor", "muted"))
+    return Chart((tuple(_joined(panels)),), legend=legend if counted and power else ())

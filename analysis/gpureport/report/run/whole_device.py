@@ -7,6 +7,8 @@ from gpureport.records.curves import Position
 from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
+from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.runs import power_chart
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.units import (
@@ -52,10 +54,13 @@ def _power_limit_w(report: Report) -> float | None:
     return (report.energy and report.energy.limit_w) or report.device.board_power_w
 
 
-def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
-    """Return the tables of transfers over a link and of energy."""
+def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table | tuple[Picture, ...]]:
+    """Return the tables of transfers over a link and of energy, and the trace of power and clocks."""
     transfers = transfer_table(found if report.device.host_link.kind != "shared" else ())
-    return {"transfers": transfers, "energy": energy_table(report)}
+    caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
+    traced = report.energy and any(load.readings for load in report.energy.loads)
+    figures = (Picture(power_chart(report.energy), caption),) if report.energy and traced else ()
+    return {"transfers": transfers, "power": figures, "energy": energy_table(report)}
 
 
 def transfer_table(found: Sequence[CurveRecords]) -> Table:
