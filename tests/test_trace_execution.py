@@ -324,6 +324,24 @@ def test_each_step_of_a_loop_may_wait_and_is_counted_once_for_all_lanes(
     assert done.uniform["branch"] == done.issued["branch"] == 64 * (steps + 1)
 
 
+@pytest.mark.parametrize(("limit", "counted"), [("n", True), ("n - i % 2", False)])
+def test_what_stays_the_same_for_all_lanes_is_uniform(limit: str, counted: bool, tmp_path: Path) -> None:
+    loop = f"for (int j = 0; j < {limit}; j++) h = (h * 1103515245 + 12345) ^ i; x[i] = h;"
+    source = f"kernel void k(global int *x, int n) {{ int h = 0, i = get_global_id(0); {loop} }}"
+    done = run(tmp_path, source, [np.zeros(64, np.int32), np.int32(40)])
+
+    assert done.issued["int32_mul"] > done.uniform["int32_mul"] == 0
+    assert done.uniform["add"] >= 64 * 10  # the counter, although lanes leave the loop
+    assert (done.uniform["branch"] > 64 * 5) is counted
+
+
+def test_addresses_of_different_ways_are_not_the_same(tmp_path: Path) -> None:
+    ways = "int k; if (x[get_global_id(0)] > 0) { k = 0; x[0] = 1; } else { k = 7; x[1] = 2; } atomic_inc(&c[k]);"
+    (tmp_path / "k.cl").write_text(f"kernel void k(global float *x, global int *c) {{ {ways} }}")
+
+    assert [each.same for each in program(compile_file(tmp_path / "k.cl"), "k").accesses if each.atomic] == [False]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -228,7 +228,7 @@ class _Machine:
             self.now[slot] = constant
         self.executed = [0] * len(program.blocks)
         self.issued = [0] * len(program.blocks)
-        self.uniform: dict[int, Mapping[str, float]] = {}
+        self.uniform = [_scalar_counts(block) for block in program.blocks]
         self.split = 0
         self.pending: dict[int, _Lanes] = {0: self.all}
         self.waiting: dict[int, _Lanes] = {}
@@ -455,7 +455,7 @@ class _Machine:
 
     def _step(self, number: int, lanes: _Lanes) -> None:
         block, now = self.program.blocks[number], self.now
-        self.lanes = lanes
+        self.lanes, first = lanes, not self.executed[number]
         self.executed[number] += lanes.size
         self.issued[number] += lanes.wave_count
         for slot in block.inputs:
@@ -464,8 +464,8 @@ class _Machine:
             value = function(*[now[slot] for slot in operands])
             if result >= 0:
                 now[result] = value
-        if number not in self.uniform:
-            self.uniform[number] = self._shared(block)
+        if self.uniform[number]:
+            self.uniform[number] = [each for each in self.uniform[number] if _is_uniform(now[each[0]], first=first)]
         if self.chains:
             if block.waits:
                 self.chains.barrier()
@@ -474,14 +474,6 @@ class _Machine:
             self._write(slot, now[slot], lanes)
         if block.targets:
             self._leave(number, block, lanes)
-
-    def _shared(self, block: Block) -> Mapping[str, float]:
-        """Return the integer instructions of a block, just executed, whose results all lanes share."""
-        found = Counter[str]({"branch": block.condition >= 0 and not self.now[block.condition].ndim})
-        for op in block.operations:
-            if op.result >= 0 and not getattr(self.now[op.result], "ndim", 1):
-                found.update({kind: count for kind, count in op.counts.items() if kind in _SCALAR})
-        return {kind: min(count, block.counts.get(kind, 0.0)) for kind, count in found.items()}
 
     def _leave(self, number: int, block: Block, lanes: _Lanes) -> None:
         if block.condition < 0:
@@ -521,10 +513,22 @@ class _Machine:
                 operations[kind] += count * lanes
                 issued[kind] += count * waves * self.wave
         uniform = defaultdict[str, float](float)
-        for number, counts in self.uniform.items():
-            for kind, count in counts.items():
-                uniform[kind] += count * self.issued[number] * self.wave
+        for block, found, waves in zip(self.program.blocks, self.uniform, self.issued, strict=True):
+            for kind, count in sum((Counter(counts) for _, counts in found), Counter[str]()).items():
+                uniform[kind] += min(count, block.counts.get(kind, 0.0)) * waves * self.wave
         return Execution(self.items, operations, issued, uniform, chain, share)
+
+
+def _scalar_counts(block: Block) -> list[tuple[int, Mapping[str, float]]]:
+    """Return the instructions that a scalar unit can execute, by class, with the slots of their results."""
+    counts = [(op.result, {kind: op.counts[kind] for kind in _SCALAR & op.counts.keys()}) for op in block.operations]
+    return [each for each in (*counts, (block.condition, {"branch": 1.0})) if each[0] >= 0 and each[1]]
+
+
+def _is_uniform(value: Value, *, first: bool) -> bool:
+    """Return whether all lanes share a value; after the first time, have equal ones: others may have left a loop."""
+    ndim = getattr(value, "ndim", 2)
+    return not ndim or (ndim == 1 and not first and bool((value == value[0]).all()))
 
 
 def _uniform(values: Value, name: str) -> Value:

@@ -92,8 +92,10 @@ def varying(lines: Sequence[Instruction]) -> set[str]:
     """Return the values of a function that may differ between the work-items of a group, as compilers see."""
     made = [line for line in lines if line.result]
     found = {line.result for line in made if line.opcode == "load" or _VARYING.search(" ".join(line.words))}
-    while more := {line.result for line in made if found.intersection(_names(line))} - found:
-        found |= more
+    ways, size = [line for line in lines if line.opcode in ("br", "switch")], -1
+    while size != (size := len(found)):
+        joined = "phi" if any(found.intersection(_names(line)) for line in ways) else ""
+        found |= {line.result for line in made if line.opcode == joined or found.intersection(_names(line))}
     return found
 
 
