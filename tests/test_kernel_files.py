@@ -44,6 +44,7 @@ from gpureport.records.report import RunSettings, save_report
 from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
+from gpureport.trace.compiler import preprocessed
 from gpureport.trace.faults import check
 from gpureport.workloads import select
 from gpureport.workloads.model import Features, Limits
@@ -410,6 +411,27 @@ def test_loops_that_grow_are_executed_at_few_sizes(tmp_path: Path) -> None:
     assert all(2 <= later / size < 2.5 for size, later in pairwise(values))
     assert len(values) >= 3
     assert groups.points[0]["n"] <= values[-1] < 2**11
+
+
+@pytest.mark.parametrize(("sizes", "points"), [("4096..8191", [4096, 8191]), ("auto", [])])
+def test_sizes_are_in_the_range_of_valid_expressions(sizes: str, points: list[int], tmp_path: Path) -> None:
+    _written(tmp_path / "k.cl", "kernel void k(global int *x) { for (int j = 0; j < 3000; j++) x[j & 63] ^= j; }")
+    elements = {"name": "x", "elements": 64 if sizes == "auto" else "64 * (n // 4096)"}
+    fields = {"name": "K", "source": "k.cl", "arguments": [elements], "sizes": {"n": sizes}, "global_size": ["n"]}
+    (workload,) = described({**fields, "guarded": True, "work": {"amount": "n", "unit": "elements"}}, tmp_path)
+    with nullcontext() if points else pytest.raises(InputError, match=r"sizes\.n: no buffer grows with it"):
+        assert [each["n"] for each in workload.sweeps(TOY, limits_of(TOY))[0].points] == points
+
+
+def test_a_workload_is_another_with_other_included_files_and_arrays(tmp_path: Path) -> None:
+    text, digests = '#include "size.h"\nkernel void k(global float *x) { x[get_global_id(0)] = SIZE; }', set[str]()
+    _written(tmp_path / "k.cl", text)
+    fields = {"source": "k.cl", "arguments": [{"name": "x", "elements": "n"}], "sizes": {"n": "auto"}}
+    for size, value in ((1, 0), (2, 0), (2, 1), (2, 1)):
+        _written(tmp_path / "size.h", f"#define SIZE {size}")
+        preprocessed.cache_clear()
+        digests.add(described({**fields, "global_size": ["n"]}, tmp_path, {"x": np.array([value], "f4")})[0].digest)
+    assert len(digests) == 3
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -804,7 +826,7 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
     parameters = kernel.verification()[0]
     job = kernel.job(parameters, np.random.default_rng(0))
     with pytest.raises(InputError, match=re.escape(f"faulty.cl:4: {fault}")) if fault else nullcontext():
-        assert check(kernel, parameters, job, kernel.only_written(job))
+        assert check(kernel, parameters, job)
 
 
 @pytest.mark.parametrize(

@@ -314,9 +314,15 @@ def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]
     return found
 
 
+def function_file(reference: str, folder: Path) -> Path:
+    """Return the file of a function that is given as ``module:function``."""
+    file = reference.partition(":")[0]
+    return folder / (file if file.endswith(".py") else f"{file}.py")
+
+
 def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     file, _, function = reference.partition(":")
-    path = folder / (file if file.endswith(".py") else f"{file}.py")
+    path = function_file(reference, folder)
     if not (path.is_file() and function):
         raise formulas.error("expect_from", f"{quoted(file)} cannot be imported; write module:function")
     what = shorten(reference)

@@ -12,14 +12,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, Swept
 from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
-from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results
+from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results, function_file
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.text import shorten
+from gpureport.trace.compiler import preprocessed
 from gpureport.trace.demand import demand_of_trace
 from gpureport.trace.program import Program
 from gpureport.units import format_bytes
@@ -64,17 +66,28 @@ class KernelFileWorkload(Workload):
         self.family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
         self.verification_dispatches = len(formulas.steps)
         self.source = str(self.folder / fields.source)
-        self.digest = blake2b(f"{read_text(Path(self.source))}{fields!r}".encode(), digest_size=8).hexdigest()
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
         self.place = str(formulas.error(results, title)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
         self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance
         self._check()
+        self.digest = self._digest()
         self.is_executable = not any(each.has_sub_groups for each in self._programs())
         self.description = self._description()
         per = "sequence" if fields.sequence else "dispatch"
         self.counted = f"{fields.work.amount} {fields.work.unit} per {per}."
+
+    def _digest(self) -> str:
+        """Return a hash of the fields, the source with its included files, the function of expected results, arrays."""
+        source, options = Path(self.source), self.build_options(self.verification()[0])
+        text = preprocessed(read_text(source), source.parent, options)
+        found = blake2b(f"{text}{self.fields!r}".encode(), digest_size=8)
+        if self.fields.expect_from:
+            found.update(function_file(self.fields.expect_from, self.folder).read_bytes())
+        for name, array in self.formulas.arrays.items():
+            found.update(name.encode() + array.tobytes())
+        return found.hexdigest()
 
     def _description(self) -> str:
         said = self.fields.description.strip().rstrip(".")
@@ -146,10 +159,10 @@ class KernelFileWorkload(Workload):
 
         *odd*: an odd multiple of the size's unit. *work*: the most units of work.
         """
-        unit = self._multiple
+        unit, (first, _) = self._multiple, self._ends
 
         def fits(count: int) -> bool:
-            return self._fits(self.fields.point(unit * count, shape), nbytes, work)
+            return unit * count < first or self._fits(self.fields.point(unit * count, shape), nbytes, work)
 
         high = 1
         while unit * high < MOST_SIZE and fits(2 * high):
@@ -222,15 +235,16 @@ class KernelFileWorkload(Workload):
         swept, name, unit = self.fields.swept_values, self.fields.swept, self._multiple
         if swept is None or swept.listed or not points:
             return points
-        smaller = {**points[0], name: max(1, points[0][name] // 4 // unit) * unit}
-        first = self._instructions(points[0], device)
-        grow = first >= 2 * self._instructions(smaller, device)
+        first, grow = self._instructions(points[0], device), False
+        with suppress(InputError):  # expressions may be invalid below the first size
+            smaller = {**points[0], name: max(1, points[0][name] // 4 // unit) * unit}
+            grow = first >= 2 * self._instructions(smaller, device)
         if not grow and first < _LONG:
             return points
         few = [points[0]]
         few.extend(each for each in points if each[name] >= 2 * few[-1][name])
         if not swept.automatic:
-            return [*few[:-1], points[-1]]
+            return [*(few[:-1] or few[: len(points) - 1]), points[-1]]
         many = (i for i, each in enumerate(few) if grow and self._instructions(each, device) > _MOST_INSTRUCTIONS)
         return few[: next(many, len(few)) + 1]
 
@@ -248,7 +262,10 @@ class KernelFileWorkload(Workload):
             inner = grid.sizes(swept.low, swept.high, grid.multiple(self._multiple))
             return sorted({first, last, *(value for value in inner if first < value < last)})
         most = grid.most_bytes(device, limits, "described", len(self.formulas.every_buffer))
-        return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
+        values = sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
+        if values[-1] > MOST_SIZE:
+            raise self.formulas.error(f"sizes.{self.fields.swept}", "no buffer grows with it; write a range or a list")
+        return values
 
     def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
         """Yield the points whose data fit into the device's memory and can be computed.
@@ -392,16 +409,6 @@ class KernelFileWorkload(Workload):
     def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
         arguments = tuple(step.value(each, parameters, handles) for each in step.arguments)
         return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), arguments)
-
-    def only_written(self, job: Job) -> frozenset[str]:
-        """Return the buffers of *job* that kernels write, but do not read."""
-        read, written = set[str](), set[str]()
-        for kernel, dispatch in zip(self._programs(), job.dispatches, strict=False):
-            buffers = [(number, name) for number, name in enumerate(dispatch.arguments) if isinstance(name, str)]
-            for each in kernel.accesses:
-                names = written if each.write and not each.atomic else read
-                names.update(name for number, name in buffers if each.region in (number, None))
-        return frozenset(written - read)
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it, and a large one."""

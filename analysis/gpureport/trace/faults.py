@@ -4,7 +4,7 @@ The code keeps each variable in memory, so that no faulty access disappears. Eac
 work-items of a group run in phases, which barriers separate.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from math import prod
 from pathlib import Path
@@ -28,31 +28,27 @@ _ITEMS = 1 << 20
 """More than the work-items of a group."""
 
 
-def check(
-    workload: Workload, parameters: Parameters, job: Job, unset: Collection[str] = ()
-) -> Mapping[str, NDArray[Any]]:
+def check(workload: Workload, parameters: Parameters, job: Job) -> Mapping[str, NDArray[Any]]:
     """Execute the dispatches of a job, and return the contents of its buffers; none if some groups would take too long.
 
     Args:
         workload: a kernel in a file.
         parameters: of the point.
         job: of the point.
-        unset: buffers that must not be read before they are written.
 
     Raises:
-        InputError: an access is out of bounds, reads memory without a value, or does not wait for that of another
-            work-item; or a barrier is not reached by all. The message has file, line and work-item.
+        InputError: an access is out of bounds, reads local or private memory without a value, or does not wait for that
+            of another work-item; or a barrier is not reached by all. The message has file, line and work-item.
     """
     module = compile_file(Path(workload.source), workload.build_options(parameters), variables=True)
     contents = {name: buffer.filled().copy() for name, buffer in job.buffers.items()}
-    known = {name: np.full(data.nbytes, name not in unset) for name, data in contents.items()}
     whole = True
     for each in islice(cycle(job.dispatches), workload.verification_dispatches):
         kernel, shape = program(module, each.kernel), NDRange(each.global_size, each.local_size)
         arguments = each.on_host(contents)
         names = zip(kernel.parameters, each.arguments, strict=True)
         buffers = {
-            number: _Memory([LocalArray(parameter.name, 0, known[name].size)], known=known[name])
+            number: _Memory([LocalArray(parameter.name, 0, contents[name].nbytes)], known=True)
             for number, (parameter, name) in enumerate(names)
             if isinstance(name, str)
         }
@@ -70,10 +66,10 @@ def check(
 class _Memory:
     """The bytes of some arrays: which have a value, and which work-items accessed them last, as phase * 2^20 + item."""
 
-    def __init__(self, arrays: Sequence[LocalArray], copies: int = 1, known: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, arrays: Sequence[LocalArray], copies: int = 1, *, known: bool = False) -> None:
         self.arrays, self.nbytes = arrays, max((each.offset + each.nbytes for each in arrays), default=0)
         size = self.nbytes * copies
-        self.known = np.zeros(size, np.bool_) if known is None else known
+        self.known = np.full(size, known)
         self.writer, self.least, self.most = (np.full(size, -1, np.int64) for _ in range(3))
 
     def outside(self, offsets: Numbers, nbytes: int) -> NDArray[np.bool_]:

@@ -123,7 +123,7 @@ def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
     together = min(placement.resident, ceil(total / placement.units))
     start = total // (placement.units * together) // 2 * placement.units * together
     first = start + min(placement.units, total - start) // 2
-    middle = tuple(range(first, total, placement.units))[:together]
+    middle = tuple(range(first, total, placement.units)[:together])
     border = tuple(group for group in dict.fromkeys((0, total - 1)) if group not in middle)
     inner = prod(count - 2 if count > 2 else 1 for count in shape.groups)
     at_border = min(total - len(middle), max(len(border), total - inner)) if border else 0
