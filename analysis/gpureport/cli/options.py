@@ -77,25 +77,33 @@ def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
     _check_macros(options.macros)
     fields = {
         "kernel": options.name,
-        "sizes": {key: _size(text) for key, text in _pairs("--size", options.sizes)},
+        "sizes": {key: _size(text) for key, text in _pairs("--size", options.sizes, "n=4096")},
         "global_size": [part.strip() for part in options.global_size.split(",") if part],
-        "work_groups": [[whole(part, "--local") for part in text.split(",")] for text in options.work_groups],
-        "arguments": [{"name": key, "values": text} for key, text in _pairs("--data", options.data)],
+        "work_groups": [*map(_work_group, options.work_groups)],
+        "arguments": [
+            {"name": key, "values": text} for key, text in _pairs("--data", options.data, "'columns=random(0,n)'")
+        ],
         "build_options": shlex.join(f"-D{each}" for each in options.macros),
     }
     return {name: value for name, value in fields.items() if value}
 
 
-def _pairs(option: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _pairs(option: str, texts: Sequence[str], example: str) -> Iterator[tuple[str, str]]:
     known = set[str]()
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         if not (name and value):
-            raise InputError(f"{option}: {quoted(text)} is not NAME=VALUE, such as n=4096")
+            raise InputError(f"{option}: {quoted(text)} is not NAME=VALUE, such as {example}")
         if name in known:
             raise InputError(f"{option}: {quoted(name)} is given twice; give it once")
         known.add(name)
         yield name, value
+
+
+def _work_group(text: str) -> list[int]:
+    if not re.fullmatch(r"[1-9]\d{0,8}(,[1-9]\d{0,8})*", text):
+        raise InputError(f"--local: {quoted(text)} is no work-group; write 256 or 16,16, for example")
+    return [*map(int, text.split(","))]
 
 
 def _check_macros(macros: Iterable[str]) -> None:

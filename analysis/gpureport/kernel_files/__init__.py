@@ -1,20 +1,23 @@
 """Kernels of users: OpenCL C, and what it does not determine, become workloads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
-from gpureport.inputs import is_there
+from gpureport.inputs import Steps, is_there
 from gpureport.kernel_files.description import KernelFields, variants_of
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.inference import completed
 from gpureport.kernel_files.workload import KernelFileWorkload
-from gpureport.spec.reading import Document, mistakes, read_file
+from gpureport.spec.reading import Document, Problem, Severity, mistakes, read_file
+from gpureport.spec.values import steps_of
 from gpureport.text import quoted
 from gpureport.workloads import all_workloads
 
@@ -24,6 +27,24 @@ _CALIBRATING = (
     *("launch/groups", "memory/latency", "memory/read_private", "memory/read", "memory/copy", "memory/write"),
     *("instructions/rate", "instructions/latency"),
 )
+
+_OPTIONS = {"sizes": "--size", "global_size": "--global", "work_groups": "--local", "build_options": "-D"}
+
+
+@dataclass
+class _Options(Document[KernelFields]):
+    """The options of a command, in place of a description; *names* are those of the arguments with contents."""
+
+    names: Sequence[str] = ()
+
+    def problem(self, path: str | Steps, message: str, severity: Severity = "error") -> Problem:
+        """Return a problem of the option that gives a field."""
+        first, *rest = steps_of(path) if isinstance(path, str) else map(str, path)
+        option = " ".join([_OPTIONS.get(first, first), *(rest[:1] if first == "sizes" else ())])
+        if first == "arguments" and rest:
+            given = self.names[int(rest[0])] if rest[0].isdigit() else rest[0]
+            option = f"{'--size' if rest[-1] == 'value' else '--data'} {given}"
+        return Problem("", None, option, message, severity)
 
 
 def calibrating(kernels: Iterable[KernelFileWorkload]) -> tuple[str, ...]:
@@ -53,7 +74,10 @@ def load_kernels(
 
 
 def described(
-    fields: Mapping[str, object], folder: Path, arrays: Mapping[str, NDArray[np.generic]] | None = None
+    fields: Mapping[str, object],
+    folder: Path,
+    arrays: Mapping[str, NDArray[np.generic]] | None = None,
+    document: Document[KernelFields] | None = None,
 ) -> tuple[KernelFileWorkload, ...]:
     """Return the workloads of a description in memory.
 
@@ -61,6 +85,7 @@ def described(
         fields: as in a file.
         folder: of the files that it names.
         arrays: initial contents of buffers by name, in place of those of the description; repeated as necessary.
+        document: names fields in messages.
 
     Raises:
         InputError: a field is wrong.
@@ -70,12 +95,12 @@ def described(
         valid = KernelFields.model_validate(plain)
     except ValidationError as error:
         where, message = next(mistakes(KernelFields, error, _paths(plain)))
-        raise InputError(f"{'.'.join(map(str, where))}: {message}") from None
+        raise FieldError(".".join(map(str, where)), message, document) from None
     given = {name: np.asarray(array) for name, array in (arrays or {}).items()}
     for name, array in given.items():
         if not array.size or array.dtype.kind not in "biuf":
             raise InputError(f"arrays: {name!r} needs at least one real number")
-    found = tuple(_workloads(valid, folder, given))
+    found = tuple(_workloads(valid, folder, given, document))
     buffers = {name for each in found for name in each.formulas.every_buffer}
     for name in set(given) - buffers:
         raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
@@ -97,14 +122,15 @@ def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[st
         yield from _paths(each, (*path, step))
 
 
-def _load(file: Path, given: Mapping[str, object]) -> Sequence[KernelFileWorkload]:
+def _load(file: Path, given: Mapping[str, Any]) -> Sequence[KernelFileWorkload]:
     name, _, kernel = file.name.partition(":")
     if kernel and not is_there(file):
         file, given = file.with_name(name), {**given, "kernel": kernel}
     if not is_there(file):
         raise InputError(f"{file}: there is no such file; give the source of a kernel (OpenCL C) or its description")
     if file.suffix in {".cl", ".c", ".h", ".ocl"}:
-        return described({"source": file.name, **given}, file.parent)
+        names = [each["name"] for each in given.get("arguments", ())]
+        return described({"source": file.name, **given}, file.parent, document=_Options(file, names=names))
     if given:
         raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
     document = read_file(file, KernelFields)

@@ -132,7 +132,8 @@ class _Kernel:
         buffers = {number: each.text for number, each in enumerate(arguments) if each.kind == "buffer"}
         unused = {None, *buffers}.isdisjoint(each.region for each in self.program.accesses)
         if unused and not (buffers and all(buffers.values())):
-            raise self._error("source", "uses no data of a buffer, so compilers remove all of its code")
+            why = "it uses no data of a buffer, or its behaviour is undefined (an endless loop, a division by zero)"
+            raise self._error("source", f"is without effect, and compilers remove all of its code: {why}")
         if not all(each.text for each in arguments):
             self.formulas = replace(self.formulas, arguments=tuple(self._measured()))
         if not given:
@@ -158,8 +159,9 @@ class _Kernel:
                 raise self.formulas.error(f"{path}.name", f"{each.name!r} is given twice")
             fields = _FIELDS[kind := kinds[each.name]]
             if wrong := next((name for name in each.model_fields_set if name not in ("name", *fields)), None):
-                what = f"{each.name} is a {kind} in {self.where}; give {fields[0]}"
-                raise self.formulas.error(f"{path}.{wrong}", what)
+                what = f"{each.name} is {'local memory' if kind == 'local' else f'a {kind}'} in {self.where}"
+                remedy = ", which has no contents" if wrong == "values" else f"; give {fields[0]}"
+                raise self.formulas.error(f"{path}.{wrong}", what + remedy)
 
     # scalars and types
     def _sizes(self) -> Mapping[str, Any]:
@@ -317,6 +319,8 @@ class _Kernel:
             if self._executed(parameters, extents, given, name).outcome != usual.outcome:
                 what = f"uses the integers in {name} as indices; give its contents, such as"
                 raise self._error("arguments", f"{what} --data '{name}=random(0,{self.fields.swept or 1000})'")
+        if extents.before:
+            raise InputError(extents.before)
         return extents
 
     def _executed(
@@ -357,6 +361,8 @@ class _Extents:
     ends: dict[int, int] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     operations: Mapping[str, float] = field(default_factory=dict)
+    before: str = ""
+    """Problem of an access before the first element of a buffer."""
 
     @property
     def outcome(self) -> tuple[object, ...]:
@@ -374,7 +380,7 @@ class _Extents:
         if buffer == -1:
             self._record_local(offsets, access.nbytes)
         elif buffer >= 0:
-            self._check_index(access, buffer, int(offsets.max(initial=0)) // access.dtype.itemsize)
+            self._check_index(access, buffer, offsets)
             self._record(buffer, int(offsets.max(initial=0)) + access.nbytes)
             self.read |= set() if access.write and not access.atomic else {buffer}
         return 0.0
@@ -382,11 +388,16 @@ class _Extents:
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
         """Ignore a barrier."""
 
-    def _check_index(self, access: Access, buffer: int, index: int) -> None:
-        """Refuse what a negative number of 32 bits is without its sign."""
-        if 2**31 <= index < 2**32:
-            place, name = f"{self.program.file}:{access.line}", self.program.parameters[buffer].name
-            raise InputError(f"{place}: accesses {name}[{index}]; is the index negative?")
+    def _check_index(self, access: Access, buffer: int, offsets: NDArray[np.int64]) -> None:
+        """Refuse what a negative number of 32 bits is without its sign; record an element before the first one."""
+        lowest, highest = (
+            int(each) // access.dtype.itemsize for each in (offsets.min(initial=0), offsets.max(initial=0))
+        )
+        accesses = f"{self.program.file}:{access.line}: accesses {self.program.parameters[buffer].name}"
+        if 2**31 <= highest < 2**32:
+            raise InputError(f"{accesses}[{highest}]; is the index negative?")
+        if lowest < 0:
+            self.before = f"{accesses}[{lowest}], which is before its first element"
 
     def _record(self, number: int, end: int) -> None:
         self.ends[number] = max(self.ends.get(number, 0), end)
