@@ -205,6 +205,16 @@ def _saturated(function: Function) -> Function:
     return limited
 
 
+def _joined(high: Value, low: Value) -> Value:
+    bits, wide = 8 * high.dtype.itemsize, np.dtype(f"{high.dtype.kind}{2 * high.dtype.itemsize}")
+    return (high.astype(wide) << wide.type(bits)) | unsigned(low).astype(wide)
+
+
+def _reversed(a: Value) -> Value:
+    rows = np.ascontiguousarray(a.byteswap()).reshape(-1).view(np.uint8)
+    return np.packbits(np.unpackbits(rows, bitorder="little")).view(a.dtype).reshape(a.shape)[()]
+
+
 _INTEGER: Mapping[str, Function] = {
     **_numpy("abs max=maximum min=minimum mul24=multiply"),
     "abs_diff": lambda a, b: np.where(a > b, a - b, b - a),
@@ -222,6 +232,8 @@ _INTEGER: Mapping[str, Function] = {
     "hadd": lambda a, b: (a >> 1) + (b >> 1) + (a & b & 1),
     "rhadd": lambda a, b: (a >> 1) + (b >> 1) + ((a | b) & 1),
     "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
+    "upsample": _joined,
+    "bit_reverse": _reversed,
 }
 _INTRINSICS: Mapping[str, Function] = {
     **_numpy("smax=maximum smin=minimum"),
@@ -234,6 +246,7 @@ _INTRINSICS: Mapping[str, Function] = {
     "fshl": _funnel,
     "fshr": lambda a, b, c: _funnel(a, b, c, left=False),
     "bswap": lambda a: a.byteswap(),
+    "bitreverse": _reversed,
     "sadd.sat": _saturated(np.add),
     "ssub.sat": _saturated(np.subtract),
     "uadd.sat": _on_unsigned(_saturated(np.add)),
@@ -277,7 +290,24 @@ def _fraction(a: Value) -> tuple[Value, Value]:
     return np.minimum(a - below, np.nextafter(a.dtype.type(1), a.dtype.type(0))), below
 
 
-TWO_RESULTS: Mapping[str, Function] = {"fract": _fraction, "sincos": lambda a: (np.sin(a), np.cos(a))}
+def _special(name: str) -> Function:
+    def apply(a: Value) -> Value:
+        from scipy import special  # takes a third of a second to load
+
+        return getattr(special, name)(a).astype(a.dtype)
+
+    return apply
+
+
+def _exponent(a: Value) -> Value:
+    return np.where(np.isfinite(a) & (a != 0), np.frexp(a)[1] - 1, np.log2(np.abs(a)))
+
+
+TWO_RESULTS: Mapping[str, Function] = {
+    **_numpy("modf frexp"),
+    "fract": _fraction,
+    "sincos": lambda a: (np.sin(a), np.cos(a)),
+}
 """Functions that return one result, and store the other at an address."""
 _FLOATING: Mapping[str, Function] = {
     **_numpy(
@@ -296,6 +326,13 @@ _FLOATING: Mapping[str, Function] = {
     "rsqrt": _as(lambda a: 1 / np.sqrt(a)),
     "recip": _as(lambda a: 1 / a),
     "pown": _as(np.power),
+    "rootn": _as(lambda a, n: np.where((a < 0) & (n % 2 != 0), -np.power(-a, 1 / n), np.power(a, 1 / n))),
+    "logb": _as(_exponent),
+    "ilogb": lambda a: _limited(_exponent(a), np.dtype(np.int32)),
+    "maxmag": lambda a, b: np.where(abs(a) > abs(b), a, np.where(abs(b) > abs(a), b, np.fmax(a, b))),
+    "minmag": lambda a, b: np.where(abs(a) < abs(b), a, np.where(abs(b) < abs(a), b, np.fmin(a, b))),
+    "lgamma": _special("gammaln"),
+    "tgamma": _special("gamma"),
     "powi": _as(np.power),
     "round": _as(_rounded),
     "fma": fma,

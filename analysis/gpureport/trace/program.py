@@ -394,7 +394,8 @@ class _Builder:
 
     def _two_results(self, line: Instruction, name: str, _: str) -> Operation:
         """Functions that store their second result."""
-        access = self._access(line, 1, line.bare[0], write=True)
+        exponent = {"dtype": np.dtype(np.int32)} if name == "frexp" else {}
+        access = self._access(line, 1, line.bare[0], write=True, **exponent)
         both = operations.TWO_RESULTS[re.sub("^(native|half)_", "", name)]
 
         def run(machine: Any, value: Value, at: Value) -> Value:
@@ -455,7 +456,7 @@ _CALLS: Mapping[str, Callable[[_Builder, Instruction, str, str], Operation]] = {
     r"get_": _Builder._identity,
     r"(intel_)?sub_group_|work_group_(all|any|broadcast|reduce|scan)": _Builder._exchange,
     r"vloada?(\d|_half)|vstorea?(\d|_half)": _Builder._vector_access,
-    r"((native|half)_)?(fract|sincos)$": _Builder._two_results,
+    r"((native|half)_)?(fract|sincos|modf|frexp)$": _Builder._two_results,
     r"atom": _Builder._atomic,
     r"llvm\.mem(cpy|move|set)": _Builder._copy,
 }
