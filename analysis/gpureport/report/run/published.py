@@ -1,12 +1,13 @@
 """Published statements compared with predictions, and explanations of the differences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
+from gpureport.explain.hypotheses import statement as statement_of
 from gpureport.findings.verdicts import grade
 from gpureport.grouping import grouped
-from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint
-from gpureport.records.finding import AGREEMENT, Finding, Verdict
+from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint, SweepKey
+from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.curves import CurveRecords, curves
@@ -16,13 +17,13 @@ from gpureport.units import UNKNOWN
 
 
 def statements_table(report: Report, publication: Publication) -> Table:
-    """List the published statements with published and predicted values; appendices explain differences."""
-    found = curves(report)
+    """List the published statements with verdict, published and predicted values, and explanations of differences."""
+    found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
     return Table.of(
         {
             "published statement": f"{statement.says} ({statement.where})",
-            "published and predicted values": _values(statement, _about(statement, found)),
-            "remark": statement.remark or UNKNOWN,
+            "published and predicted values": _values(statement, about := _about(statement, found)),
+            "remark": _remark(statement, about, tested) or UNKNOWN,
         }
         for statement in publication.statements
     )
@@ -35,17 +36,27 @@ def _about(statement: PublishedStatement, found: Iterable[CurveRecords]) -> list
 def matching_statements(publication: Publication, found: Sequence[CurveRecords]) -> tuple[int, int]:
     """Return the number of statements whose published values are as predicted, and that of statements with values."""
     about = ((statement, _about(statement, found)) for statement in publication.statements)
-    outcomes = [outcome for pair in about if (outcome := _is_as_predicted(*pair)) is not None]
-    return sum(outcomes), len(outcomes)
+    verdicts = [verdict for pair in about if (verdict := _verdict(*pair))]
+    return sum(verdict.as_predicted for verdict in verdicts), len(verdicts)
 
 
-def _is_as_predicted(statement: PublishedStatement, about: Sequence[CurveRecords]) -> bool | None:
-    """Return whether all values of a statement are as predicted; ``None`` without any."""
+def _verdict(statement: PublishedStatement, about: Sequence[CurveRecords]) -> Verdict | None:
+    """Return the most severe verdict on the values of a statement; ``None`` without any."""
     if statement.compare == "spread":
         spreads = _spreads(statement, about)
-        return _medians_agree(*spreads) if spreads else None
-    verdicts = [verdict for curve in about for verdict in _verdicts(statement, curve)]
-    return all(verdict.as_predicted for verdict in verdicts) if verdicts else None
+        return (Verdict.AGREES if _medians_agree(*spreads) else Verdict.OFF) if spreads else None
+    verdicts = (verdict for curve in about for verdict in _verdicts(statement, curve))
+    return max(verdicts, key=lambda verdict: verdict.severity, default=None)
+
+
+def _remark(
+    statement: PublishedStatement, about: Iterable[CurveRecords], tested: Mapping[SweepKey, Explanation]
+) -> str:
+    """Write the remark on a statement, and what may explain the curves that are off; each explanation once."""
+    off = [curve for curve in about if not all(verdict.as_predicted for verdict in _verdicts(statement, curve))]
+    known = (tested.get(curve.key) for curve in off)
+    explanations = dict.fromkeys("; or ".join(map(statement_of, each.fitting)) if each else "" for each in known)
+    return text("published_remark", remark=statement.remark, explanations=explanations)
 
 
 def series_table(report: Report, publication: Publication) -> Table:
@@ -69,6 +80,7 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords]) -> str
     times = [(name, pair) for name, curve in named for pair in _statement_pairs(statement, curve)]
     return text(
         "published_values",
+        verdict=_verdict(statement, about),
         compare=statement.compare,
         about=about,
         spreads=_spreads(statement, about),
