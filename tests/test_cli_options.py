@@ -80,6 +80,7 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
         (["--xyz"], "No such option: --xyz"),
         (["predict"], "the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)"),
         (["schema"], "the argument NAME is missing; add it (--help shows examples)"),
+        (["predict", "h200", "--size", "n=4"], "--size: describes a kernel; add --kernel FILE, or omit --size"),
         (["--seed", "-1"], "--seed: must be greater than or equal to 0"),
         (["--seed", "many"], "--seed: must be a whole number"),
         (["-o", ""], "-o: the path is empty"),

@@ -298,7 +298,9 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{name: a, value: 2.0}", "{name: a}\n  - {name: a}", 8, "arguments.1.name", "twice"),
         ("{name: a, value: 2.0}", "{name: n, value: 2.5}\nglobal_size: [64]", 7, "arguments.0.value", "uint32"),
         ("value: 2.0", "value: 2.0 +", 7, "arguments.0.value", "not an expression"),
-        ("value: 2.0", "value: 2.0, type: float", 7, "arguments.0", "'type' is no field any more: types, traffic"),
+        ("value: 2.0", "value: 2.0, type: float", 7, "arguments.0.type", "is no field any more: types, traffic"),
+        ("value: 2.0", "value: [1, 2]", 7, "arguments.0.value", "must be a number or an expression"),
+        ("{n: auto}", "{n: auto, m: 3}", 5, "sizes.m", "nothing uses m; integer arguments and sizes are: n"),
         ("a, value: 2.0", "x, elements: m", 7, "arguments.0.elements", "'m'"),
         ("a, value: 2.0", "x, elements: 0", 7, "arguments.0.elements", "at least one"),
         ("a, value: 2.0", "x, elements: -n", 7, "arguments.0.elements", "negative"),
@@ -311,7 +313,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("work:", "guarded: 3\nwork:", 8, "guarded", "true or false"),
         ("work:", "gaurded: true\nwork:", 8, "gaurded", "guarded"),
         ("work:", "swap: [y, y]\nwork:", 1, "", "different"),
-        ("work:", "operations: {fp32: n}\nwork:", 1, "", "'operations' is no field any more"),
+        ("work:", "operations: {fp32: n}\nwork:", 8, "operations", "is no field any more"),
         ("work:", "global_size: [1e300]\nwork:", 8, "global_size.0", "'1e+300' is 1e+300, which exceeds 64 bits"),
         ("work:", "variants: {small: {sizes: {n: 64}}}\nwork:", 8, "variants.small", "there are 'arguments'"),
         ("amount: n,", "amount: 0,", 8, "work.amount", "positive"),
@@ -445,6 +447,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
             load_kernels([file])
     with pytest.raises(InputError, match="no such file"):
         load_kernels([tmp_path / "none.yaml"])
+    with pytest.raises(InputError, match=r"test_kernel_files.py: give the source of a kernel \(FILE.cl\), or its"):
+        load_kernels([Path(__file__)])
     (tmp_path / "binary.yaml").write_bytes(b"\xff\x00\x01")
     with pytest.raises(InputError, match="UTF-8"):
         load_kernels([tmp_path / "binary.yaml"])
@@ -728,7 +732,7 @@ def test_results_without_expected_ones_are_those_of_the_host(backend: OpenCLBack
 
 
 LOCAL = "kernel void k(global int *x, int n) { local int l[100000]; l[x[0]] = n; x[get_global_id(0)] = l[n & 7]; }"
-GROUPS = "kernel void k(global int *x, uint n) { uint i = get_global_id(0); x[i] = sub_group_reduce_add(i + n); }"
+GROUPS = "kernel void k(global int *x, uint n) { int i = get_global_id(0); x[i] = sub_group_reduce_add(i + n); }"
 GIVEN = {"global_size": ["n"], "work_groups": 64}
 
 
@@ -739,7 +743,7 @@ def test_sources_that_no_device_or_host_can_execute(tmp_path: Path) -> None:
     with pytest.raises(FieldError, match=r"--local: 400000 B of local memory are more than"):
         local.sweeps(TOY, small)
     assert "it needs 400000 bytes of local memory" in str(local.missing(Features(frozenset(), "gpu", 1 << 16)))
-    (groups,) = load_kernels([_written(file, GROUPS)], {**GIVEN, "sizes": {"n": [3_000_000_000]}})
+    (groups,) = load_kernels([_written(file, GROUPS)], {**GIVEN, "sizes": {"n": [1_000_000_000]}})
     assert "Its results are not verified." in groups.description
     with pytest.raises(FieldError, match="results cannot be checked"):
         groups.verification_job(groups.verification()[0], np.random.default_rng(0))

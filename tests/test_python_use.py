@@ -52,8 +52,10 @@ def test_machines_are_named_as_on_the_command_line(tmp_path: Path) -> None:
     found = gpureport.compare([tmp_path, "h200"], baseline="H200", workloads="particles")
 
     assert set(found.standings["machine"]) == {"rx_7900_xt_particles", "h200"}
-    with pytest.raises(InputError, match="'h200' is a single name"):
+    with pytest.raises(InputError, match="'h200' is no list"):
         gpureport.compare("h200")
+    with pytest.raises(InputError, match="machines: 3 is no machine; give a name"):
+        gpureport.compare({"a": 3, "b": 4})  # type: ignore[dict-item]
     with pytest.raises(InputError, match="'5' is no text"):
         gpureport.predict(5)  # type: ignore[arg-type]
 

@@ -64,7 +64,7 @@ def described(
     return load_kernels(files, _given(options) if options else {})
 
 
-def options_of_sources(options: "KernelOptions") -> list[str]:
+def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
     """Return the options that give what sources do not determine, as they were written."""
     several = {"--size": options.sizes, "--local": options.work_groups, "--data": options.data, "-D": options.macros}
     one = {"--kernel": options.name, "--global": options.global_size}

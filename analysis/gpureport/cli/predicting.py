@@ -17,6 +17,7 @@ from gpureport.cli.options import (
     note_doubts,
     note_override,
     open_database,
+    options_of_sources,
     selected,
     slug,
     writing,
@@ -69,6 +70,8 @@ def predict_devices(options: PredictOptions) -> int:
     Raises:
         InputError: no device is given, or options exclude each other.
     """
+    if not options.kernels and (given := options_of_sources(options)):
+        raise InputError(f"{given[0]}: describes a kernel; add --kernel FILE, or omit {given[0]}")
     if options.lscpu is not None:
         return _predict_listed(options, options.lscpu)
     if not options.devices:

@@ -1,5 +1,6 @@
 """Kernels of users: OpenCL C, and what it does not determine, become workloads."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from gpureport.errors import InputError
 from gpureport.inputs import Steps, is_there
 from gpureport.kernel_files.description import KernelFields, variants_of
-from gpureport.kernel_files.formulas import FieldError
+from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.inference import completed
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.spec.reading import Document, Problem, Severity, mistakes, read_file
@@ -131,6 +132,8 @@ def _load(file: Path, given: Mapping[str, Any]) -> Sequence[KernelFileWorkload]:
     if file.suffix in {".cl", ".c", ".h", ".ocl"}:
         names = [each["name"] for each in given.get("arguments", ())]
         return described({"source": file.name, **given}, file.parent, document=_Options(file, names=names))
+    if file.suffix not in {".yaml", ".yml", ".json"}:
+        raise InputError(f"{file}: give the source of a kernel (FILE.cl), or its description (FILE.yaml)")
     if given:
         raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
     document = read_file(file, KernelFields)
@@ -145,6 +148,8 @@ def _workloads(
 ) -> Iterator[KernelFileWorkload]:
     if not (folder / fields.source).is_file():
         raise FieldError("source", f"there is no file {quoted(str(folder / fields.source))}", document)
+    used = str(fields.model_dump(exclude={"name", "description", "sizes"}))
+    used += str([each for each in fields.sizes.values() if isinstance(each, str)])
     for name, own in variants_of(fields).items():
         formulas = completed(own, folder, arrays, document)
         title = ", ".join(filter(None, (formulas.fields.name, name.replace("_", " "))))
@@ -152,3 +157,15 @@ def _workloads(
         if found.family in {other.family for other in all_workloads()}:
             raise FieldError("name", f"{found.family!r} is a family of gpureport; choose another name", document)
         yield found
+        used += str([each.text for step in formulas.steps for each in step.arguments])
+    _check_used(formulas, used)
+
+
+def _check_used(formulas: Formulas, texts: str) -> None:
+    """Refuse a size that no text contains; functions that return expected results receive all."""
+    words, fields = set(re.findall(r"\w+", texts)), formulas.fields
+    integers = {each.name for each in formulas.arguments if each.kind == "scalar" and each.dtype.kind in "iu"}
+    for name in fields.sizes if not fields.expect_from else ():
+        if name not in words:
+            known = ", ".join(sorted({*integers, *fields.sizes} - {name})) or "none"
+            raise formulas.error(f"sizes.{name}", f"nothing uses {name}; integer arguments and sizes are: {known}")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from gpureport.docstrings import Documented
 from gpureport.records.quantities import Name
@@ -30,7 +31,9 @@ RESERVED = ("local_x", "local_y", "local_z")
 
 
 def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("must be a number or an expression")
+    return str(value)
 
 
 def _one_line(value: object) -> object:
@@ -119,7 +122,9 @@ class Fields(Strict):
     @classmethod
     def _has_no_fields_of_the_source(cls, value: object) -> object:
         if isinstance(value, dict) and (old := next((name for name in value if name in _DERIVED), None)):
-            raise ValueError(f"{old!r} is no field any more: types, traffic and operations come from the source")
+            what = "is no field any more: types, traffic and operations come from the source"
+            error = InitErrorDetails(type=PydanticCustomError("derived", what), loc=(old,), input=value[old])
+            raise ValidationError.from_exception_data("", [error])
         return value
 
 

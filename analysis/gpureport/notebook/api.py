@@ -27,7 +27,7 @@ from gpureport.results.opening import (
 )
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
-from gpureport.text import quoted
+from gpureport.text import quoted, shorten
 from gpureport.workloads import select
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def compare(
     Raises:
         InputError: there are fewer than two, one is invalid or given twice, or they have nothing in common.
     """
-    if isinstance(machines, str):
-        raise InputError(f"machines: {machines!r} is a single name; give a list of two or more machines")
+    if isinstance(machines, str) or not isinstance(machines, Iterable):
+        raise InputError(f"machines: {shorten(repr(machines))} is no list; give a list of two or more machines")
     if isinstance(machines, Mapping):
         named = {name: _parts(machine) for name, machine in machines.items()}
     else:
@@ -142,6 +142,8 @@ def _several(names: str | Collection[str]) -> tuple[str, ...]:
 def _parts(machine: Machine) -> list[str | ReportFrames]:
     if isinstance(machine, str | Path | ReportFrames):
         return [machine if isinstance(machine, ReportFrames) else str(machine)]
+    if not isinstance(machine, Iterable):
+        raise InputError(f"machines: {shorten(repr(machine))} is no machine; give a name, a file or a report")
     return [part for run in machine for part in _parts(run)]
 
 
