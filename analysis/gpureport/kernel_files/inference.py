@@ -248,6 +248,8 @@ class _Kernel:
         swept, values = self.fields.swept, self._values()
         between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
         found, odd = ([self._touched(self.fields.point(value)) for value in each] for each in (values, between))
+        if found[0].before:  # at larger sizes, indices of 32 bits may exceed their type
+            raise InputError(found[0].before)
         for number, argument in enumerate(self.formulas.arguments):
             if argument.text:
                 yield argument
@@ -319,8 +321,6 @@ class _Kernel:
             if self._executed(parameters, extents, given, name).outcome != usual.outcome:
                 what = f"uses the integers in {name} as indices; give its contents, such as"
                 raise self._error("arguments", f"{what} --data '{name}=random(0,{self.fields.swept or 1000})'")
-        if extents.before:
-            raise InputError(extents.before)
         return extents
 
     def _executed(
