@@ -25,6 +25,7 @@ from gpureport.cli.app import KernelOptions
 from gpureport.cli.measuring import _resumption, command_line
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
+from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.kernel_files import described, expressions, load_kernels
 from gpureport.kernel_files.description import kernel_schema
 from gpureport.kernel_files.execution import host_arguments
@@ -37,7 +38,8 @@ from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
 from gpureport.predict import limits_of, model_inputs, predict_sweep
 from gpureport.predict.advice import advice, specified
-from gpureport.predict.model import point_time
+from gpureport.predict.model import PointModel, point_time
+from gpureport.predict.occupancy import Resources
 from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
 from gpureport.records.report import RunSettings, save_report
@@ -569,6 +571,10 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     assert load.unit_s > store.unit_s > 0
     assert sum(each.traffic_share for each in found.values()) == pytest.approx(1)
     assert all(each.unit_s > 0 for each in specified(source_accesses, [rows], CPU, limits_of(CPU)))
+    for device in (TOY, CPU):
+        demand = rows.demand({"n": 512, "local_x": 256}, device)
+        point = PointModel(device, demand, Resources(demand.registers, demand.local_memory_bytes))
+        assert all(0 < each.time_s(point) < 100 * point.time_s for each in HYPOTHESES)
     changes = {each.change for each in advice_on(rows)}
     assert "let neighbouring work-items access neighbouring elements of a" in changes
     (demand,) = (demand for what, demand in rows.changes({"n": 512, "local_x": 256}, TOY) if "restrict" in what)

@@ -157,15 +157,17 @@ def _directions(demand: Demand) -> tuple[Demand, Demand]:
     moved = [stream for stream in demand.streams if stream.elements and stream.passes and stream.outer_passes]
     reads = tuple(stream for stream in moved if not stream.write)
     writes = tuple(stream for stream in moved if stream.write)
-    loading = replace(demand, streams=reads, line_writes=0.0)
-    return loading, replace(demand, streams=writes, operations={}, chain={}, memory_chain=0.0)
+    loads, stores = (tuple(each for each in demand.accesses if (each.kind == "load") == kind) for kind in (True, False))
+    loading = replace(demand, streams=reads, accesses=loads, line_writes=0.0)
+    return loading, replace(demand, streams=writes, accesses=stores, operations={}, chain={}, memory_chain=0.0)
 
 
 @_assumes("the loads, the instructions and the stores of a dispatch do not overlap")
 def no_overlap(point: PointModel) -> Sequence[PointModel]:
     loading, storing = _directions(point.demand)
     loading = replace(loading, operations={}, chain={})
-    computing = replace(point.demand, streams=(), memory_chain=0.0, line_writes=0.0)
+    local = tuple(each for each in point.demand.accesses if each.space == "local")
+    computing = replace(point.demand, streams=(), accesses=local, memory_chain=0.0, line_writes=0.0)
     return _one_after_another(
         point, [part for part in (loading, computing, storing) if part.streams or part.operations]
     )

@@ -55,7 +55,8 @@ class CpuExecution(Execution):
         if not demand.accesses:
             return group
         phases = 1 + operations.get("barrier", 0.0) / demand.work_items
-        at_once = max(1.0, REORDERED * phases * demand.work_items / operations["instruction"])
+        instructions = operations.get("instruction", 0.0) / demand.work_items
+        at_once = max(1.0, REORDERED * phases / instructions) if instructions else vectors
         each = {name: min(count, operations.get(name, 0.0) / demand.work_items) for name, count in demand.chain.items()}
         cycles = demand.nearest_chain * self.device.caches[0].latency_cycles
         cycles += sum(count * latencies.get(name, 0.0) for name, count in each.items())
