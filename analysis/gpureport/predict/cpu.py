@@ -48,7 +48,7 @@ class CpuExecution(Execution):
         """Return the times of a work-group; if it was traced, its vectors or work-items follow each other.
 
         Several overlap if a core reorders so many instructions. A core waits for the lines that nothing prefetches. The
-        mean work-item does not execute more instructions of its chain than on the average.
+        chain has at most as many instructions of each class as the mean work-item.
         """
         demand, operations, latencies = self.demand, self.demand.operations, self.architecture.latency_cycles
         group, vectors = super().isolated_group(load_cycles, class_times), prod(demand.work_group) / self.lanes
@@ -56,11 +56,11 @@ class CpuExecution(Execution):
             return group
         phases = 1 + operations.get("barrier", 0.0) / demand.work_items
         instructions = operations.get("instruction", 0.0) / demand.work_items
-        at_once = max(1.0, REORDERED * phases / instructions) if instructions else vectors
+        rounds = max(1.0, vectors * min(1.0, instructions / (REORDERED * phases)))
         each = {name: min(count, operations.get(name, 0.0) / demand.work_items) for name, count in demand.chain.items()}
         cycles = demand.nearest_chain * self.device.caches[0].latency_cycles
         cycles += sum(count * latencies.get(name, 0.0) for name, count in each.items())
-        chain_s = max(group.chain_s, self.device.cycles(max(1.0, vectors / at_once) * cycles))
+        chain_s = max(group.chain_s, self.device.cycles(rounds * cycles))
         loads_s = self.device.cycles(vectors * demand.memory_chain / FILL_BUFFERS * load_cycles)
         return IsolatedGroup(loads_s, chain_s, chain_s)
 

@@ -144,10 +144,8 @@ class PoclExecution(CpuExecution):
         scalar = self.architecture.wave_size / self.lanes * self.padding
         gathered = self.gather_slowdown if self.lanes > 1 else 1.0
         passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
-        factors = {name: max(scalar, passes.get(name, 1.0)) for name in names}
-        if self.demand.accesses and self.lanes == 1 and "instruction" in factors:
-            factors["instruction"] *= self.scalar_code_slowdown
-        return factors
+        slower = {"instruction": self.scalar_code_slowdown} if self.demand.accesses and self.lanes == 1 else {}
+        return {name: max(scalar, passes.get(name, 1.0)) * slower.get(name, 1.0) for name in names}
 
     def waking_s(self, work_s: float) -> float:
         """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
