@@ -23,7 +23,6 @@ from a group's end to its successor's start. How these overlap depends on the de
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import repeat
 from math import ceil
 from typing import NamedTuple
 
@@ -53,6 +52,12 @@ class PointModel(NamedTuple):
     def time_s(self) -> float:
         """Seconds of the dispatch."""
         return point_time(*self).time_s
+
+    @property
+    def dispatches(self) -> "tuple[PointModel, ...]":
+        """This dispatch and the later ones of a sequence of kernels, which use what their demand says."""
+        used = ((each, Resources(each.registers, each.local_memory_bytes)) for each in self.demand.later_dispatches)
+        return self, *(PointModel(self.device, *each) for each in used)
 
 
 @dataclass(frozen=True)
@@ -91,11 +96,9 @@ def execution(device: Device, demand: Demand, resources: Resources) -> Execution
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
     """Predict one dispatch of *demand* on *device*, compiled to *resources*; the mean of a sequence of kernels."""
-    first = _dispatch_time(device, demand, resources)
-    if not demand.later_dispatches:
-        return first
-    used = (Resources(each.registers, each.local_memory_bytes) for each in demand.later_dispatches)
-    parts = [first, *map(_dispatch_time, repeat(device), demand.later_dispatches, used)]
+    parts = [_dispatch_time(*each) for each in PointModel(device, demand, resources).dispatches]
+    if len(parts) == 1:
+        return parts[0]
     count, longest = len(parts), max(parts, key=lambda part: part.time_s)
     names = dict.fromkeys(name for part in parts for name in part.ceilings_s)
     ceilings = {name: sum(part.ceilings_s.get(name, 0.0) for part in parts) / count for name in names}

@@ -27,8 +27,7 @@ def source_accesses(
     if not (largest := largest_point(workload, device, sweeps, compiled or {})):
         return ()
     label, _, base = largest
-    used = ((each, Resources(each.registers, each.local_memory_bytes)) for each in base.demand.later_dispatches)
-    runs = (base, *(PointModel(device, *each) for each in used))
+    runs = base.dispatches
     costs = [(each, _unit_s(run, each) / len(runs)) for run in runs for each in run.demand.accesses]
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
     memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
