@@ -83,7 +83,6 @@ class NDRange:
 class Execution:
     """What an execution did."""
 
-    items: int
     operations: Mapping[str, float]
     """Executed instructions of lanes by class."""
     issued: Mapping[str, float]
@@ -508,15 +507,15 @@ class _Machine:
         chain, share = (self.chains.longest(), self.chains.share) if self.chains else ({}, 1.0)
         operations = defaultdict[str, float](float)
         issued = defaultdict[str, float](float, {"branch": self.split * self.wave} if self.split else {})
-        for block, lanes, waves in zip(self.program.blocks, self.executed, self.issued, strict=True):
+        uniform = defaultdict[str, float](float)
+        each_block = zip(self.program.blocks, self.executed, self.issued, self.uniform, strict=True)
+        for block, lanes, waves, found in each_block:
+            scalar = sum((Counter(counts) for _, counts in found), Counter[str]())
             for kind, count in block.counts.items():
                 operations[kind] += count * lanes
                 issued[kind] += count * waves * self.wave
-        uniform = defaultdict[str, float](float)
-        for block, found, waves in zip(self.program.blocks, self.uniform, self.issued, strict=True):
-            for kind, count in sum((Counter(counts) for _, counts in found), Counter[str]()).items():
-                uniform[kind] += min(count, block.counts.get(kind, 0.0)) * waves * self.wave
-        return Execution(self.items, operations, issued, uniform, chain, share)
+                uniform[kind] += min(count, scalar[kind]) * waves * self.wave
+        return Execution(operations, issued, uniform, chain, share)
 
 
 def _scalar_counts(block: Block) -> list[tuple[int, Mapping[str, float]]]:

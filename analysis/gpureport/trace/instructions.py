@@ -55,7 +55,7 @@ _FREE = frozenset(
 
 def counts(instruction: Instruction, called: str = "") -> Counts:
     """Return the instructions that one element needs in one lane, by class."""
-    name, of = plain_name(called) if called else instruction.opcode, (instruction.bare or instruction.types)[0].element
+    name, of = plain_name(called) if called else instruction.opcode, instruction.of.element
     kind = instruction.types[0].element
     if name in _FREE or kind.bits == 1:
         return {}

@@ -215,6 +215,10 @@ def _reversed(a: Value) -> Value:
     return np.packbits(np.unpackbits(rows, bitorder="little")).view(a.dtype).reshape(a.shape)[()]
 
 
+def _product_sum(a: Value, b: Value, c: Value) -> Value:
+    return a * b + c
+
+
 _INTEGER: Mapping[str, Function] = {
     **_numpy("abs max=maximum min=minimum mul24=multiply"),
     "abs_diff": lambda a, b: np.where(a > b, a - b, b - a),
@@ -225,10 +229,10 @@ _INTEGER: Mapping[str, Function] = {
     "rotate": lambda a, b: _funnel(a, a, b),
     "mul_hi": _product_high,
     "mad_hi": lambda a, b, c: _product_high(a, b) + c,
-    "mad24": lambda a, b, c: a * b + c,
+    "mad24": _product_sum,
     "add_sat": _saturated(np.add),
     "sub_sat": _saturated(np.subtract),
-    "mad_sat": _saturated(lambda a, b, c: a * b + c),
+    "mad_sat": _saturated(_product_sum),
     "hadd": lambda a, b: (a >> 1) + (b >> 1) + (a & b & 1),
     "rhadd": lambda a, b: (a >> 1) + (b >> 1) + ((a | b) & 1),
     "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
@@ -260,10 +264,6 @@ _INTRINSICS: Mapping[str, Function] = {
 def _as(function: Function) -> Function:
     """Return *function* with results of the type of its first argument."""
     return lambda *values: function(*values).astype(values[0].dtype)
-
-
-def _product_sum(a: Value, b: Value, c: Value) -> Value:
-    return a * b + c
 
 
 def _rounded(a: Value) -> Value:

@@ -111,28 +111,26 @@ class LoopOrder:
     def __init__(self, page_lines: int) -> None:
         """Start without accesses."""
         self._page_lines, self._phase, self._size, self._waves = page_lines, 0, 0, 1 << 62
-        self._parts = [(np.zeros(0, np.int64),) * 4]
+        self._parts = [np.zeros((4, 0), np.int64)]
 
     def touch(self, instruction: int, waves: Times, lines: Times) -> None:
         """Record that *waves*, in ascending order, access *lines*."""
-        size = int(np.searchsorted(waves, self._waves))
-        self._parts.append((waves[:size], lines[:size], np.full(size, self._phase), np.full(size, instruction)))
-        self._size += size
+        each = np.stack(np.broadcast_arrays(waves, lines, self._phase, instruction))
+        self._parts.append(each[:, : np.searchsorted(waves, self._waves)])
+        self._size += self._parts[-1].shape[1]
         if self._size > _MOST_RECORDED and self._waves > 1:
             self._waves = 1 + int(max(part[0].max(initial=0) for part in self._parts)) // 2
-            ends = [int(np.searchsorted(part[0], self._waves)) for part in self._parts]
-            self._parts = [(a[:n], b[:n], c[:n], d[:n]) for (a, b, c, d), n in zip(self._parts, ends, strict=True)]
-            self._size = sum(ends)
+            self._parts = [part[:, : np.searchsorted(part[0], self._waves)] for part in self._parts]
+            self._size = sum(part.shape[1] for part in self._parts)
 
     def barrier(self) -> None:
         """Let what follows happen after all that was recorded."""
         self._phase += 1
 
     @cached_property
-    def recorded(self) -> tuple[Times, Times, Times, Times]:
-        """The wave of each access, its line, the number of barriers before, and the instruction."""
-        waves, lines, phases, instructions = map(np.concatenate, zip(*self._parts, strict=True))
-        return waves, lines, phases, instructions
+    def recorded(self) -> Times:
+        """Rows: the wave of each access, its line, the number of barriers before, and the instruction."""
+        return np.concatenate(self._parts, axis=1)
 
     def missed(self, capacity: float) -> Found:
         """Return which of the recorded accesses miss a cache of *capacity* lines."""
