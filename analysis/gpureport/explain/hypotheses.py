@@ -157,7 +157,8 @@ def _directions(demand: Demand) -> tuple[Demand, Demand]:
     moved = [stream for stream in demand.streams if stream.elements and stream.passes and stream.outer_passes]
     reads = tuple(stream for stream in moved if not stream.write)
     writes = tuple(stream for stream in moved if stream.write)
-    loads, stores = (tuple(each for each in demand.accesses if (each.kind == "load") == kind) for kind in (True, False))
+    loads = tuple(each for each in demand.accesses if each.kind == "load")
+    stores = tuple(each for each in demand.accesses if each.kind != "load")
     loading = replace(demand, streams=reads, accesses=loads, line_writes=0.0)
     return loading, replace(demand, streams=writes, accesses=stores, operations={}, chain={}, memory_chain=0.0)
 

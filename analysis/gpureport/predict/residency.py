@@ -129,7 +129,7 @@ def _cost_with_misses(working_set_bytes: float, near: ServingLevel[T], far_cost:
     return min(far_cost, max(filling, far_cost * sum(fraction * part.share for fraction, part in missed)))
 
 
-_level = functools.cache(lambda name, *, near=False: Level(name=name, near=near))
+_level = functools.cache(Level)
 
 
 def latency_levels(
@@ -144,9 +144,10 @@ def latency_levels(
     for cache, usable in zip(device.caches, usable_bytes, strict=True):
         transition, cycles = _latency_transition(cache, min(stride_bytes, device.page_bytes)), cache.latency_cycles
         if cache.partitions > 1 and cache.far_latency_cycles:
-            levels.append(ServingLevel(_level(cache.name, near=True), usable / cache.partitions, transition, cycles))
+            near = _level(name=cache.name, near=True)
+            levels.append(ServingLevel(near, usable / cache.partitions, transition, cycles))
             cycles = cache.far_latency_cycles
-        levels.append(ServingLevel(_level(cache.name), usable, transition, cycles))
+        levels.append(ServingLevel(_level(name=cache.name), usable, transition, cycles))
     return (*levels, ServingLevel(DRAM, inf, NO_TRANSITION, device.memory.latency_cycles))
 
 
