@@ -521,10 +521,11 @@ class Architecture(Record):
     wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=BY_SOURCE)] = None
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     unrolled_iterations: Annotated[Count, Listed(1, 64)] = 4
-    """Iterations of a loop of unknown length that compilers unroll; default 4."""
+    """Factor by which compilers unroll loops whose number of iterations they do not know; default 4."""
     scalar_unit: Annotated[bool, Listed(example="true")] = False
-    """Whether a unit of its own executes integer instructions that have one result for all lanes of a wave, and
-    instructions of each unit issue beside those of the others; default false: all share the issue slots."""
+    """Whether a scalar unit executes branches, and integer instructions with the same result for all lanes of a wave.
+    Scalar, vector and memory instructions of different waves then issue in the same cycle; default false: all share
+    the issue slots."""
     matrix_instruction: Annotated[MatrixInstruction | None, Listed(example="MFMA")] = None
     """The instruction of ``rates.matrix_*``: of NVIDIA, of CDNA 3, or of RDNA 3; default: another one, which the
     kernels do not use, or none."""
