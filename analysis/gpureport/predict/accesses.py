@@ -100,7 +100,7 @@ def local_passes(demand: Demand, architecture: Architecture) -> float:
     cycle = _share_of_access(architecture, "local")
 
     def time(each: AccessDemand) -> float:
-        return max(each.waves, cycle * (each.conflict_cycles + _repeated(each)))
+        return max(each.waves, cycle * (each.conflict_cycles + waiting_operations(each)))
 
     return _mean((each, time(each)) for each in demand.accesses if each.space == "local")
 
@@ -141,11 +141,11 @@ def _updates(each: AccessDemand) -> float:
     Operations of a wave on one address follow each other, those on the other words of a sector do not
     (:mod:`gpureport.workloads.atomics`).
     """
-    return each.sectors + _repeated(each)
+    return each.sectors + waiting_operations(each)
 
 
-def _repeated(each: AccessDemand) -> float:
-    """Return the atomic operations of waves that wait for others on their address."""
+def waiting_operations(each: AccessDemand) -> float:
+    """Return the atomic operations that wait for others of their wave on the same address."""
     return 0.0 if each.kind != "atomic" or each.same else each.repeated - each.waves
 
 

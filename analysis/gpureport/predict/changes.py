@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gpureport.predict.accesses import waiting_operations
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.text import listed
@@ -21,7 +22,7 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     yield from _layouts(demand, device)
     if device.architecture.groups_as_loops:
         return
-    if any(each.repeated > each.waves and not each.same for each in demand.accesses):
+    if any(waiting_operations(each) > 0 for each in demand.accesses):
         accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
         yield "spread the atomic operations over several copies of the array", replace(demand, accesses=accesses)
     if demand.memory_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):

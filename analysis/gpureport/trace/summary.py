@@ -156,7 +156,7 @@ class _Sample:
     def __init__(self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder) -> None:
         self.execution, self.recorder = execution, recorder
         self.lost, self.unexpected = recorder.beyond()
-        self.groups, self.represented = stratum.groups, stratum.represented
+        self.represented = stratum.represented
         self.weight = stratum.represented / len(stratum.groups)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
         self.chain = sum(execution.chain.values())
