@@ -649,6 +649,7 @@ EXAMPLE_CL = SAXPY.parent
 TWO = """kernel void first(global int *x, int n, int m) { int i = get_global_id(0); if (i < n) x[i] = m; }
 kernel void second(global int *x, int n, int m) { int i = get_global_id(0); if (i < m) x[i] = n; }
 kernel void scale(global int *x, int factor) { x[get_global_id(0)] *= factor; }
+kernel void columns(global int *x, int n) { x[get_global_id(1) * 16 + get_global_id(0)] = n; }
 """
 ROW_STARTS = {"name": "starts", "values": "5 * arange(rows + 1)"}
 SQUARE = {"width": "auto", "height": "width"}
@@ -676,6 +677,7 @@ TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
         ("matrix_product.cl", {**TILED, "defines": {"TILE": 16}}, 3 * ", n * n", "n, n"),
         ("reduction.cl", {"global_size": ["n // 16"], "work_groups": 256}, "-(-(n) // 4096), n", "n // 16"),
         ("reduction.cl", {"global_size": [65536], "work_groups": 256}, "256, n", "65536"),
+        ("two.cl:columns", {"global_size": [16, "n"], "work_groups": [16, 16]}, "16 * n", "16, n"),
         ("prefix_sum.cl", {"sizes": {"n": [4096, 8192]}, "global_size": ["n"], "work_groups": 128}, "n, n", "n"),
         (
             "csr_spmv.cl",

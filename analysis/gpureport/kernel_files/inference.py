@@ -257,8 +257,8 @@ class _Kernel:
             counts, more = (self._elements(number, each) for each in (found, odd))
             text = _enough(swept, values, counts, between, more)
             if text is None:
-                what = f"accesses {argument.name} up to an element that is no polynomial of {swept}"
-                raise self._error("arguments", f"{what}; write a description with its elements")
+                what = f"accesses {argument.name} up to an index that is no polynomial of {swept}"
+                raise self._error("arguments", f"{what}; write a description that gives its elements")
             yield replace(argument, text=self._by_work_item(text) if argument.kind == "local" else text)
 
     def _takes(self, value: int) -> bool:
@@ -283,7 +283,7 @@ class _Kernel:
         return " * ".join([*([str(factor)] if factor > 1 else []), *RESERVED[: len(local)]])
 
     def _values(self) -> list[int]:
-        """Return sizes with several work-groups in each dimension; of a fixed grid, larger than its work-items."""
+        """Return sizes with several work-groups in each dimension that grows; of a fixed grid, above its work-items."""
         swept = self.fields.swept_values
         if swept is None or len(swept.listed) == 1:
             return [*swept.listed] if swept else [0]
@@ -294,8 +294,10 @@ class _Kernel:
                 items, more = (formulas.wanted(self.fields.point(factor * base)) for factor in (1, 2))
             except FieldError:
                 return True
-            groups = [n // size for n, size in zip(items, formulas.local_size(self.fields.point(base)), strict=True)]
-            return base < 2 * prod(items) if items == more and all(items) else min(groups) < 2
+            if items == more and all(items):
+                return base < 2 * prod(items)
+            local = formulas.local_size(self.fields.point(base))
+            return any(not n or n < min(other, 2 * size) for n, other, size in zip(items, more, local, strict=True))
 
         while is_small() and base < _LARGEST_BASE:
             base *= 2
@@ -380,19 +382,17 @@ class _Extents:
         if buffer == -1:
             self._record_local(offsets, access.nbytes)
         elif buffer >= 0:
-            self._check_index(access, buffer, offsets)
-            self._record(buffer, int(offsets.max(initial=0)) + access.nbytes)
+            lowest, highest = int(offsets.min(initial=0)), int(offsets.max(initial=0))
+            self._check_index(access, buffer, lowest // access.dtype.itemsize, highest // access.dtype.itemsize)
+            self._record(buffer, highest + access.nbytes)
             self.read |= set() if access.write and not access.atomic else {buffer}
         return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
         """Ignore a barrier."""
 
-    def _check_index(self, access: Access, buffer: int, offsets: NDArray[np.int64]) -> None:
+    def _check_index(self, access: Access, buffer: int, lowest: int, highest: int) -> None:
         """Refuse what a negative number of 32 bits is without its sign; record an element before the first one."""
-        lowest, highest = (
-            int(each) // access.dtype.itemsize for each in (offsets.min(initial=0), offsets.max(initial=0))
-        )
         accesses = f"{self.program.file}:{access.line}: accesses {self.program.parameters[buffer].name}"
         if 2**31 <= highest < 2**32:
             raise InputError(f"{accesses}[{highest}]; is the index negative?")
