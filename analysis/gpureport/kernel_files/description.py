@@ -74,7 +74,7 @@ def _range(text: str) -> Swept:
         raise ValueError(f"{quoted(text)} is not a range; write it like 2^10..2^20 or 1000..50000")
     low, high = (int(match[i]) ** int(match[i + 1] or 1) for i in (1, 3))
     if low < 1 or high > MOST_SIZE:
-        raise ValueError(f"{quoted(text)} is not within the smallest and the largest size, 1..2^40")
+        raise ValueError(f"{quoted(text)} is not within the smallest and the largest size (1..2^40)")
     if low >= high:
         correction = f"[{low}] for this size" if low == high else "..".join(reversed(text.split("..")))
         raise ValueError(f"{quoted(text)} does not end above its start; write {correction}")
@@ -96,7 +96,7 @@ def _work_groups(value: object) -> object:
 
 def _identifier(text: str) -> str:
     if not _IDENTIFIER.fullmatch(text) or text in RESERVED:
-        raise ValueError(f"{quoted(text)} is not a name of OpenCL C that is free")
+        raise ValueError(f"{quoted(text)} is not a valid name of OpenCL C, or is reserved; choose another name")
     return text
 
 

@@ -45,7 +45,7 @@ _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 
-_EXECUTED = "Its results at small sizes are compared with those of all work-groups, executed on the host."
+_EXECUTED = "Its results at small sizes are compared with those of the kernel executed on the host."
 
 
 class KernelFileWorkload(Workload):
@@ -65,7 +65,8 @@ class KernelFileWorkload(Workload):
         self.variant = variant or fields.kernel
         self.family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
         self.verification_dispatches = len(formulas.steps)
-        self.source = str(self.folder / fields.source)
+        self.path = self.folder / fields.source
+        self.source = str(self.path)
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
         self.place = str(formulas.error(results, title)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
@@ -76,12 +77,12 @@ class KernelFileWorkload(Workload):
         self.is_executable = not any(each.has_sub_groups for each in self._programs())
         self.description = self._description()
         per = "sequence" if fields.sequence else "dispatch"
-        self.counted = f"{fields.work.amount} {fields.work.unit} per {per}."
+        amount = re.sub(r"\B\((\w+)\)", r"\1", fields.work.amount)  # one name needs no parentheses
+        self.counted = f"{amount} {fields.work.unit} per {per}."
 
     def _digest(self) -> str:
         """Return a hash of the fields, the source with its included files, the function of expected results, arrays."""
-        source, options = Path(self.source), self.build_options(self.verification()[0])
-        text = preprocessed(read_text(source), source.parent, options)
+        text = preprocessed(read_text(self.path), self.path.parent, self.build_options(self.verification()[0]))
         found = blake2b(f"{text}{self.fields!r}".encode(), digest_size=8)
         if self.fields.expect_from:
             found.update(function_file(self.fields.expect_from, self.folder).read_bytes())
@@ -91,15 +92,16 @@ class KernelFileWorkload(Workload):
 
     def _description(self) -> str:
         said = self.fields.description.strip().rstrip(".")
-        scalars = [f"{each.name} = {each.text}" for each in self.formulas.arguments if each.kind == "scalar"]
-        sentences = [f"{said}." if said else "", f"Scalars: {', '.join(scalars)}." if scalars else ""]
+        scalars = [each for each in self.formulas.arguments if each.kind == "scalar" and each.text != each.name]
+        values = ", ".join(f"{each.name} = {each.text}" for each in scalars)
+        sentences = [f"{said}." if said else "", f"Scalars: {values}." if values else ""]
         if not self.is_verified:
             sentences.append(_EXECUTED if self.is_executable else "Its results are not verified.")
         return " ".join(filter(None, sentences))
 
     def _programs(self, parameters: Parameters | None = None) -> list[Program]:
         options = self.build_options(parameters or self.verification()[0])
-        return [program_of(Path(self.source), options, each.fields.kernel) for each in self.formulas.steps]
+        return [program_of(self.path, options, each.fields.kernel) for each in self.formulas.steps]
 
     def _local_memory_bytes(self, parameters: Parameters) -> int:
         """Return the local memory of a work-group."""
@@ -349,8 +351,8 @@ class KernelFileWorkload(Workload):
         return replace(first, later_dispatches=tuple(others))
 
     def _demand(self, step: Formulas, parameters: Parameters, device: Device, *, restrict: bool) -> Demand:
-        source, shape = Path(self.source), shape_of(step, parameters)
-        trace = traced(step, source, parameters, device, restrict=restrict)
+        shape = shape_of(step, parameters)
+        trace = traced(step, self.path, parameters, device, restrict=restrict)
         return replace(
             demand_of_trace(trace, shape, device),
             ping_pong=step.fields.swap is not None,
@@ -364,7 +366,7 @@ class KernelFileWorkload(Workload):
 
     def source_line(self, line: int) -> str:
         """The line, without indent, which may be cut."""
-        lines = read_text(Path(self.source)).splitlines()
+        lines = read_text(self.path).splitlines()
         return shorten(lines[line - 1], _MOST_TEXT) if 0 < line <= len(lines) else ""
 
     def missing(self, features: Features) -> str | None:
@@ -429,4 +431,4 @@ class KernelFileWorkload(Workload):
         """Evaluate the description's expressions, call its function, or execute all work-groups on the host."""
         if self.is_verified:
             return expected_results(self.formulas, self.folder, parameters, job)
-        return executed_results(Path(self.source), self.build_options(parameters), job) if self.is_executable else {}
+        return executed_results(self.path, self.build_options(parameters), job) if self.is_executable else {}
