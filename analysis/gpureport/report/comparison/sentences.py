@@ -60,7 +60,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
         own_device = len(same) > len(comparison.machines) / 2
         ends = (text for part in (reversed(parts) if own_device else parts) for text in part)
         return (*ends, *paragraphs("efficiency", FILE, shares=shares))
-    alike = {each[0] for each in same if each not in differing}
+    alike = comparison.by_machine.keys() - {name for name, *_ in differing}
     every, number = works(comparison), _MOST_SHOWN if len(others) == 1 else 1
     speeds = [_speeds(every, name, baseline, number) for name in others if name not in alike]
     return (
@@ -115,9 +115,9 @@ def _verdict(ratio: RatioEstimate) -> Verdict:
 def _extremes(comparison: Comparison) -> tuple[str, ...]:
     found, baseline = ranked(comparison), comparison.baseline
     predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
-    ends = [(name, found[name], name in predicted) for name in (*list(found)[-1:], *list(found)[:1])]
-    if len(found) < 2 or ends[0][1] / ends[1][1] - 1 < EQUAL:
-        ends = []
+    order = list(found)
+    differ = len(order) > 1 and found[order[-1]] / found[order[0]] - 1 >= EQUAL
+    ends = [(name, found[name], name in predicted) for name in (order[-1], order[0])] if differ else []
     missing = [name for name in comparison.names if name not in found]
     return paragraphs(
         "extremes", FILE, ends=ends, baseline=baseline, ranked=len(found), missing=missing, several=SEVERAL

@@ -269,22 +269,26 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
 
 def landmarks_table(comparison: Comparison) -> Table:
     """List the cliffs (midpoints) and tapers (n90) that at least two machines have, as observed, or else predicted."""
-    known = ((str(each.level) if each.feature == "cliff" else "n90", each) for each in comparison.landmarks)
-    features = grouped(((each.workload, each.sweep, name), (each.machine, each)) for name, each in known)
-    sweeps = grouped((each.workload, each.sweep) for each in comparison.landmarks)
+    known = ((each, text) for each in comparison.landmarks if (text := _landmark(each)))
+    features = grouped(
+        ((mark.workload, mark.sweep, str(mark.level) if mark.feature == "cliff" else "n90"), (mark.machine, text))
+        for mark, text in known
+    )
+    sweeps = Counter(workload for workload, _ in {(each.workload, each.sweep) for each in comparison.landmarks})
     short = _short(comparison)
     return Table.of(
-        {"workload": workload if len({*sweeps[workload]}) == 1 else f"{workload}/{sweep}", "feature": name}
-        | {short[machine]: _landmark(dict(found).get(machine)) for machine in comparison.names}
+        {"workload": f"{workload}/{sweep}" if sweeps[workload] > 1 else workload, "feature": name}
+        | {short[machine]: texts.get(machine, UNKNOWN) for machine in comparison.names}
         for (workload, sweep, name), found in features.items()
-        if sum(_landmark(each) != UNKNOWN for each in dict(found).values()) > 1
+        if len(texts := dict(found)) > 1
     )
 
 
-def _landmark(mark: Landmark | None) -> str:
-    if mark and mark.observed:
-        return format_interval(mark.observed, mark.ci_low, mark.ci_high, abbreviated(mark.unit), "measured")
-    return f"{format_value(mark.predicted, abbreviated(mark.unit))} predicted" if mark and mark.predicted else UNKNOWN
+def _landmark(mark: Landmark) -> str:
+    unit = abbreviated(mark.unit)
+    if mark.observed:
+        return format_interval(mark.observed, mark.ci_low, mark.ci_high, unit, "measured")
+    return f"{format_value(mark.predicted, unit)} predicted" if mark.predicted else ""
 
 
 def differences_table(comparison: Comparison) -> Table:

@@ -18,8 +18,8 @@ MOST_ROWS = 26
 
 _ROW_IN = 0.15
 _MOST_REACH = 25.0  # of ratios, above and below 1
-_LEAST_RANGE, _ROOM, _MOST_RANGE = 0.02, 1.2, 0.5
-"""Of the scale of differences: its least range; its range / the largest difference; its largest range."""
+_LEAST_RANGE, _ROOM, _MOST_RANGE = 2.0, 1.2, 50.0
+"""Of the scale of differences: its least range in percent; its range / the largest difference; its largest range."""
 _BEYOND = 1.3  # factor between the ends of values and those of intervals that an axis of speeds also shows
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
 _MOST_NAMED = 44  # columns of a heat map
@@ -118,21 +118,16 @@ def speed_chart(rows: Sequence[SpeedRow], machines: Sequence[str]) -> Chart:
 def spread_chart(differences: Sequence[Difference]) -> Chart:
     """Return one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
-    speeds = [each.speed for each in ordered]
-    ends = [max(abs(end - 1) for end in (s.value, s.ci_low or s.value, s.ci_high or s.value)) for s in speeds]
-    usual = _ROOM * max(median(ends), *(abs(speed.value - 1) for speed in speeds))
-    reach = 100 * min(max(_LEAST_RANGE, usual), _MOST_RANGE)
+    speeds = [(s.value, s.ci_low or s.value, s.ci_high or s.value) for s in (each.speed for each in ordered)]
+    percent = [[100 * (speed - 1) for speed in each] for each in speeds]
+    usual = _ROOM * max(median(max(map(abs, each)) for each in percent), *(abs(each[0]) for each in percent))
+    reach = min(max(_LEAST_RANGE, usual), _MOST_RANGE)
     series = []
     kinds: tuple[tuple[str, Role], ...] = (("not significant", "muted"), ("significant", "observed"))
     for significant, (name, role) in enumerate(kinds):
-        found = [(x, each) for x, each in enumerate(ordered) if each.significant == bool(significant)]
-        points = [
-            (float(x), *(100 * (value - 1) for value in (s.value, s.ci_low or s.value, s.ci_high or s.value)))
-            for x, s in ((x, each.speed) for x, each in found)
-        ]
-        if points:
-            texts = tuple(each.sweep for _, each in found)
-            series.append(Series.of(name, role, "dots", points, texts=texts))
+        if found := [x for x, each in enumerate(ordered) if each.significant == bool(significant)]:
+            texts = tuple(ordered[x].sweep for x in found)
+            series.append(Series.of(name, role, "dots", [(float(x), *percent[x]) for x in found], texts=texts))
     panel = Panel(
         Axis(f"{len(ordered)} sweeps, slowest first", scale="linear", ends=(-0.5, len(ordered) - 0.5)),
         Axis("difference", "%", ends=(-reach, reach)),
