@@ -24,7 +24,7 @@ R = TypeVar("R")
 _Tasks = SimpleQueue[tuple["Future[Any]", Callable[[Any], Any], Any]]
 
 MOST = 4
-"""Processes."""
+"""Number of other processes, if there are as many cores."""
 
 
 def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:

@@ -319,6 +319,7 @@ def _fonts() -> "Markup":
     return Markup("".join(rule.format(*font) for font in files))  # noqa: S704 - our own files
 
 
+@cache
 def _style(name: str) -> "Markup":
     from markupsafe import Markup
 
