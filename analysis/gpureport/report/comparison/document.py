@@ -250,7 +250,7 @@ def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
 def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Picture]:
     for machine, found in machines.items():
         caption = (
-            f"Difference of the speed of {machine} from that of {comparison.baseline} for each sweep, with 95 % "
-            "intervals that include run-to-run variation. Orange: significant."
+            f"Speed of {machine} for each sweep: difference from the speed of {comparison.baseline}, with 95 % "
+            "intervals that include run-to-run variation. Above 0: faster. Orange: significant."
         )
         yield Picture(spread_chart(found), caption)
