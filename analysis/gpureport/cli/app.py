@@ -432,7 +432,7 @@ class PredictOptions:
     """Predict the caches and memory of a CPU from a file with the output of `lscpu` or `lscpu -J`, without DEVICE."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
-    name: str = ""  # of a kernel: part of FILE
+    name: str = ""  # no option here: FILE.cl:KERNEL gives it
     sizes: _Sizes = ()
     global_size: _Global = ""
     work_groups: _Local = ()
@@ -472,8 +472,8 @@ class KernelOptions(RunOptions):
     macros: _Macros = ()
     only_kernels: bool = True
     recalibrate: _Flag = False
-    """Measure the microbenchmarks that calibrate predictions again. Those of an earlier run on the same device with the
-    same driver are used otherwise."""
+    """Measure again the microbenchmarks that calibrate predictions. Default: use those of an earlier run on the same
+    device with the same driver, if there is one."""
     check: _Flag = False
     """Do not measure. Look for accesses out of bounds, reads of uninitialised memory, data races and divergent
     barriers."""

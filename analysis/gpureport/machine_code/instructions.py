@@ -67,11 +67,11 @@ def innermost(code: list[Instruction]) -> list[list[Instruction]]:
     Loops are the strongly connected components of the control-flow graph. A component without the edges back to its
     entry splits into the loops inside it.
     """
-    blocks, following = flow(code)
+    blocks, following = _flow(code)
     return [[one for start in sorted(loop) for one in blocks[start]] for loop in _loops(following)]
 
 
-def flow(code: Sequence[Instruction]) -> tuple[Blocks, Graph]:
+def _flow(code: Sequence[Instruction]) -> tuple[Blocks, Graph]:
     """Return the basic blocks of a function, which starts with block 0, and their successors."""
     index = {instruction.address: number for number, instruction in enumerate(code)}
     blocks = _blocks(code, index)
@@ -95,14 +95,14 @@ def _graph(blocks: Blocks, index: Mapping[int, int]) -> Graph:
 
 
 def _loops(graph: Graph) -> Iterator[frozenset[int]]:
-    for part in cycles(graph):
+    for part in _cycles(graph):
         entered = {to for node in graph if node not in part for to in graph[node] & part} or {min(part)}
         inside = {node: (graph[node] & part) - {min(entered)} for node in part}
         inner = list(_loops(inside))
         yield from inner or [part]
 
 
-def cycles(graph: Graph) -> list[frozenset[int]]:
+def _cycles(graph: Graph) -> list[frozenset[int]]:
     """Return the strongly connected components that contain a cycle."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -141,11 +141,11 @@ def moved(code: Sequence[Instruction]) -> Moved | None:
     Compilers often emit an access twice, for full and for guarded work; a path takes one of the two. Each range covers
     all paths: dependences between branches are unknown.
     """
-    blocks, following = flow(code)
+    blocks, following = _flow(code)
     if not blocks:
         return _END
     parts = {start: frozenset({start}) for start in blocks}
-    for cycle in cycles(following):
+    for cycle in _cycles(following):
         if any(one.accesses for start in cycle for one in blocks[start]):
             return None
         parts |= dict.fromkeys(cycle, cycle)
