@@ -136,6 +136,8 @@ def _show(options: PredictOptions, folder: Path, sides: Sequence[DevicePredictio
             (_print_everything if options.everything else _print_summary)(report)
         if len(sides) == 1:
             print_advice(reports[0])
+            if not options.everything:
+                print_sentences("prediction_legend")
     if options.pdf and len(sides) == 1:
         _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
     elif options.pdf and len(sides) <= FEW:
@@ -225,7 +227,6 @@ def _print_summary(report: Report) -> None:
     title = f"Specification predictions: best of each workload ({N90})"
     print_document_table(title, outlook_table(report.predictions), optional=["occupancy"])
     print_document_table(_SENSITIVITIES, sensitivity_table(report), most=_FEW_FACTS)
-    print_sentences("prediction_legend")
 
 
 def _print_everything(report: Report) -> None:
