@@ -392,7 +392,9 @@ class _Drawing:
             hollow = each.role == "predicted" or each.style in ("rings", "squares")
             face = "white" if hollow else colour
             look = {"markersize": 4.0, "markerfacecolor": face, "markeredgewidth": 0.8, "color": colour}
-            self.axis.plot(x, y, _MARKERS[each.style], clip_on=False, zorder=3, **look)
+            low, high = sorted(self.ends["x" if self.by_rows else "y"])
+            inside = [low <= value <= high for value in (x if self.by_rows else y)]  # arrows show the others
+            self.axis.plot(x[inside], y[inside], _MARKERS[each.style], clip_on=False, zorder=3, **look)
         self._draw_arrows(each, colour)
 
     def _draw_intervals(self, each: Series, colour: str) -> None:
