@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpureport.errors import GpuReportError
-from gpureport.isolation import _limit_growth, isolated
+from gpureport.isolation import isolated, limited_growth
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_failures_are_one_sentence(function: Callable[[Any], Any], argument: obj
 
 def _limited() -> tuple[int, int]:
     resource.setrlimit(resource.RLIMIT_DATA, (2**33, 2**34))
-    _limit_growth(2**40)
-    return resource.getrlimit(resource.RLIMIT_DATA)
+    with limited_growth(2**40):
+        return resource.getrlimit(resource.RLIMIT_DATA)
 
 
 def test_present_limits_of_memory_stay() -> None:

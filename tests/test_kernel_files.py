@@ -11,7 +11,6 @@ from pathlib import Path
 from shutil import copy
 from unittest.mock import Mock, patch
 
-import hypothesis
 import numpy as np
 import pytest
 import yaml
@@ -26,7 +25,7 @@ from gpureport.cli.measuring import _resumption, command_line
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
 from gpureport.explain.hypotheses import HYPOTHESES
-from gpureport.kernel_files import described, expressions, load_kernels
+from gpureport.kernel_files import described, load_kernels
 from gpureport.kernel_files.description import kernel_schema
 from gpureport.kernel_files.execution import host_arguments
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
@@ -80,6 +79,7 @@ def test_expressions_compute_sizes_and_arrays() -> None:
     np.testing.assert_array_equal(evaluate("concatenate([x, [1] * 2, (3, 4)], 0)[-4:]", {"x": x}), [5, 2, 3, 4])
     np.testing.assert_array_equal(evaluate("sum(ones(2, 3, 4), axis=(0, 2))", {}), [8, 8, 8])
     np.testing.assert_array_equal(evaluate("histogram([5, 2 ** 40, 1], 3)", {}), [0, 1, 0])
+    assert evaluate("sum(arange(3)) + sum", {"sum": 4}) == 7  # a function and a size
     for text in ("2^3", "n - 2^40"):
         with pytest.raises(ExpressionError, match=re.escape("write **")):
             number(text, {"n": 8})
@@ -90,20 +90,15 @@ _UNSUPPORTED = (
     *("x +", "", "[i for i in x]", "f'{x}'", "n, n", "n; n", "z", "x[9]", "1 / 0", "sum(x, axis=7)", "n / 4", "-n"),
     *("'a' * 10", "2 ** 1000", "1 << 100", "(" * 300 + "n" + ")" * 300, "n + " * 400 + "n"),
 )
-_TOO_MANY = (
-    *("zeros(20000) + zeros(20000, 1)", "zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-9)", "arange(-2 ** 62, 2 ** 62)"),
-    *("tile([0], 2 ** 31)", "repeat(x, 2 ** 40)", "histogram(x, 2 ** 40)", "minimum(reshape(y, 20000, 1), y)"),
-    *("maximum(y, y[:, None])", "where(x[0] > 1, y, y[:, None])", "y[reshape(y, 200, 100)] * y[:, None, None]"),
-    *("reshape(y, 20, 1000)[int64(zeros(2 ** 18))]", "matmul(reshape(y, 20000, 1, 1), reshape(y, 1, 1, 20000))"),
-)
+_TOO_LARGE = ("zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-11)", "tile([0], 2 ** 31)", "repeat(x, 2 ** 40)")
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
         *((text, "") for text in _UNSUPPORTED),
-        *((text, "elements") for text in _TOO_MANY),
-        ("matmul(reshape(tile(y, 500), 10000, 1000), reshape(tile(y, 500), 1000, 10000))", "product"),
+        *((text, "Unable to allocate") for text in _TOO_LARGE),
+        ("9 ** 9 ** 9", "64 bits"),
         ("concatenate(x)", "list"),
         ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
         ("sum(x, out=x)", "sum(array, axis=None)"),
@@ -118,61 +113,12 @@ _TOO_MANY = (
     ],
 )
 def test_expressions_within_limits(text: str, word: str) -> None:
-    """One sentence names the limit, or the allowed arguments; nothing is allocated or changed."""
-    x, y = np.arange(6), np.arange(20000)
+    """One sentence names the limit, or the allowed arguments; nothing is changed."""
+    x = np.arange(6)
     with pytest.raises(ExpressionError, match=re.escape(word) or None) as error:
-        whole(text, {"x": x, "y": y, "n": 9})
+        whole(text, {"x": x, "n": 9})
     assert "\n" not in str(error.value)
     np.testing.assert_array_equal(x, np.arange(6))
-
-
-_COMBINED = (
-    *("{0} + {1}", "{0} * [{1}]", "({0})[{1}]", "({0})[:, None]", "({0})[..., {1}]", "({0})[{0} > 1]"),
-    *("minimum({0}, {1})", "where({0}, {1}, 2)", "concatenate([{0}, {1}])", "concatenate([{0}, [{1}]], 1)"),
-    *("tile({0}, 3)", "repeat({0}, 4)", "reshape({0}, -1, 1)", "{0} @ {1}", "[{0}, {1}]", "cumsum({0}, 0)"),
-    *("transpose({0})", "arange(sum({0}))", "arange(0, 1, 1 / max({0}))", "zeros(max({0}), 4)", "histogram({0}, 50)"),
-)
-
-
-@given(
-    st.recursive(
-        st.sampled_from(["x", "n", "arange(7)", "ones(3, 4)", "[1, 2]", "zeros(1, 5, 1)", "(0, 1, 5)"]),
-        lambda parts: st.builds(
-            str.format, st.sampled_from(_COMBINED), parts.map("({})".format), parts.map("({})".format)
-        ),
-        max_leaves=8,
-    )
-)
-@hypothesis.example("concatenate([tile(x, 9), tile(x, 9)])")
-@hypothesis.example("[tile(x, 9), tile(x, 9)]")
-def test_no_result_exceeds_the_limit(text: str) -> None:
-    x, most = np.arange(6), 64
-    with patch.object(expressions, "MOST_ELEMENTS", most), suppress(ExpressionError):
-        assert np.size(evaluate(text, {"x": x, "n": 9})) <= most
-    np.testing.assert_array_equal(x, np.arange(6))
-
-
-@given(
-    st.lists(
-        st.sampled_from(["0", "-1", ":", "1:", "::-2", "None", "[0, 1]", "[[0], [1], [1]]", "x[:2]", "x[:3] > 0"]),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_indices_are_those_of_numpy(keys: list[str]) -> None:
-    """Slices, new dimensions, arrays of indices and of booleans; the bound of the elements is exact."""
-    x, text = np.arange(6), f"reshape(arange(24), 2, 3, 4)[{', '.join(keys)}]"
-    cube = np.arange(24).reshape(2, 3, 4)
-    try:
-        expected = cube[tuple(eval(f"np.s_[{key}]", {"np": np, "x": x}) for key in keys)]  # noqa: S307
-    except IndexError:
-        expected = None
-    with patch.object(expressions, "MOST_ELEMENTS", 24 if expected is None else max(24, expected.size)):
-        if expected is None:
-            with pytest.raises(ExpressionError):
-                evaluate(text, {"x": x})
-        else:
-            np.testing.assert_array_equal(evaluate(text, {"x": x}), expected)
 
 
 @given(st.text(alphabet="nx0123456789+-*/%()[],.: _'<>=&|^~@", max_size=40))
@@ -308,7 +254,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("a, value: 2.0", "x, elements: -n", 7, "arguments.0.elements", "negative"),
         ("y + a * x", "y[1:] + a", 9, "expect.y", "values"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 9, "expect.y", "real"),
-        ("y + a * x", "y + sum(tile(x, 2 ** 40))", 9, "expect.y", "elements"),
+        ("y + a * x", "y + sum(tile(x, 2 ** 40))", 9, "expect.y", "allocate"),
         ("expect: {y:", "expect: {z:", 9, "expect.z", "no buffer"),
         ("work:", "work_groups: [[7, 7]]\nwork:", 8, "work_groups", "dimension"),
         ("work:", "work_groups: 0\nwork:", 8, "work_groups", "[16, 16]"),

@@ -10,8 +10,8 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from runpy import run_path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -105,12 +105,17 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
 
 
-def _limit_growth(most_bytes: int) -> None:
-    """Limit what this process may allocate from now on; threads that have not started need some megabytes each."""
+@contextmanager
+def limited_growth(most_bytes: int) -> Iterator[None]:
+    """Limit what this process may allocate meanwhile; threads that have not started need some megabytes each."""
     used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
     present = resource.getrlimit(resource.RLIMIT_DATA)
     limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, present)
 
 
 def _main() -> None:
@@ -118,9 +123,9 @@ def _main() -> None:
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     what, most_bytes, function, arguments, named = pickle.load(sys.stdin.buffer)  # noqa: S301 - of our own process
-    _limit_growth(most_bytes)
     try:
-        result = pickle.dumps(function(*arguments, **named))
+        with limited_growth(most_bytes):
+            result = pickle.dumps(function(*arguments, **named))
     except GpuReportError as error:
         kind = InputError if isinstance(error, InputError) else GpuReportError
         result = pickle.dumps(kind(str(error)))  # other classes may have more arguments

@@ -1,33 +1,34 @@
 """Expressions of kernel descriptions: sizes such as ``4 * n`` and NumPy results such as ``y + a * x``.
 
-Nothing is compiled or executed as Python. Attributes, text, comprehensions, and all functions and arguments that this
-module does not list are refused. Lists and tuples become arrays at once. The length of an expression, the elements of
-every result, and the additions of a matrix product are limited. The limits are checked before a result is computed. No
-function changes its arguments.
+Python and NumPy evaluate them after a check of their syntax. They contain numbers, operators, indices, lists, and names
+and functions that are listed; no attributes, text or comprehensions, and no arguments that a function would change.
+Memory is limited.
 """
 
 import ast
-import operator
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, signature
-from itertools import islice
-from math import ceil, floor, isfinite, log2, prod
+from math import ceil, floor, isfinite, log2
 from operator import index
+from types import CodeType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.isolation import limited_growth
 from gpureport.text import quoted
 
 _MOST_CHARACTERS = 1000
-MOST_ELEMENTS = 2**27
-"""Largest number of elements of a result."""
-_MOST_ADDITIONS = 2**34
+_MOST_BYTES = 2**33
 MOST_INTEGER = 2**63
 """Largest whole number of an expression."""
+_SYNTAX = (
+    *(ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Call, ast.keyword),
+    *(ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.USub, ast.UAdd, ast.Invert, ast.operator),
+    *(ast.Eq, ast.NotEq, ast.Gt, ast.Lt, ast.GtE, ast.LtE),
+)
 
 Value = int | float | NDArray[np.generic] | np.generic
 Function = Callable[..., Any]
@@ -48,12 +49,16 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     Raises:
         ExpressionError: it is not an expression, contains something that is not supported, or exceeds a limit.
     """
-    tree = _parsed(text)
+    calls, used, code = _compiled(text)
     known = {**_FUNCTIONS, **(functions or {})}
-    _check_names(tree, names, known)
+    _check_names("value", used, names)
+    _check_names("function", [name for name, _ in calls], known)
+    for name, call in calls:
+        _check_arguments(name, call, known[name])
+    own = {_of_function(name): function for name, function in {**known, **_OWN}.items()}
     try:
-        with np.errstate(all="ignore"):
-            return _value(tree, names, known)
+        with np.errstate(all="ignore"), limited_growth(_MOST_BYTES):
+            return eval(code, {"__builtins__": {}, **own, **names})  # noqa: S307 - its syntax was checked
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -89,50 +94,90 @@ def number(text: str, names: Mapping[str, Value]) -> float:
     if "^" in text:
         raise ExpressionError(f"{quoted(text)} has ^, which is no power in expressions; write **")
     value = evaluate(text, names)
-    if value is None or np.ndim(value) != 0 or np.iscomplexobj(value) or not isfinite(float(value)):
-        raise ExpressionError(f"{quoted(text)} is not a finite number")
-    return float(value)
+    try:
+        if np.ndim(value) == 0 and isfinite(value):
+            return float(value)
+    except (TypeError, OverflowError):
+        pass
+    raise ExpressionError(f"{quoted(text)} is not a finite number")
 
 
 @cache
-def _parsed(text: str) -> ast.expr:
+def _compiled(text: str) -> tuple[list[tuple[str, ast.Call]], list[str], CodeType]:
+    """Return the functions that an expression calls, with the calls, the names of its values, and its code."""
     if len(text) > _MOST_CHARACTERS:
         raise ExpressionError(f"has {len(text)} characters; an expression may have {_MOST_CHARACTERS}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        nodes = [*ast.walk(tree.body)]
+        _check_syntax(text, nodes)
+        calls = [
+            (node.func.id, node) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        ]
+        called = {id(call.func) for _, call in calls}
+        used = [node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
+        code = compile(ast.fix_missing_locations(_Arrays().visit(tree)), "expression", "eval")
+    except (SyntaxError, RecursionError, MemoryError):
         raise ExpressionError(f"{quoted(text)} is not an expression") from None
-    for node in ast.walk(tree.body):
+    return calls, used, code
+
+
+def _check_syntax(text: str, nodes: list[ast.AST]) -> None:
+    for node in nodes:
         constant = isinstance(node, ast.Constant) and not isinstance(node.value, int | float | None)
-        if constant or not isinstance(node, (*_PARTS, *_OPERATORS, ast.keyword, ast.expr_context)):
+        if constant or not isinstance(node, _SYNTAX):
             what = "text" if constant else type(node).__name__.lower()
             raise ExpressionError(f"{quoted(text)} contains something that expressions do not support ({what})")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
             raise ExpressionError(f"{quoted(text)} calls something that is not the name of a function")
-    return tree.body
 
 
-def _name(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+class _Arrays(ast.NodeTransformer):
+    """Makes arrays of lists, limits powers, and tells functions from values of the same name."""
+
+    def visit_List(self, node: ast.List | ast.Tuple) -> ast.expr:
+        self.generic_visit(node)
+        return _call("array", [node])
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        return self.visit_List(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        keys: Callable[[ast.expr], Any] = self.generic_visit if isinstance(node.slice, ast.Tuple) else self.visit
+        node.value, node.slice = self.visit(node.value), keys(node.slice)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        return _call("power", [node.left, node.right]) if isinstance(node.op, ast.Pow) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        name, lists = getattr(node.func, "id", ""), ast.List | ast.Tuple
+        parts = [name == "concatenate" and isinstance(each, lists) for each in node.args]  # of different lengths
+        visits = [self.generic_visit if part else self.visit for part in parts]
+        given = [visit(each) for visit, each in zip(visits, node.args, strict=True)]
+        return _call(name, given, [self.generic_visit(each) for each in node.keywords])
 
 
-def _check_names(tree: ast.expr, values: Mapping[str, Value], functions: Mapping[str, Function]) -> None:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    called = {id(call.func) for call in calls}
-    for node in ast.walk(tree):
-        known = functions if id(node) in called else values
-        if isinstance(node, ast.Name) and node.id not in known:
-            what = "function" if id(node) in called else "value"
-            raise ExpressionError(
-                f"there is no {what} {quoted(node.id)}; there are {', '.join(sorted(known)) or 'none'}"
-            )
-    for call in calls:
-        name = _name(call)
-        try:
-            signature(functions[name]).bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
-        except TypeError:
-            what = f"{quoted(name)} cannot have these arguments; write {_signature(name, functions[name])}"
-            raise ExpressionError(what) from None
+def _call(name: str, arguments: list[Any], keywords: Sequence[Any] = ()) -> ast.Call:
+    return ast.Call(ast.Name(_of_function(name), ast.Load()), arguments, [*keywords])
+
+
+def _of_function(name: str) -> str:
+    return f"{name}()"
+
+
+def _check_names(what: str, used: list[str], known: Mapping[str, Any]) -> None:
+    if unknown := next((name for name in used if name not in known), None):
+        raise ExpressionError(f"there is no {what} {quoted(unknown)}; there are {', '.join(sorted(known)) or 'none'}")
+
+
+def _check_arguments(name: str, call: ast.Call, function: Function) -> None:
+    try:
+        signature(function).bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
+    except TypeError:
+        what = f"{quoted(name)} cannot have these arguments; write {_signature(name, function)}"
+        raise ExpressionError(what) from None
 
 
 def known_functions() -> tuple[str, ...]:
@@ -145,102 +190,12 @@ def _signature(name: str, function: Function) -> str:
     return f"{name}({', '.join(arguments)})"
 
 
-def _value(node: ast.AST, names: Mapping[str, Value], functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
-    return _limited(_PARTS[type(node)](node, lambda part: _value(part, names, functions), names, functions))
-
-
-def _called(node: ast.Call, of: Function, _: object, functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
-    first, keywords = node.args[:1], {str(each.arg): of(each.value) for each in node.keywords}
-    if _name(node) == "concatenate" and first and isinstance(first[0], ast.List | ast.Tuple):
-        return functions["concatenate"]([*map(of, first[0].elts)], *map(of, node.args[1:]), **keywords)
-    return functions[_name(node)](*map(of, node.args), **keywords)
-
-
-def _compared(node: ast.Compare, of: Function, *_: object) -> Any:  # noqa: ANN401
-    left, value = of(node.left), True
-    for operation, part in zip(node.ops, node.comparators, strict=True):
-        right = of(part)
-        value, left = value and _OPERATORS[type(operation)](left, right), right
-    return value
-
-
-def _subscripted(node: ast.Subscript, of: Function, *_: object) -> Any:  # noqa: ANN401
-    keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return _indexed(np.asarray(of(node.value)), tuple(map(of, keys)))
-
-
-_PARTS: Mapping[type[ast.AST], Function] = {
-    ast.Constant: lambda node, *_: node.value,
-    ast.Name: lambda node, _, names, __: names[node.id],
-    ast.UnaryOp: lambda node, of, *_: _OPERATORS[type(node.op)](of(node.operand)),
-    ast.BinOp: lambda node, of, *_: _OPERATORS[type(node.op)](of(node.left), of(node.right)),
-    ast.Compare: _compared,
-    ast.IfExp: lambda node, of, *_: of(node.body if of(node.test) else node.orelse),
-    ast.Call: _called,
-    ast.Subscript: _subscripted,
-    ast.Slice: lambda node, of, *_: slice(*(part and of(part) for part in (node.lower, node.upper, node.step))),
-    **dict.fromkeys((ast.List, ast.Tuple), lambda node, of, *_: _stacked([*map(of, node.elts)])),
-}
-"""The parts of an expression, each with the function that evaluates it."""
-
-
-def _limited(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, int) and abs(value) > MOST_INTEGER:
-        raise ExpressionError("an integer exceeds 64 bits")
-    if isinstance(value, np.ndarray) and value.dtype.kind not in "biufc":
-        raise ExpressionError("a list contains something that is not a number")
-    return value
-
-
-def _check_elements(count: float) -> None:
-    if count > MOST_ELEMENTS:
-        raise ExpressionError(f"a result would have more than {MOST_ELEMENTS} elements")
-
-
-def _broadcast(*shapes: tuple[int, ...], times: int = 1) -> int:
-    """Return the elements of a result: those of the common shape of its operands, *times* a number.
-
-    Raises:
-        ExpressionError: they are too many.
-        ValueError: the operands have no common shape.
-    """
-    count = prod(np.broadcast_shapes(*shapes)) * times
-    _check_elements(count)
-    return count
-
-
-def _stacked(values: list[Any]) -> NDArray[np.generic]:
-    _check_elements(sum(map(np.size, values)))
-    return np.stack(values) if values else np.array([])
-
-
-def _indexed(array: NDArray[np.generic], keys: tuple[Any, ...]) -> Any:  # noqa: ANN401
-    """Return ``array[keys]``; each key is ``None``, a slice, an index, or an array of indices or of booleans."""
-    lengths, left, selected = iter(array.shape), 1, list[tuple[int, ...]]()
-    for key in keys:
-        if isinstance(key, slice):
-            left *= len(range(next(lengths, 1))[key])
-        elif np.asarray(key).dtype == np.bool_:
-            selected.append((int(np.count_nonzero(key)),))
-            deque(islice(lengths, np.ndim(key)), 0)
-        elif key is not None:
-            selected.append(np.shape(key))
-            next(lengths, 1)
-    _broadcast(*selected, times=left * prod(lengths))
-    return array[keys]
-
-
 def _unary(function: Function) -> Function:
     return lambda value, /: function(value)
 
 
 def _binary(function: Function) -> Function:
-    return lambda a, b, /: _common(function, a, b)
-
-
-def _common(function: Function, *operands: Value) -> Any:  # noqa: ANN401
-    _broadcast(*map(np.shape, operands))
-    return function(*operands)
+    return lambda a, b, /: function(a, b)
 
 
 def _along(function: Function) -> Function:
@@ -251,85 +206,32 @@ def _axis(axis: Any) -> Any:  # noqa: ANN401
     return tuple(map(index, axis)) if np.ndim(axis) else axis
 
 
-def _power(a: Value, b: Value) -> Any:  # noqa: ANN401
+def _cast(kind: str) -> Function:
+    return lambda value, /: np.asarray(value).astype(kind)
+
+
+def _power(a: Any, b: Any) -> Any:  # noqa: ANN401
     if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * log2(abs(a)) > 63:
         raise ExpressionError("an integer exceeds 64 bits")
-    return _common(operator.pow, a, b)
+    return a**b
 
 
-def _shift(a: Value, b: Value) -> Any:  # noqa: ANN401
-    if isinstance(b, int) and not 0 <= b < 64:
-        raise ExpressionError("a shift must be by 0 to 63 bits")
-    return _common(operator.lshift, a, b)
+def _array(values: Any) -> NDArray[np.generic]:  # noqa: ANN401
+    found = np.asarray(values)
+    if found.dtype.kind not in "biufc":
+        raise ExpressionError("a list contains something that is not a number")
+    return found
 
 
-def _matmul(a: Value, b: Value, /) -> Any:  # noqa: ANN401
-    one, other = np.shape(a), np.shape(b)
-    if one and other:
-        rows, columns = one[-2:-1], other[-1:] if len(other) > 1 else ()
-        if _broadcast(one[:-2], other[:-2], times=prod(rows + columns)) * one[-1] > _MOST_ADDITIONS:
-            raise ExpressionError("a matrix product is too large")
-    return np.matmul(a, b)
-
-
-_OPERATORS: Mapping[type[ast.AST], Function] = {
-    **{
-        kind: _binary(function)
-        for kind, function in {
-            ast.Add: operator.add,
-            ast.Sub: operator.sub,
-            ast.Mult: operator.mul,
-            ast.Div: operator.truediv,
-            ast.FloorDiv: operator.floordiv,
-            ast.Mod: operator.mod,
-            ast.RShift: operator.rshift,
-            ast.BitXor: operator.xor,
-            ast.BitOr: operator.or_,
-            ast.BitAnd: operator.and_,
-            ast.Eq: operator.eq,
-            ast.NotEq: operator.ne,
-            ast.Gt: operator.gt,
-            ast.Lt: operator.lt,
-            ast.GtE: operator.ge,
-            ast.LtE: operator.le,
-        }.items()
-    },
-    ast.Pow: _power,
-    ast.LShift: _shift,
-    ast.MatMult: _matmul,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}
-
-
-def _arange(start: float, /, stop: float | None = None, step: float = 1) -> NDArray[np.generic]:
-    first, end = (0, start) if stop is None else (start, stop)
-    _check_elements((float(end) - float(first)) / float(step))
-    return np.arange(first, end, step)
-
-
-def _filled(value: float, lengths: tuple[int, ...]) -> NDArray[np.float64]:
-    _broadcast(tuple(map(index, lengths)))
-    return np.full(lengths, value)
-
-
-def _repeated(function: Function, array: Value, count: int) -> Any:  # noqa: ANN401
-    _broadcast(np.shape(array), times=index(count))
-    return function(array, count)
-
-
-def _concatenate(arrays: list[Any], axis: int | None) -> NDArray[np.generic]:
-    if not isinstance(arrays, list):
+def _concatenate(arrays: Any, axis: int | None) -> NDArray[np.generic]:  # noqa: ANN401
+    if not isinstance(arrays, list | tuple):
         raise ExpressionError("concatenate needs a list of arrays, such as concatenate([x, y])")
-    _check_elements(sum(map(np.size, arrays)))
     return np.concatenate(arrays, axis=axis)
 
 
 def _histogram(array: Value, count: int, /) -> NDArray[np.int64]:
-    bins, values = index(count), np.asarray(array, np.int64)
-    _check_elements(bins)
-    return np.bincount(values[values < bins], minlength=bins)
+    values = np.asarray(array, np.int64)
+    return np.bincount(values[values < index(count)], minlength=index(count))
 
 
 def _stencil(interior: NDArray[np.generic], around: NDArray[np.generic], /) -> NDArray[np.generic]:
@@ -349,10 +251,8 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> 
     return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
 
-def _cast(kind: str) -> Function:
-    return lambda value, /: np.asarray(value).astype(kind)
-
-
+_OWN: Mapping[str, Function] = {"array": _array, "power": _power}
+"""What lists and ``**`` become."""
 _FUNCTIONS: Mapping[str, Function] = {
     **{name: _unary(getattr(np, name)) for name in ("abs", "sqrt", "exp", "log", "sin", "cos")},
     **{name: _binary(getattr(np, name)) for name in ("minimum", "maximum")},
@@ -361,20 +261,20 @@ _FUNCTIONS: Mapping[str, Function] = {
     "sort": lambda array, /, axis=-1: np.sort(array, _axis(axis)),
     "roll": lambda array, shift, /, axis=None: np.roll(array, index(shift), axis),
     "transpose": lambda array, /, axes=None: np.transpose(array, _axis(axes)),
-    "where": lambda condition, a, b, /: _common(np.where, condition, a, b),
+    "where": lambda condition, a, b, /: np.where(condition, a, b),
     "concatenate": lambda arrays, /, axis=0: _concatenate(arrays, axis),
     "min": lambda value, /, *other: min(value, *other) if other else np.min(value),
     "max": lambda value, /, *other: max(value, *other) if other else np.max(value),
     "ceil": ceil,
     "floor": floor,
     "log2": log2,
-    "arange": _arange,
-    "zeros": lambda *length: _filled(0.0, length),
-    "ones": lambda *length: _filled(1.0, length),
-    "repeat": lambda array, count, /: _repeated(np.repeat, array, count),
-    "tile": lambda array, count, /: _repeated(np.tile, array, count),
+    "arange": lambda start, /, stop=None, step=1: np.arange(start, stop, step),
+    "zeros": lambda *length: np.zeros(tuple(map(index, length))),
+    "ones": lambda *length: np.ones(tuple(map(index, length))),
+    "repeat": lambda array, count, /: np.repeat(array, index(count)),
+    "tile": lambda array, count, /: np.tile(array, index(count)),
     "reshape": lambda array, /, *length: np.reshape(array, tuple(map(index, length))),
-    "matmul": _matmul,
+    "matmul": lambda a, b, /: np.matmul(a, b),
     "histogram": _histogram,
     "interior": _stencil,
     "segment_sum": _segment_sum,

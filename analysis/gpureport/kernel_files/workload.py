@@ -16,7 +16,6 @@ from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, Swept
 from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
-from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results, function_file
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
@@ -39,6 +38,8 @@ _LARGE = 2.0**24, 2.0**22
 _MOST_CHECKED_BYTES = 2**31
 _LONG, _MOST_INSTRUCTIONS = 2**12, 2**16
 """Instructions of a work-item with long loops, and at the largest size if these grow."""
+_MOST_COMPUTED = 2**27
+"""Elements of contents that are expressions."""
 _MULTIPLES = (1024, 64, 32)
 """Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
 _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4, 4), (32, 4, 2), (32, 8, 4))
@@ -289,7 +290,7 @@ class KernelFileWorkload(Workload):
         """Return whether the buffers whose contents are expressions are small enough; *nbytes* are those of all."""
         computed = {name: each for name, (_, each) in self.formulas.every_buffer.items()}
         return all(
-            nbytes[name] // each.dtype.itemsize <= MOST_ELEMENTS for name, each in computed.items() if each.is_sized
+            nbytes[name] // each.dtype.itemsize <= _MOST_COMPUTED for name, each in computed.items() if each.is_sized
         )
 
     def _axis(self, points: Sequence[Parameters]) -> Axis:
