@@ -246,11 +246,18 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{name: a, value: 2.0}", "{name: a}\n  - {name: a}", 8, "arguments.1.name", "twice"),
         ("{name: a, value: 2.0}", "{name: n, value: 2.5}\nglobal_size: [64]", 7, "arguments.0.value", "uint32"),
         ("value: 2.0", "value: 2.0 +", 7, "arguments.0.value", "not an expression"),
-        ("value: 2.0", "value: 2.0, type: float", 7, "arguments.0.type", "is no field any more: types, traffic"),
+        ("value: 2.0", "value: 2.0, type: float", 7, "arguments.0.type", "value"),
         ("value: 2.0", "value: [1, 2]", 7, "arguments.0.value", "must be a number or an expression"),
         ("{n: auto}", "{n: auto, m: 3}", 5, "sizes.m", "nothing uses m; integer arguments and sizes are: n"),
         ("a, value: 2.0", "x, elements: m", 7, "arguments.0.elements", "'m'"),
         ("a, value: 2.0", "x, elements: 0", 7, "arguments.0.elements", "at least one"),
+        (
+            "a, value: 2.0",
+            "x, elements: n - 1",
+            7,
+            "arguments.0.elements",
+            "saxpy.cl:8 accesses x[511]",
+        ),
         ("a, value: 2.0", "x, elements: -n", 7, "arguments.0.elements", "negative"),
         ("y + a * x", "y[1:] + a", 9, "expect.y", "values"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 9, "expect.y", "real"),
@@ -261,7 +268,6 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("work:", "guarded: 3\nwork:", 8, "guarded", "true or false"),
         ("work:", "gaurded: true\nwork:", 8, "gaurded", "guarded"),
         ("work:", "swap: [y, y]\nwork:", 1, "", "different"),
-        ("work:", "operations: {fp32: n}\nwork:", 8, "operations", "is no field any more"),
         ("work:", "global_size: [1e300]\nwork:", 8, "global_size.0", "'1e+300' is 1e+300, which exceeds 64 bits"),
         ("work:", "variants: {small: {sizes: {n: 64}}}\nwork:", 8, "variants.small", "there are 'arguments'"),
         ("amount: n,", "amount: 0,", 8, "work.amount", "positive"),
@@ -412,9 +418,9 @@ def test_wrong_results_are_noticed_and_missing_ones_not_verified(backend: OpenCL
     verification = verify(backend, workload, np.random.default_rng(5))
     assert not verification.passed
     assert "first at 0" in verification.message
-    file = changed(tmp_path, "{name: a, value: 2.0}", "{name: a, value: 2.0}\n  - {name: y, elements: n - 1}")
-    file.write_text(file.read_text().replace("y + a * x", "y + a * x[:-1]"))
-    (workload,) = load_kernels([file])
+    (workload,) = load_kernels([SAXPY])
+    short = (replace(each, text="n - 1") if each.kind == "buffer" else each for each in workload.formulas.arguments)
+    workload.formulas = replace(workload.formulas, arguments=tuple(short))
     assert "y: the kernel stores beyond the end" in str(verify(backend, workload, np.random.default_rng(5)).message)
     (workload,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}\n', "")])
     assert verify(backend, workload, np.random.default_rng(5)).passed
@@ -595,6 +601,7 @@ EXAMPLE_CL = SAXPY.parent
 TWO = """kernel void first(global int *x, int n, int m) { int i = get_global_id(0); if (i < n) x[i] = m; }
 kernel void second(global int *x, int n, int m) { int i = get_global_id(0); if (i < m) x[i] = n; }
 kernel void scale(global int *x, int factor) { x[get_global_id(0)] *= factor; }
+kernel void tiled(global int *x, int n, int m, int a, local int *t) { if (get_global_id(0) < n * m) x[m] = t[n] + a; }
 kernel void columns(global int *x, int n) { x[get_global_id(1) * 16 + get_global_id(0)] = n; }
 """
 ROW_STARTS = {"name": "starts", "values": "5 * arange(rows + 1)"}
@@ -650,14 +657,24 @@ def test_a_source_determines_its_description(
         ("streams.cl", {}, "choose one, such as streams.cl:copy"),
         ("stencil_5_point.cl", {}, "--size width=auto --size height=width"),
         ("n_body.cl", {}, "--global n"),
+        ("matrix_product.cl", {"defines": {"TILE": 16}}, "--global n,n --local 16,16"),
         ("two.cl:scale", {}, "such as --size factor=1 --size n=auto --global n"),
+        (
+            "two.cl:tiled",
+            {},
+            "and its work-group, because it uses local memory, such as --size n=auto --size m=n --size a=1 --local 256",
+        ),
         ("prefix_sum.cl", {"sizes": {"n": "auto"}, "global_size": ["n"]}, "--local 256"),
-        ("csr_spmv.cl", {}, "--data 'starts=random(0,rows)'"),
+        (
+            "csr_spmv.cl",
+            {},
+            "in starts and columns as indices; give their contents, such as --data 'starts=random(0,rows)' --data ",
+        ),
         ("csr_spmv.cl", {"arguments": [ROW_STARTS]}, "--data 'columns=random(0,rows)'"),
         ("matrix_product.cl", TILED, "TILE"),
         (
             "saxpy.cl",
-            {"global_size": [64], "arguments": [{"name": name, "elements": 64} for name in "xy"]},
+            {"global_size": [64], "arguments": [{"name": name, "elements": 256} for name in "xy"]},
             "--size n=1",
         ),
     ],
@@ -748,9 +765,9 @@ _RACE = "without a barrier in between, and one of them stores it"
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("y[i + 1] = x[i];", "work-item 127 stores y[128], and y has 128 elements"),
-        ("y[i] = vload4(i, x).x;", "work-item 112 loads x[112], and x has 32 elements"),
-        ("part[l] = x[(int)i - 1];", "work-item 0 loads x[-1], and x has 128 elements"),
+        ("y[i + 1] = x[i];", "accesses y[128]"),
+        ("y[i] = vload4(i, x).x;", "accesses x[511]"),
+        ("part[l] = x[(int)i - 1];", "accesses x[-1], which is before its first element"),
         ("tile[l + 1] = 1;", "work-item 15 stores tile[16], and tile has 16 elements"),
         ("part[(int)l - 1] = 1;", "work-item 0 stores part[-1], and part has 16 elements"),
         ("y[i] = tile[l];", "work-item 0 loads tile[0], which has no value"),
@@ -763,10 +780,7 @@ _RACE = "without a barrier in between, and one of them stores it"
         (f"{_FILL} y[i] = tile[15 - l]; barrier(1); {_FILL}", ""),
         ("part[l] = 1; sub_group_barrier(1); y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", ""),
         ("part[l] = 1; y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", f"work-items 0 and 1 access part[1] {_RACE}"),
-        (
-            "y[i] = x[((ulong)l - 1) / 8];",
-            "access through a pointer that points to no buffer; does an unsigned number fall below 0?",
-        ),
+        ("y[i] = x[((ulong)l - 1) / 8];", "accesses x[2305843009213693951]; is the index negative?"),
         ("float2 v; v.x = x[i]; v.y = 0; part[l] = v.x; y[i] = part[l];", ""),
         ("float p[4]; for (int k = 0; k < 4; k++) p[k] = x[i]; y[i] = p[l & 3];", ""),
     ],
@@ -780,11 +794,10 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
     ]
     fields = {"name": "Faulty", "source": "faulty.cl", "kernel": "faulty", "sizes": {"n": [128]}, "work_groups": [16]}
     work = {"amount": "n", "unit": "elements"}
-    (kernel,) = described({**fields, "arguments": arguments, "global_size": ["n"], "work": work}, tmp_path)
-    parameters = kernel.verification()[0]
-    job = kernel.job(parameters, np.random.default_rng(0))
-    with pytest.raises(InputError, match=re.escape(f"faulty.cl:4: {fault}")) if fault else nullcontext():
-        assert check(kernel, parameters, job)
+    with pytest.raises(InputError, match=f"faulty.cl:4:? .*{re.escape(fault)}") if fault else nullcontext():
+        (kernel,) = described({**fields, "arguments": arguments, "global_size": ["n"], "work": work}, tmp_path)
+        parameters = kernel.verification()[0]
+        assert check(kernel, parameters, kernel.job(parameters, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize(

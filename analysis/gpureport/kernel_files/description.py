@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gpureport.docstrings import Documented
 from gpureport.records.quantities import Name
@@ -19,11 +18,6 @@ _POWER = re.compile(r"\s*\d+\s*\^\s*\d+\s*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (256,), (32, 8), (32, 4, 2))
 """Usual work-groups, by the dimensions of the kernel."""
-_DERIVED = (
-    *("type", "access", "stride", "used_bytes", "passes", "outer_passes", "run", "uniform", "pattern", "gather"),
-    *("atomic", "operations", "chain", "memory_chain", "registers", "local_memory_bytes", "local_atomics"),
-)
-"""Fields of earlier versions."""
 MOST_SIZE = 2**40
 """Largest value of a size."""
 RESERVED = ("local_x", "local_y", "local_z")
@@ -115,20 +109,7 @@ Readable = Annotated[str, AfterValidator(_readable)]
 """A name that expressions contain."""
 
 
-class Fields(Strict):
-    """Fields of a description."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_fields_of_the_source(cls, value: object) -> object:
-        if isinstance(value, dict) and (old := next((name for name in value if name in _DERIVED), None)):
-            what = "is no field any more: types, traffic and operations come from the source"
-            error = InitErrorDetails(type=PydanticCustomError("derived", what), loc=(old,), input=value[old])
-            raise ValidationError.from_exception_data("", [error])
-        return value
-
-
-class ArgumentFields(Fields):
+class ArgumentFields(Strict):
     """What the source does not determine of one argument: a buffer, a scalar (``value``) or ``local`` memory."""
 
     name: Identifier
@@ -144,7 +125,7 @@ class ArgumentFields(Fields):
     """Initial contents of a buffer: random, zeros, iota, or an expression; ``random(low, high)`` draws numbers."""
 
 
-class WorkFields(Fields):
+class WorkFields(Strict):
     """What a dispatch achieves; the report shows it per second."""
 
     amount: Formula
@@ -157,7 +138,7 @@ WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_
 Size = Annotated[Swept | Formula, BeforeValidator(_size, json_schema_input_type=Formula | tuple[Positive, ...])]
 
 
-class StepFields(Fields):
+class StepFields(Strict):
     """One kernel: the only one, or a further one of a sequence."""
 
     kernel: Identifier = ""

@@ -39,7 +39,7 @@ _FEW = 40
 """Work-groups of which all are executed: more than in one dimension at the sizes below."""
 _FACTORS = (1, 2, 4, 8, 16)
 """Sizes at which buffers are measured, as multiples of the smallest one."""
-_LOCAL_BYTES = 2**15
+_LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
 _MOST_DEGREE = 3
 _MOST_ROUNDS = 5
 """Executions until the sizes of buffers that other buffers index are known."""
@@ -124,9 +124,8 @@ class _Kernel:
         """Return the kernel with all of its arguments."""
         self._check_arguments()
         given = self.fields.sizes
-        self._change(sizes=self._sizes())
         arguments = tuple(self._argument(number, each) for number, each in enumerate(self.program.parameters))
-        self._work_items(arguments)
+        self._determine_work(arguments)
         self._check_work_groups()
         self.formulas = replace(self.formulas, arguments=arguments)
         buffers = {number: each.text for number, each in enumerate(arguments) if each.kind == "buffer"}
@@ -134,8 +133,7 @@ class _Kernel:
         if unused and not (buffers and all(buffers.values())):
             why = "it uses no data of a buffer, or its behaviour is undefined (an endless loop, a division by zero)"
             raise self._error("source", f"is without effect, and compilers remove all of its code: {why}")
-        if not all(each.text for each in arguments):
-            self.formulas = replace(self.formulas, arguments=tuple(self._measured()))
+        self.formulas = replace(self.formulas, arguments=tuple(self._measured()))
         if not given:
             self._check_swept()
         return self.formulas
@@ -163,21 +161,6 @@ class _Kernel:
                 remedy = ", which has no contents" if wrong == "values" else f"; give {fields[0]}"
                 raise self.formulas.error(f"{path}.{wrong}", what + remedy)
 
-    # scalars and types
-    def _sizes(self) -> Mapping[str, Any]:
-        parameters = (p for p in self.program.parameters if p.kind == "scalar" and p.dtype.kind in "iu")
-        integers = [p.name for p in parameters if p.name not in self.given or self.given[p.name].value is None]
-        sizes = dict(self.fields.sizes)
-        if not sizes and len(integers) == 1:
-            sizes[_readable(integers[0])] = Swept(automatic=True)
-        if missing := [name for name in integers if _readable(name) not in sizes]:
-            swept = next((name for name, value in sizes.items() if isinstance(value, Swept)), None)
-            example = [f"--size {missing[0]}={swept or ('16' if sizes else 'auto')}"]
-            example += [f"--size {name}={missing[0]}" for name in missing[1:2] if not sizes]
-            what = f"needs {listed(missing)}; give each as a number or an expression of other sizes, such as"
-            raise self._error("sizes", f"{what} {' '.join(example)}")
-        return sizes
-
     def _argument(self, number: int, parameter: Parameter) -> Argument:
         """Return an argument; its expression is empty if executions determine it."""
         if parameter.dtype.kind == "V" and parameter.kind == "scalar":
@@ -204,25 +187,56 @@ class _Kernel:
         usual = self.program.parameters[number].dtype
         return max(found, key=lambda each: (each.kind == "f", each.itemsize), default=usual)
 
-    # work-items
-    def _work_items(self, arguments: Sequence[Argument]) -> None:
+    # sizes and work-items
+    def _determine_work(self, arguments: Sequence[Argument]) -> None:
+        """Determine sizes, work-items and work-groups; ask at once for all that is missing."""
         fields, scalars = self.fields, {each.name: each.text for each in arguments if each.kind == "scalar"}
+        sizes, missing = self._sizes(arguments)
         guards = {axis: scalars[name] for axis, name in reversed([*self.body.guards]) if name in scalars}
-        given = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.body.dimensions))
-        if not all(given) or (not fields.global_size and "get_global_size" in self.body.text):
-            known = [name for name in fields.sizes if name not in scalars or self.body.bounds(name)]
-            size = fields.swept if fields.swept in known else next(iter(known), "n")
-            sizes = "" if known else "".join(f"--size {name}=1 " for name in fields.sizes) + "--size n=auto "
-            example = f"{sizes}--global {','.join([size] * len(given))}"
-            raise self._error("global_size", f"does not determine its work-items; give them, such as {example}")
-        required, groups = self.program.work_group[: len(given)], fields.work_groups
+        items = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.body.dimensions))
+        required, asked = self.program.work_group[: len(items)], dict[str, str]()
+        if missing:
+            asked["sizes"] = f"values of {listed(missing)}"
+        if not all(items) or (not fields.global_size and "get_global_size" in self.body.text):
+            asked["global_size"] = "its number of work-items"
         local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
-        if groups == "auto" and not required and local:
-            example = ("256", "16,16", "8,8,4")[len(given) - 1]
-            raise self._error("work_groups", f"uses local memory; give its work-group, such as --local {example}")
-        self._change(global_size=given, guarded=fields.guarded or all(axis in guards for axis in range(len(given))))
-        if groups == "auto":
+        if fields.work_groups == "auto" and not required and local:
+            asked["work_groups"] = "its work-group, because it uses local memory"
+        if asked:
+            options = self._examples(sizes, missing, {*scalars.values()}, len(items))
+            examples = " ".join(options[field] for field in asked)
+            raise self._error(next(iter(asked)), f"needs {listed([*asked.values()])}, such as {examples}")
+        self._change(sizes=sizes, global_size=items)
+        self._change(guarded=fields.guarded or guards.keys() >= {*range(len(items))})
+        if fields.work_groups == "auto":
             self._change(work_groups=(required,) if required else self._dividing())
+
+    def _sizes(self, arguments: Sequence[Argument]) -> tuple[Mapping[str, Any], list[str]]:
+        """Return the sizes, and integers without a value; a single one is swept if no size is given."""
+        scalars = (each for each in arguments if each.kind == "scalar" and each.dtype.kind in "iu")
+        integers = [each.text for each in scalars if each.name not in self.given or not self.given[each.name].value]
+        if len(integers) == 1 and not self.fields.sizes:
+            return {integers[0]: Swept(automatic=True)}, []
+        return self.fields.sizes, [name for name in integers if name not in self.fields.sizes]
+
+    def _examples(
+        self, sizes: Mapping[str, Any], missing: Sequence[str], scalars: Collection[str], dimensions: int
+    ) -> Mapping[str, str]:
+        """Return options that may give sizes, work-items and work-groups."""
+        bounding = [name for name in (*sizes, *missing) if name not in scalars or self.body.bounds(name)]
+        swept = next((name for name in bounding if isinstance(sizes.get(name), Swept)), "")
+        first = swept or next(iter(bounding), "n")
+        others = swept or ("16" if self.fields.sizes else first)
+        values = {name: others if name in bounding else "1" for name in missing}
+        values |= {name: "1" for name in sizes if not bounding} | ({} if bounding else {"n": "auto"})
+        if first in values and not self.fields.sizes:
+            values[first] = "auto"
+        given = " ".join(f"--size {name}={value}" for name, value in values.items())
+        return {
+            "sizes": given,
+            "global_size": f"{'' if missing or not values else f'{given} '}--global {','.join([first] * dimensions)}",
+            "work_groups": f"--local {('256', '16,16', '8,8,4')[dimensions - 1]}",
+        }
 
     def _dividing(self) -> Literal["auto"] | tuple[tuple[int, ...], ...]:
         """Return that work-groups are searched, or one that divides a fixed number of work-items."""
@@ -245,21 +259,31 @@ class _Kernel:
     # sizes of buffers
     def _measured(self) -> Iterator[Argument]:
         """Yield the arguments with the elements that the kernel touches, as expressions of the swept size."""
-        swept, values = self.fields.swept, self._values()
+        arguments, swept = self.formulas.arguments, self.fields.swept
+        values = [self._smallest()] if all(each.text for each in arguments) else self._values()
         between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
         found, odd = ([self._touched(self.fields.point(value)) for value in each] for each in (values, between))
         if found[0].before:  # at larger sizes, indices of 32 bits may exceed their type
             raise InputError(found[0].before)
-        for number, argument in enumerate(self.formulas.arguments):
+        for number, argument in enumerate(arguments):
+            counts, more = (self._elements(number, each) for each in (found, odd))
             if argument.text:
+                self._check_elements(argument, values[0], counts[0], found[0].lines.get(number, 0))
                 yield argument
                 continue
-            counts, more = (self._elements(number, each) for each in (found, odd))
             text = _enough(swept, values, counts, between, more)
             if text is None:
                 what = f"accesses {argument.name} up to an index that is no polynomial of {swept}"
                 raise self._error("arguments", f"{what}; write a description that gives its elements")
             yield replace(argument, text=self._by_work_item(text) if argument.kind == "local" else text)
+
+    def _check_elements(self, argument: Argument, value: int, accessed: int, line: int) -> None:
+        """Refuse a number of elements that is smaller than what a line of the source accesses at a size."""
+        if argument.kind != "buffer" or (count := self.formulas.count(argument, self.fields.point(value))) >= accessed:
+            return
+        at = f" at {self.fields.swept} = {value}" if self.fields.swept else ""
+        what = f"is {count}{at}, and {self.path.name}:{line} accesses {argument.name}[{accessed - 1}]"
+        raise self.formulas.error(argument.field, what)
 
     def _takes(self, value: int) -> bool:
         """Return whether the swept size may have this value, no multiple of a work-group."""
@@ -303,6 +327,11 @@ class _Kernel:
             base *= 2
         return [base * factor for factor in _FACTORS]
 
+    def _smallest(self) -> int:
+        """Return a small size that the description allows."""
+        swept = self.fields.swept_values
+        return min(swept.listed) if swept and swept.listed else max(self._values()[0], swept.low if swept else 0)
+
     def _swapped(self, number: int) -> Sequence[int]:
         """Return the numbers of the buffers that dispatches exchange if one of them has this number, else only this."""
         names, swap = [each.name for each in self.formulas.arguments], self.fields.swap or ()
@@ -316,33 +345,48 @@ class _Kernel:
             before, extents = extents, self._executed(parameters, extents, given)
             if extents.ends == before.ends:
                 break
-        arguments = enumerate(self.formulas.arguments)
-        names = [a.name for n, a in arguments if n in extents.read and a.dtype.kind in "iu" and a.name not in given]
-        usual = self._executed(parameters, extents, given) if names else extents
-        for name in names:
-            if self._executed(parameters, extents, given, name).outcome != usual.outcome:
-                what = f"uses the integers in {name} as indices; give its contents, such as"
-                raise self._error("arguments", f"{what} --data '{name}=random(0,{self.fields.swept or 1000})'")
+        read = {each.region for each in self.program.accesses if not each.write or each.atomic}
+        names = [a.name for number, a in enumerate(self.formulas.arguments) if number in read and a.dtype.kind in "iu"]
+        names = [name for name in names if name not in given]
+        if indices := self._indices(parameters, extents, given, names):
+            examples = " ".join(f"--data '{name}=random(0,{self.fields.swept or 1000})'" for name in indices)
+            what = f"uses the integers in {listed(indices)} as indices; give their contents, such as {examples}"
+            raise self._error("arguments", what)
         return extents
+
+    def _indices(
+        self, parameters: Mapping[str, int], extents: "_Extents", given: Collection[str], names: Sequence[str]
+    ) -> list[str]:
+        """Return the buffers on whose contents depends what is accessed, or how much is executed."""
+
+        def outcome(*changed: str) -> object:
+            return self._executed(parameters, extents, given, changed).outcome
+
+        found, usual = list[str](), outcome() if names else None
+        for number, name in enumerate([*names, *names]):  # what an index selects may be an index
+            if name not in found and (found or number < len(names)) and (now := outcome(*found, name)) != usual:
+                found, usual = [*found, name], now
+        return found
 
     def _executed(
         self,
         parameters: Mapping[str, int],
         known: "_Extents | None" = None,
         given: Collection[str] = (),
-        changed: str = "",
+        changed: Collection[str] = (),
     ) -> "_Extents":
         """Execute work-groups with buffers of the *known* sizes.
 
-        Those that are *given* have their contents; *changed* has small integers; all others are zero.
+        Those that are *given* have their contents; *changed* ones have small integers; all others are zero.
         """
         ends = known.ends if known else {}
-        sized = (self._sized(each, ends.get(number, 1)) for number, each in enumerate(self.formulas.arguments))
+        least = [_FEW_BYTES if each.name in changed else 1 for each in self.formulas.arguments]
+        sized = (self._sized(each, ends.get(n, least[n])) for n, each in enumerate(self.formulas.arguments))
         formulas = replace(self.formulas, arguments=tuple(sized))
         shape = shape_of(formulas, parameters)
         host = host_arguments(formulas, parameters, given, _Extremes())
         for number, each in enumerate(formulas.arguments):
-            if each.name == changed:
+            if each.name in changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
         extents = _Extents(self.program, host)
         extents.operations = dict(execute(self.program, host, shape, _corners(shape.groups), 32, extents).operations)
@@ -356,12 +400,13 @@ class _Kernel:
 
 @dataclass
 class _Extents:
-    """Records the end of what each argument's accesses touch, bytes by its number, and which are read."""
+    """Records the end of what each argument's accesses touch, bytes by its number."""
 
     program: Program
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
-    read: set[int] = field(default_factory=set)
+    lines: dict[int, int] = field(default_factory=dict)
+    """Of the source, with the last access that moved an end."""
     operations: Mapping[str, float] = field(default_factory=dict)
     before: str = ""
     """Problem of an access before the first element of a buffer."""
@@ -380,35 +425,35 @@ class _Extents:
     ) -> float:
         """Record an access of all lanes."""
         if buffer == -1:
-            self._record_local(offsets, access.nbytes)
+            self._record_local(access, offsets)
         elif buffer >= 0:
             lowest, highest = int(offsets.min(initial=0)), int(offsets.max(initial=0))
             self._check_index(access, buffer, lowest // access.dtype.itemsize, highest // access.dtype.itemsize)
-            self._record(buffer, highest + access.nbytes)
-            self.read |= set() if access.write and not access.atomic else {buffer}
+            self._record(access, buffer, highest)
         return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
         """Ignore a barrier."""
 
     def _check_index(self, access: Access, buffer: int, lowest: int, highest: int) -> None:
-        """Refuse what a negative number of 32 bits is without its sign; record an element before the first one."""
+        """Refuse what a negative number is without its sign; record an element before the first one."""
         accesses = f"{self.program.file}:{access.line}: accesses {self.program.parameters[buffer].name}"
-        if 2**31 <= highest < 2**32:
+        if 2**31 <= highest < 2**32 or highest >= 2**48:
             raise InputError(f"{accesses}[{highest}]; is the index negative?")
         if lowest < 0:
             self.before = f"{accesses}[{lowest}], which is before its first element"
 
-    def _record(self, number: int, end: int) -> None:
-        self.ends[number] = max(self.ends.get(number, 0), end)
+    def _record(self, access: Access, number: int, offset: int) -> None:
+        if offset + access.nbytes > self.ends.get(number, 0):
+            self.ends[number], self.lines[number] = offset + access.nbytes, access.line
 
-    def _record_local(self, offsets: NDArray[np.int64], nbytes: int) -> None:
+    def _record_local(self, access: Access, offsets: NDArray[np.int64]) -> None:
         numbers = [number for number, each in enumerate(self.program.parameters) if each.kind == "local"]
         own = local_arrays(self.program, self.arguments)[len(self.program.local_arrays) :]
         for number, each in zip(numbers, own, strict=True):
             inside = offsets[(offsets >= each.offset) & (offsets < each.offset + each.nbytes)]
             if inside.size:
-                self._record(number, int(inside.max()) - each.offset + nbytes)
+                self._record(access, number, int(inside.max()) - each.offset)
 
 
 class _Extremes(np.random.Generator):
