@@ -833,6 +833,7 @@ def test_sizes_between_those_of_work_groups_count(body: str, elements: list[str]
         (["--data", "a=zeros"], "--data a: a is a scalar in saxpy (saxpy.cl:3), which has no contents"),
         (["--data", "x=zeros("], "--data x: "),
         (["--size", "n=2^9..2^99"], "--size n: '2^9..2^99' is not within the smallest"),
+        (["-D", "A=1", "-D", "A=2"], "-D: 'A' is given twice"),
         (["-D", "1bad"], "-D: '1bad' is not NAME or NAME=VALUE"),
     ],
 )

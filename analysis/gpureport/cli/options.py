@@ -94,9 +94,7 @@ def _pairs(option: str, texts: Sequence[str], example: str) -> Iterator[tuple[st
         name, _, value = (part.strip() for part in text.partition("="))
         if not (name and value):
             raise InputError(f"{option}: {quoted(text)} is not NAME=VALUE, such as {example}")
-        if name in known:
-            raise InputError(f"{option}: {quoted(name)} is given twice; give it once")
-        known.add(name)
+        _check_once(option, name, known)
         yield name, value
 
 
@@ -107,9 +105,18 @@ def _work_group(text: str) -> list[int]:
 
 
 def _check_macros(macros: Iterable[str]) -> None:
+    known = set[str]()
     for each in macros:
-        if not re.match(r"[A-Za-z_]\w*([=(]|$)", each):
+        name = re.match(r"[A-Za-z_]\w*(?=[=(]|$)", each)
+        if not name:
             raise InputError(f"-D: {quoted(each)} is not NAME or NAME=VALUE, such as BLOCK_SIZE=16")
+        _check_once("-D", name[0], known)
+
+
+def _check_once(option: str, name: str, known: set[str]) -> None:
+    if name in known:
+        raise InputError(f"{option}: {quoted(name)} is given twice; give it once")
+    known.add(name)
 
 
 def _size(text: str) -> str | list[int]:

@@ -138,6 +138,7 @@ def _complaint(output: str, path: Path) -> str:
         text = re.sub(r"'[^']*'", "'...'", text)  # of a file that need not be a source
     if re.search(r"\basm\b", text):
         return f"{place}: inline assembly is not supported"
-    missing = re.search(r"undeclared identifier '([A-Z][A-Z0-9_]*)'", text)
-    advice = f"; if it is a macro of the build, define it, such as -D {missing[1]}=16" if missing else ""
+    missing = dict.fromkeys(re.findall(r"error: .*undeclared identifier '([A-Z][A-Z0-9_]*)'", output))
+    macros = " ".join(f"-D {name}=16" for name in missing)
+    advice = f"; if macros of the build are missing, define them, such as {macros}" if missing else ""
     return f"{place}: {text}{advice}"
