@@ -45,7 +45,7 @@ def disturbed(begin_s: float, end_s: float) -> Spans:
 
 def noisy(seed: int = 0) -> FakeBackend:
     rng = np.random.default_rng(seed)
-    return FakeBackend(jitter=lambda: rng.choice([1.0, 1.5]))
+    return FakeBackend(jitter=lambda: rng.uniform(1.0, 1.5))
 
 
 def jumping(s_per_item: float) -> FakeBackend:
@@ -85,7 +85,7 @@ def test_batches_are_whole_cycles() -> None:
 
 
 def test_a_steady_point_stops_after_the_fewest_samples_and_a_noisy_one_continues() -> None:
-    assert {len(p.samples_s) for p in measure(FakeBackend()).points} == {7}
+    assert {len(p.samples_s) for p in measure(FakeBackend()).points} == {6}
     quick = SweepSettings(Limits(2**20, 2**19, 256, quick=True))
     assert {len(p.samples_s) for p in measure(FakeBackend(), settings=quick).points} == {5}
     assert {len(p.samples_s) for p in measure(noisy()).points} == {60}
@@ -311,7 +311,7 @@ def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kern
     assert point.dispatches == 1
 
 
-@pytest.mark.parametrize(("milliseconds", "runs"), [(4, 3), (6, 1)])
+@pytest.mark.parametrize(("milliseconds", "runs"), [(4, 2), (6, 1)])
 def test_a_dispatch_of_five_milliseconds_runs_once_to_size_its_samples(milliseconds: int, runs: int) -> None:
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
     rounds_on(backend, SweepSettings(LIMITS)).chosen([point_of(100)], 1, np.random.default_rng(0))
@@ -368,8 +368,8 @@ def test_points_that_lost_no_sample_are_not_measured_again() -> None:
     spans = disturbed(middle, middle + 1e-6)
     points = measure(FakeBackend(), spans=spans).points
     assert [point.discarded for point in points] == [0, 0, 0, 1]
-    assert [len(point.samples_s) for point in points[:3]] == [7] * 3
-    assert len(points[3].samples_s) > 7
+    assert [len(point.samples_s) for point in points[:3]] == [6] * 3
+    assert len(points[3].samples_s) > 6
 
 
 @pytest.mark.parametrize(("budget_s", "settling_s"), [(100.0, 0.5), (2.0, 0.2)])
@@ -457,13 +457,13 @@ def test_every_ping_pong_sample_follows_a_warm_up_and_the_first_one_a_whole_cycl
     timed = len(backend.log)
     # the first run warms up with a whole cycle, all others with one dispatch
     assert round(backend.clock_s / 1e-3) == timed + 2 + (timed - 1)
-    assert len(point.samples_s) == 7
+    assert len(point.samples_s) == 6
 
 
 def test_progress_ends_within_the_sweep_even_if_the_budget_is_overrun() -> None:
     steps = Steps()
     measure(FakeBackend(), progress=steps)
-    assert len(steps.seen) == 1 + 4 + 7 * 4
+    assert len(steps.seen) == 1 + 4 + 6 * 4
     assert all(0 <= done <= 1 for _, done in steps.seen)
     assert [done for _, done in steps.seen] == sorted(done for _, done in steps.seen)
     slow = FakeBackend(seconds=lambda items, _: 1e-7 * items)
@@ -546,7 +546,7 @@ def test_a_sample_may_take_a_second_and_ten_times_its_cost(cost_s: float, gap_s:
     point.cost_s = cost_s
     rounds = rounds_on(backend)
     rounds.rounds([point], np.random.default_rng(0))
-    assert len(point.samples_s) == 7
+    assert len(point.samples_s) == 6
     assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
 
 
@@ -590,7 +590,7 @@ def test_points_of_a_quarter_to_four_times_the_work_are_similar(items: int, long
     assert point.late == late
 
 
-@pytest.mark.parametrize(("building_s", "runs"), [(0.0, 1), (0.009, 1), (0.011, 3)])
+@pytest.mark.parametrize(("building_s", "runs"), [(0.0, 1), (0.009, 1), (0.011, 2)])
 def test_a_first_run_is_repeated_if_it_takes_the_time_of_three_dispatches(building_s: float, runs: int) -> None:
     """A dispatch takes 10 ms; the first run is one untimed dispatch, one timed dispatch and the build."""
     backend = FakeBackend(seconds=lambda _, now: 10e-3 + (0.0 if now else building_s))

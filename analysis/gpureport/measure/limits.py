@@ -37,7 +37,7 @@ class SweepSettings:
     @property
     def min_rounds(self) -> int:
         """Least number of samples of a point; then sampling ends when its confidence interval is narrow."""
-        return 5 if self.limits.quick else 7
+        return 5 if self.limits.quick else 6
 
 
 RUN_S = {"cpu": 310.0, "gpu": 130.0, "accelerator": 130.0}

@@ -187,9 +187,8 @@ class Rounds:
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if point.isolated or (seconds >= _LONG_S and point.cost_s < (2 + cycle) * seconds):
             return seconds
-        # The first run may include the build of the kernel; the wall time of later runs is that of a sample.
-        batch = sampling.dispatches(length_s, seconds, cycle)
-        seconds, point.cost_s = min((self._timed(point, batch) for _ in range(2)), key=lambda timed: timed[1])
+        # The first run may include the build of the kernel; the wall time of the second is that of a sample.
+        seconds, point.cost_s = self._timed(point, sampling.dispatches(length_s, seconds, cycle))
         point.dispatches = sampling.dispatches(length_s, seconds, cycle)
         return seconds
 
@@ -206,7 +205,7 @@ class Rounds:
             return
         point = max(points, key=lambda point: point.cost_s)
         until = self._backend.now() + min(_SETTLING_S, 0.1 * self._settings.budget_s)
-        before, now = 0.0, self._try(point)
+        before, now = (point.s_per_work or 0.0) * point.key.work, self._try(point)
         while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:
             before, now = now, self._try(point)
 

@@ -3,11 +3,11 @@
 Nothing here prints. Callers show the progress of the run through a :class:`Progress`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal
 
 from gpureport import __version__
@@ -33,6 +33,8 @@ Save = Callable[[Report], None]
 
 _WEIGHT = 3.0
 """Shares of time for an essential microbenchmark."""
+_AHEAD = 2
+"""Workloads that are predicted before the first is measured. Then each is saved before it is measured itself."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +61,17 @@ class Plan:
 def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
     """Carry out *plan* on the open device of *measurer*.
 
-    *save* is called with every prediction from the specification before the first dispatch, after every workload, and
-    at the end. The specification predictions do not change after the first call. If the device is lost, the run ends
+    *save* is called before the first dispatch, after every workload, and at the end. Before a workload's first
+    dispatch, its prediction from the specification is saved, and never changes. If the device is lost, the run ends
     with what it has. An interrupt is passed on after the finished sweeps are saved. Workloads and sweeps that an
     *earlier*, interrupted run of the same plan finished are not repeated.
     """
     state = _Run(plan, measurer)
     if earlier is not None:
         state.take_over(earlier)
-    pending = ((part.workload, part.sweeps) for part in state.unfinished)
-    measurer.build_ahead(key for each in pending for key in programs(*each, features(measurer.device)))
-    with state.stage("predict"):
-        for part in state.unfinished:
-            part.specify()
-    state.save(save)
+    parts = state.begin(save)
     try:
-        state.carry_out(save, progress)
+        state.carry_out(parts, save, progress)
     except KeyboardInterrupt:
         save(state.interrupted())
         raise
@@ -106,10 +103,22 @@ class _Run:
         self._features = features(measurer.device)
         self._host = machine_facts()
 
-    @property
-    def unfinished(self) -> tuple[WorkloadRun, ...]:
-        """The workloads that are still to be measured."""
-        return tuple(part for part in self.parts if not part.measurements)
+    def _build_ahead(self) -> list[WorkloadRun]:
+        """Start builds; return the unfinished workloads in their order.
+
+        Microbenchmarks come first. Of these, workloads with few programs come first, while the others are built, and
+        isolated dispatches last, because their times depend on the host.
+        """
+        unfinished = [part for part in self.parts if not part.measurements]
+        keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, self._features)) for part in unfinished}
+
+        def place(part: WorkloadRun) -> tuple[bool, bool, int, bool]:
+            isolated = any(sweep.isolated for sweep in part.sweeps)
+            return not part.workload.microbenchmark, isolated, len(keys[part.name]), not part.workload.essential
+
+        parts = sorted(unfinished, key=place)
+        self.measurer.build_ahead(key for part in parts for key in keys[part.name])
+        return parts
 
     @property
     def _microbenchmarks(self) -> list[WorkloadRun]:
@@ -152,10 +161,17 @@ class _Run:
         key = stage, part.name if part else ""
         self.timings[key] = self.timings.get(key, 0.0) + seconds
 
-    def carry_out(self, save: Save, progress: Progress) -> None:
-        """Measure each workload; on a GPU, evaluate it and calibrate the next one while another is measured."""
+    def begin(self, save: Save) -> list[WorkloadRun]:
+        """Start builds, predict and save; return the unfinished workloads in their order."""
+        parts = self._build_ahead()
+        self._unspecified = iter(parts)
+        self._specify(None if self.plan.match.device.architecture.on_host else _AHEAD)
+        self.save(save)
+        return parts
+
+    def carry_out(self, parts: Sequence[WorkloadRun], save: Save, progress: Progress) -> None:
+        """Measure each workload; on a GPU, predict, evaluate and calibrate others while it is measured."""
         try:
-            parts = self.unfinished
             for number, part in enumerate(parts):
                 if self.measured and not self._may_overlap(self.measured[0].workload, part.workload):
                     self._evaluate(save)
@@ -168,6 +184,7 @@ class _Run:
                 settings = self._settings(part.workload, sum(len(each.sweeps_left) for each in parts[number:]))
                 self.started = part
                 self.measurer.start(Task(part.workload, part.sweeps_left, settings, part.expected_s))
+                self._specify(1)
                 self._evaluate(save)
                 if following:
                     self._calibrate(following, compiled)
@@ -201,6 +218,11 @@ class _Run:
         for part, measured in ([self.measured] if self.measured else []) + started:
             report = with_ended(report, part.name, later(measured, self._earlier_s))
         return report
+
+    def _specify(self, most: int | None) -> None:
+        with self.stage("predict"):
+            for part in islice(self._unspecified, most):
+                part.specify()
 
     def _compiled(self, part: WorkloadRun) -> Compilations | None:
         """Return the compiler's facts for calibrated predictions, if there will be any."""

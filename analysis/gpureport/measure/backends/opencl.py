@@ -47,7 +47,7 @@ warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of eac
 
 _T = TypeVar("_T")
 _Array = NDArray[np.uint8]
-_BUILDERS = 8  # threads: more do not compile faster on 16 cores
+_BUILDERS = 2  # threads: more compile no faster, and keep programs that are needed first waiting for the others
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _BLOCKING_SOURCE = "common/hold.cl"
 _PROBE_ITERATIONS = 20_000
