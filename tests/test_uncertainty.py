@@ -1,6 +1,7 @@
 """Intervals of predictions: against central differences of the plain model, and by hand."""
 
 import math
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 import numpy as np
@@ -9,10 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
+from gpureport.predict.execution import Execution
 from gpureport.predict.model import PointTime, point_time
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.together import apart, for_all, together
 from gpureport.predict.uncertainty.intervals import with_intervals
-from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
+from gpureport.predict.uncertainty.propagation import (
+    Tape,
+    Uncertain,
+    clamped,
+    exp,
+    log,
+    maximum,
+    minimum,
+    relative_deviations,
+    where,
+)
 from gpureport.predict.uncertainty.sensitivity import (
     Fact,
     fact,
@@ -29,7 +41,7 @@ from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Tran
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_ASSUMED, SIGMA_MEASURED_HERE, SIGMA_MODEL, UNCERTAINTIES
 from gpureport.spec.values import Provenance
 from gpureport.workloads import all_workloads, select
-from gpureport.workloads.model import Demand, Limits, Workload
+from gpureport.workloads.model import Limits, Workload
 from tests.builders import altered, predicted_point
 from tests.toy import TOY, TOY_WITH_FORMATS
 from tests.toy import toy as with_architecture
@@ -72,14 +84,29 @@ def test_numbers_of_numpy_leave_arithmetic_to_them() -> None:
     assert [_moved(y) for y in (three * x, three / x, three - x)] == pytest.approx([0.06, -0.015, -0.02])
 
 
-def test_a_rewound_tape_keeps_the_facts() -> None:
+def test_points_together_have_the_results_of_each() -> None:
+    """Columns where numbers differ; the group is divided where the code decides."""
     tape = Tape()
-    x = tape.fact("x", 2.0, 0.1)
-    doubled = x * 2
-    tape.keep()
-    assert (doubled * 3).deviations == pytest.approx([0.6])
-    tape.rewind()
-    assert (doubled * 5 + 1).deviations == pytest.approx([1.0])
+    fact = tape.fact("x", 2.0, 0.1)
+
+    def result(x: float, y: float) -> float:
+        grown = log(exp(clamped(fact - y, -1.0, 1.0))) + 3.0 * x**2.0 / (1.0 - y * fact) - (1 / fact if y > 2 else x)
+        return minimum(where(x > 1.5, grown, fact * y), maximum(fact, x, 4.0)) + math.ceil(x) + fact * max(x, y)
+
+    points = [(1.2, 1.0), (1.7, 3.0), (1.9, 1.9), (1.7, 3.0), (0.1, 7.0), (5.0, 2.5)]
+
+    def run(some: Sequence[tuple[float, float]]) -> Iterator[tuple[float, list[float]]]:
+        found = result(*together(some))
+        counts.append(len(some))
+        return zip(apart(found, len(some)), relative_deviations(found, 1).reshape(-1, 1).tolist(), strict=True)
+
+    counts: list[int] = []
+    results = for_all(points, run)
+    assert sum(counts) == len(points) > len(counts)
+    for point, (value, relative) in zip(points, results, strict=True):
+        alone = result(*point)
+        assert value == pytest.approx(float(alone))
+        assert relative == pytest.approx(relative_deviations(alone, 1).tolist())
 
 
 @pytest.mark.parametrize(
@@ -136,25 +163,27 @@ def _figures(device: Device) -> dict[str, float]:
 
 
 def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From ``uncertain`` to ``point_time``; records of results have plain numbers."""
-    points: list[PointTime] = []
+    """From ``uncertain`` to times; records of results have plain numbers."""
+    calls: list[Execution] = []
 
-    def checked(device: Device, demand: Demand, resources: Resources) -> PointTime:
-        assert not _plain_figures(device)
-        points.append(point_time(device, demand, resources))
-        assert type(points[-1].time_s) is Uncertain
-        assert type(points[-1].ceilings_s[points[-1].bottleneck]) is Uncertain
-        return points[-1]
+    def checked(run: Execution) -> PointTime:
+        assert not _plain_figures(run.device)
+        found = dispatch_time(run)
+        assert type(found.time_s) is Uncertain
+        assert Uncertain in map(type, found.ceilings_s.values())
+        calls.append(run)
+        return found
 
-    for module in ("gpureport.predict", "gpureport.predict.arithmetic"):
-        monkeypatch.setattr(import_module(module), "point_time", checked)
+    model = import_module("gpureport.predict.model")
+    dispatch_time = model._dispatch_time
+    monkeypatch.setattr(model, "_dispatch_time", checked)
     special = dict.fromkeys(SPECIAL_TRANSITIONS, TOY.caches[1].bandwidth_transition)
     caches = (TOY.caches[0], TOY.caches[1].model_copy(update=special))
     device = altered(TOY_WITH_FORMATS, caches=caches)
     for workload in (workload for workload in all_workloads() if workload.essential):
-        before = len(points)
+        calls.clear()
         predictions = predict(device, workload, QUICK)
-        assert len(points) - before >= sum(len(prediction.points) for prediction in predictions) > 0
+        assert calls
         assert {type(point.time_s) for prediction in predictions for point in prediction.points} == {float}
 
 

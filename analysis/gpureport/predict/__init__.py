@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from gpureport.observe import features_of_points
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import with_level_names
-from gpureport.predict.model import PointModel, execution_kind, point_time
+from gpureport.predict.model import PointModel, execution_kind, point_times
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
-from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
+from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
@@ -115,12 +115,11 @@ def _predicted(
     device, facts, tape = traced
     points, occupancies, deviations = [], [], []
     other = execution_kind(device).sigma
-    for parameters, resources in zip_longest(sweep.points, compiled):
-        tape.rewind()
-        answer = point_time(*model_inputs(device, workload, sweep, parameters, resources))
+    inputs = [model_inputs(device, workload, sweep, *each) for each in zip_longest(sweep.points, compiled)]
+    for parameters, (answer, relative) in zip(sweep.points, point_times(inputs, tape), strict=True):
         key = workload.point(parameters, sweep)
         occupancies += [answer.occupancy] if answer.occupancy else []
-        deviations.append(relative_deviations(answer.time_s, len(facts)))
+        deviations.append(relative)
         points.append(
             PredictedPoint(
                 point=key,
@@ -131,10 +130,10 @@ def _predicted(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
-                spread=spread(deviations[-1], other) if intervals else 1.0,
+                spread=spread(relative, other) if intervals else 1.0,
             )
         )
-    relative = np.array(deviations).reshape(len(points), len(facts))
+    changes = np.array(deviations).reshape(len(points), len(facts))
     found = with_level_names(features_of_points(sweep.axis, workload.metric, points), sweep.axis, points, device)
     prediction = Prediction(
         key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
@@ -143,15 +142,15 @@ def _predicted(
         axis=sweep.axis,
         points=tuple(points),
         features=with_intervals(
-            found, workload.metric, points, relative, facts, in_bytes=sweep.axis.quantity == "transfer"
+            found, workload.metric, points, changes, facts, in_bytes=sweep.axis.quantity == "transfer"
         )
         if intervals
         else found,
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        sensitivities=sensitivities(relative, facts, other) if intervals else (),
+        sensitivities=sensitivities(changes, facts, other) if intervals else (),
     )
-    return Predicted(prediction, facts, relative)
+    return Predicted(prediction, facts, changes)
 
 
 def model_inputs(

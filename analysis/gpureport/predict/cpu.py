@@ -20,6 +20,7 @@ from typing import ClassVar, TypeVar
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
+from gpureport.predict.uncertainty.propagation import maximum
 from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant
 from gpureport.trace.chains import REORDERED
 
@@ -76,7 +77,7 @@ class CpuExecution(Execution):
 
     def streams_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
         """Return the mean time; half of a stream hits a cache at the middle of its transition range."""
-        capacities = accumulate((each.capacity_bytes * each.transition.midpoint for each in levels[:-1]), max)
+        capacities = accumulate((each.capacity_bytes * each.transition.midpoint for each in levels[:-1]), maximum)
         misses = [streamed_misses(each, working_set_bytes) if working_set_bytes else 0.0 for each in capacities]
         return mean_cost(levels, misses)
 

@@ -6,11 +6,12 @@ chooses. What a compiler changes in the device's own values is in :mod:`gpurepor
 
 from collections.abc import Mapping
 from functools import cached_property, partial
-from math import ceil, log, log2, sqrt
+from math import ceil, log2, sqrt
 from typing import ClassVar
 
 from gpureport.predict.cpu import CpuExecution
 from gpureport.predict.traffic import requested_bytes
+from gpureport.predict.uncertainty.propagation import log, maximum, minimum, where
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 
@@ -98,7 +99,7 @@ class PoclExecution(CpuExecution):
 
     @property
     def _idle_factor(self) -> float:
-        return self.demand.work_items / max(1, self.demand.work_items - self.demand.idle_items)
+        return self.demand.work_items / maximum(1, self.demand.work_items - self.demand.idle_items)
 
     def class_times(self) -> dict[str, float]:
         """Return the times of classes, or of counted instructions if the compiled code is known well enough."""
@@ -145,7 +146,7 @@ class PoclExecution(CpuExecution):
         gathered = self.gather_slowdown if self.lanes > 1 else 1.0
         passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
         slower = {"instruction": self.scalar_code_slowdown} if self.demand.accesses and self.lanes == 1 else {}
-        return {name: max(scalar, passes.get(name, 1.0)) * slower.get(name, 1.0) for name in names}
+        return {name: maximum(scalar, passes.get(name, 1.0)) * slower.get(name, 1.0) for name in names}
 
     def waking_s(self, work_s: float) -> float:
         """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
@@ -158,12 +159,12 @@ class PoclExecution(CpuExecution):
         launch_s = self.device.launch.batched_s
         threads, groups = self.device.compute_units, self.demand.groups
         awake = self.groups_per_thread_awake * threads
-        share = min(1.0, (groups - 1) / awake)
-        fetches = threads * log(max(1.0, groups / awake))
-        others = min(threads, ceil(groups)) - 1
+        share = minimum(1.0, (groups - 1) / awake)
+        fetches = threads * log(maximum(1.0, groups / awake))
+        others = minimum(threads, ceil(groups)) - 1
         # The delay is as uncertain as the launch, whose relative uncertainty this factor of 1 has.
-        late_s = max(0.0, self.waking_delay_s * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
-        alone_s = others * min(work_s, late_s / (others + 1))
+        late_s = maximum(0.0, self.waking_delay_s * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
+        alone_s = others * minimum(work_s, late_s / (others + 1))
         return (self.waking_share_of_launch * share + self.fetch_share_of_launch * fetches) * launch_s + alone_s
 
 
@@ -230,7 +231,7 @@ class IntelExecution(CpuExecution):
         rates, wave = self.architecture.rates_per_cycle, self.architecture.wave_size
         names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
         accesses = {name: cycles * rates[name] for name, cycles in self.lane_cycles(vectors).items() if name in names}
-        factors = {name: max(wave / self.lanes, accesses.get(name, 1.0)) for name in names}
+        factors = {name: maximum(wave / self.lanes, accesses.get(name, 1.0)) for name in names}
         if self.demand.sub_group > wave:
             factors["shuffle"] = self.long_shuffle_cycles * rates["shuffle"] / self.architecture.shuffles_per_cycle
         return factors
@@ -271,10 +272,9 @@ class IntelExecution(CpuExecution):
         """
         del work_s
         groups = self.demand.groups
-        if groups <= 1:
-            return 0.0
-        share = self.joining_share_of_launch + self.splitting_share_of_launch * log2(groups)
-        return share * sqrt(self.device.compute_units) * self.device.launch.batched_s
+        halvings = log(maximum(1.0, groups)) / log(2.0)
+        share = self.joining_share_of_launch + self.splitting_share_of_launch * halvings
+        return where(groups > 1, share * sqrt(self.device.compute_units) * self.device.launch.batched_s, 0.0)
 
 
 EXECUTIONS: Mapping[CpuCompiler, type[CpuExecution]] = {"pocl": PoclExecution, "intel": IntelExecution}

@@ -13,8 +13,9 @@ from math import ceil, inf, prod
 from typing import ClassVar, TypeVar
 
 from gpureport.predict.accesses import constant_cycles, global_passes, local_passes
+from gpureport.predict.occupancy import Resident
 from gpureport.predict.residency import ServingLevel, staircase
-from gpureport.records.prediction import Occupancy
+from gpureport.predict.uncertainty.propagation import maximum
 from gpureport.spec.models import Architecture, Device, units_per_group
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
@@ -31,11 +32,12 @@ THROUGHPUT_EXPONENT = constant(
 
 def smooth_maximum(times: Iterable[float], exponent: float) -> float:
     """Return the p-norm of *times* with p = *exponent*: slightly more than their maximum if several are large."""
-    values = [time for time in times if time > 0]
-    largest = max(values, default=0.0)
-    if exponent == inf:
+    values = list(times)
+    largest = maximum(0.0, *values)
+    if exponent == inf or not largest:
         return largest
-    return largest * sum((value / largest) ** exponent for value in values) ** (1 / exponent) if largest else 0.0
+    total: float = sum((value / largest) ** exponent for value in values) ** (1 / exponent)
+    return largest * total
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Execution(ABC):
 
     device: Device
     demand: Demand
-    resident: Occupancy
+    resident: Resident
 
     sigma: ClassVar[float] = 0.0
     """Standard deviation of the model beyond that of GPUs."""
@@ -87,7 +89,7 @@ class Execution(ABC):
     @cached_property
     def places(self) -> float:
         """Number of places for a work-group: compute units, Intel's subslices or AMD's work-group processors."""
-        return max(1.0, self.device.compute_units / units_per_group(self.architecture.occupancy))
+        return maximum(1.0, self.device.compute_units / units_per_group(self.architecture.occupancy))
 
     @cached_property
     def groups_per_place(self) -> int:
@@ -112,12 +114,12 @@ class Execution(ABC):
     @property
     def resident_groups(self) -> float:
         """Number of groups that are resident on the device at once, at least one for each place."""
-        return max(1, self.resident.groups_per_compute_unit) * self.places
+        return maximum(1, self.resident.groups_per_compute_unit) * self.places
 
     @cached_property
     def rounds(self) -> float:
         """Work-groups for each resident group; a group's successor starts after its last wave has ended."""
-        return max(1.0, self.demand.groups / self.resident_groups)
+        return maximum(1.0, self.demand.groups / self.resident_groups)
 
     # Instructions
 
@@ -151,10 +153,10 @@ class Execution(ABC):
         architecture, demand, caches = self.architecture, self.demand, self.device.caches
         if demand.accesses:
             return global_passes(demand, self.device)
-        passes = max(1.0, demand.lines_per_access / architecture.lines_per_access)
+        passes = maximum(1.0, demand.lines_per_access / architecture.lines_per_access)
         if demand.line_conflicts > 1 and caches and caches[0].unified_with_local_memory:
             cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
-            return max(passes, demand.line_conflicts / cycles)
+            return maximum(passes, demand.line_conflicts / cycles)
         return passes
 
     def _local_passes(self) -> float:
@@ -193,7 +195,7 @@ class Execution(ABC):
             # While a wave waits, others issue; only at the first load all wait together.
             count = max(1.0, demand.memory_chain + demand.cached_chain + demand.nearest_chain)
             issue_s = max(0.0, issue_s - loads_s * (1 - 1 / count))
-        return IsolatedGroup(loads_s, chain_s, max(chain_s, issue_s))
+        return IsolatedGroup(loads_s, chain_s, maximum(chain_s, issue_s))
 
     @abstractmethod
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
@@ -237,7 +239,7 @@ class Execution(ABC):
         """
         dispatched_s = self.demand.groups / (self.device.launch.groups_per_cycle * self.device.clock_hz)
         rate = self.architecture.wave_starts_per_cycle
-        return max(dispatched_s, self.device.cycles(self.waves_per_place / rate)) if rate else dispatched_s
+        return maximum(dispatched_s, self.device.cycles(self.waves_per_place / rate)) if rate else dispatched_s
 
     # Which memory level serves a working set
 

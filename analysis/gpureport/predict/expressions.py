@@ -83,7 +83,7 @@ class Reader:
         if not isinstance(x, Uncertain):
             return self._leaf(float(x))
         if x.index not in self._read:
-            operation, left, right = self._tape.steps[x.index]
+            operation, left, right = x.step
             if operation == "given":
                 name = self._tape.names[x.index]
                 # A transition range varies by a factor of 1, which readers need not see.

@@ -27,6 +27,7 @@ from math import ceil, inf
 from gpureport.predict import traffic
 from gpureport.predict.accesses import further_load_cycles, without_order
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
+from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.spec.models import AmdOccupancy, units_per_group
 from gpureport.spec.uncertainty import constant
 
@@ -117,7 +118,7 @@ class GpuExecution(Execution):
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
         """Return the time of the slowest pipe for one group, whose waves the schedulers share."""
         times = self.pipe_times(self.scheduled(class_times, self.waves_per_group))
-        return max(times.values(), default=0.0) / self.groups_per_place
+        return maximum(0.0, *times.values()) / self.groups_per_place
 
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the latencies; traffic of the dispatch itself, and several streams, lengthen that of loads."""
@@ -146,24 +147,25 @@ class GpuExecution(Execution):
     ) -> float:
         """Return the smooth maximum of work and waits that the module's docstring describes."""
         demand = self.demand
-        many = self.saturation_exponent if from_memory and memory_s > computing_s else LATENCY_EXPONENT
+        from_memory = from_memory & (memory_s > computing_s)
+        many = where(from_memory, self.saturation_exponent, LATENCY_EXPONENT)
         exponent = overlap_exponent(self.groups_per_place, many)
         throughput_s = smooth_maximum((computing_s, memory_s), THROUGHPUT_EXPONENT)
         work_s = smooth_maximum((throughput_s, latency_s), exponent)
         if not (self.device.dies > 1 or demand.memory_chain or demand.cached_chain):
             # No group waits for data, so its time does not grow while memory is busy with the stores of others.
-            work_s = max(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
+            work_s = maximum(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
         if self.resident.groups_per_compute_unit == 1:
             # No other group shares the compute unit, but memory still serves other units.
-            work_s = smooth_maximum((memory_s, max(computing_s, latency_s)), exponent)
+            work_s = smooth_maximum((memory_s, maximum(computing_s, latency_s)), exponent)
         if computing_s and not demand.chain.get("barrier"):
             with_last_s = computing_s + self.last_waves_s(computing_s, group.chain_s)
-            work_s = max(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))
+            work_s = maximum(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))
         if demand.phases_aligned:
             # Groups of the first round start together: they wait, load and compute at the same time, without overlap.
             # Every further round and every further dependent load desynchronises them.
-            aligned_s = group.loads_s + memory_s + max(group.instructions_s, computing_s)
-            work_s += max(0.0, aligned_s - work_s) / (self.rounds * max(1.0, demand.memory_chain))
+            aligned_s = group.loads_s + memory_s + maximum(group.instructions_s, computing_s)
+            work_s += maximum(0.0, aligned_s - work_s) / (self.rounds * maximum(1.0, demand.memory_chain))
         return work_s
 
     @property
@@ -191,7 +193,7 @@ class GpuExecution(Execution):
         isolated_s = smooth_maximum((share_s, chain_s), ISOLATED_EXPONENT)
         last = ceil(isolated_s / share_s) - 1
         idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / isolated_s)
-        return max(0.0, min(idle_s, computing_s - isolated_s))
+        return maximum(0.0, minimum(idle_s, computing_s - isolated_s))
 
     @property
     def last_stores_s(self) -> float:

@@ -29,6 +29,7 @@ from gpureport.predict.residency import (
     translation_levels,
     with_conflicts,
 )
+from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.records.curves import Level
 from gpureport.records.prediction import write_ceiling
 from gpureport.spec.models import Cache, Transition
@@ -66,7 +67,7 @@ def usable_capacities(run: Execution) -> tuple[float, ...]:
             groups = demand.groups / device.compute_units
             capacity -= local_memory_in_use_bytes(run.architecture, run.resident, groups)
         if cache.scope == "compute_unit" and not demand.shared:
-            capacity *= min(device.compute_units, ceil(demand.groups))
+            capacity *= minimum(device.compute_units, ceil(demand.groups))
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
         usable.append(0.0 if lost else capacity)
     return with_conflicts(device, usable, demand.stride_bytes) if demand.stride_bytes else tuple(usable)
@@ -91,9 +92,9 @@ def slowest_line(run: Execution) -> float:
     A wave waits for all its lines. A group ends when the slowest of its waves has got its last ones.
     """
     demand = run.demand
-    rounds = max(1.0, demand.memory_chain)
+    rounds = maximum(1.0, demand.memory_chain)
     doublings = log2(lines_at_once(demand)) + log2(run.waves_per_group) / rounds
-    return max(1.0, (1 + SLOWEST_LINE * doublings) / run.loaded_factor)
+    return maximum(1.0, (1 + SLOWEST_LINE * doublings) / run.loaded_factor)
 
 
 def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, str]:
@@ -105,8 +106,8 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         usable: bytes of each cache (:func:`usable_capacities`).
     """
     device, demand = run.device, run.demand
-    in_flight, writes_s = bytes_in_flight(run), max(write_time_s(run), device.cycles(waiting_cycles(run)))
-    units = {"compute_unit": run.busy_fraction, "device": min(1.0, ceil(demand.groups) / run.places)}
+    in_flight, writes_s = bytes_in_flight(run), maximum(write_time_s(run), device.cycles(waiting_cycles(run)))
+    units = {"compute_unit": run.busy_fraction, "device": minimum(1.0, ceil(demand.groups) / run.places)}
     levels: list[ServingLevel[str]] = []
     slowest, limiting = 0.0, "DRAM"
     for cache, capacity in zip(device.caches, usable, strict=True):
@@ -119,18 +120,16 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
             moved += sum(traffic.fill_bytes(s, device, cache.sector_bytes) * s.outer_passes for s in demand.streams)
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if cache.scope == "device":
-            time_s = max(time_s, request_time_s(run, cache))
-        if time_s > slowest:
-            slowest, limiting = time_s, cache.name
+            time_s = maximum(time_s, request_time_s(run, cache))
+        slowest, limiting = maximum(slowest, time_s), where(time_s > slowest, cache.name, limiting)
         if cache.scope == "device" and writes_s:
-            limiting = write_ceiling(cache.name) if writes_s > slowest else limiting
+            limiting = where(writes_s > slowest, write_ceiling(cache.name), limiting)
             slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
         transition = transition_range(run, cache, overlapping=in_flight > footprint)
         levels.append(ServingLevel(limiting, capacity, transition, slowest, misses_of(run, cache)))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * run.memory_efficiency)
-    if memory_s > slowest:
-        slowest, limiting = memory_s, "DRAM"
+    slowest, limiting = maximum(slowest, memory_s), where(memory_s > slowest, "DRAM", limiting)
     levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
     return run.streams_served(footprint, shared_by_groups(run, levels, in_flight) if demand.shared else levels)
 
@@ -151,7 +150,7 @@ def shared_by_groups(
         in_flight: bytes that all resident groups request until they end.
     """
     served = (
-        replace(near, capacity_bytes=max(near.capacity_bytes, in_flight * near.cost / far.cost))
+        replace(near, capacity_bytes=maximum(near.capacity_bytes, in_flight * near.cost / far.cost))
         if cache.scope == "device"
         else near
         for cache, (near, far) in zip(run.device.caches, pairwise(levels), strict=True)
@@ -164,7 +163,7 @@ def bytes_in_flight(run: Execution) -> float:
     demand = run.demand
     if demand.reused != "kernel":
         return 0.0
-    return traffic.requested_bytes(demand.streams) / demand.groups * min(demand.groups, run.resident_groups)
+    return traffic.requested_bytes(demand.streams) / demand.groups * minimum(demand.groups, run.resident_groups)
 
 
 def transition_range(run: Execution, cache: Cache, *, overlapping: bool) -> Transition:
@@ -206,8 +205,8 @@ def _written(run: Execution) -> tuple[float, float]:
     sector = shared.sector_bytes if shared else run.device.memory.access_bytes
     written = [stream for stream in demand.streams if stream.write]
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
-    if shared and demand.ping_pong and run.rounds > 1:
-        sectors += _crossing_reads(run, shared)
+    if shared and demand.ping_pong:
+        sectors += where(run.rounds > 1, _crossing_reads(run, shared), 0.0)
     by_sector = run.architecture.sector_writes_per_cycle
     return sectors, (demand.line_writes or 0.0) * (_partly_written(written, sectors * sector) if by_sector else 1.0)
 
@@ -242,7 +241,7 @@ def _partly_written(written: Sequence[Stream], sector_bytes: float) -> float:
     (assumed).
     """
     used = sum(stream.elements * stream.used_bytes * stream.outer_passes for stream in written)
-    return min(1.0, 2.0 * (1.0 - used / sector_bytes)) if sector_bytes else 0.0
+    return minimum(1.0, 2.0 * (1.0 - used / sector_bytes)) if sector_bytes else 0.0
 
 
 def _crossing_reads(run: Execution, cache: Cache) -> float:
@@ -260,9 +259,9 @@ def _crossing_reads(run: Execution, cache: Cache) -> float:
     because memory takes longer there.
     """
     streams = run.demand.streams
-    renewed = min(1.0, max((stream.outer_passes for stream in streams if stream.write), default=0.0))
+    renewed = minimum(1.0, maximum(0.0, *(stream.outer_passes for stream in streams if stream.write)))
     touched = sum(
-        traffic.touched_bytes(stream, cache.sector_bytes) * min(1.0, stream.outer_passes)
+        traffic.touched_bytes(stream, cache.sector_bytes) * minimum(1.0, stream.outer_passes)
         for stream in streams
         if not stream.write
     )
@@ -288,7 +287,7 @@ def misses_of(run: Execution, cache: Cache) -> tuple[Misses, ...]:
     def misses(streams: Sequence[Stream], transition: Transition) -> Misses:
         filled = sum(
             (traffic.fill_bytes(each, device, sector) if each.write else traffic.touched_bytes(each, sector))
-            * min(1.0, each.outer_passes)
+            * minimum(1.0, each.outer_passes)
             for each in streams
         )
         share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved

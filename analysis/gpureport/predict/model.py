@@ -21,22 +21,27 @@ from a group's end to its successor's start. How these overlap depends on the de
 :meth:`.CpuExecution.work_s`. Transfers between host and device are a model of their own (``transfers``).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from math import ceil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from math import ceil, isnan
 from typing import NamedTuple
 
+import numpy as np
+
+from gpureport.observe.statistics import Floats
 from gpureport.predict import traffic
 from gpureport.predict.cpu_compilers import EXECUTIONS
 from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.memory import load_latency, traffic_time, usable_capacities
-from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.occupancy import Resources, resident
+from gpureport.predict.together import apart, for_all, named, together
 from gpureport.predict.transfers import transfer_times
+from gpureport.predict.uncertainty.propagation import Divided, Tape, maximum, relative_deviations
 from gpureport.records.curves import Level
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Demand, HostTraffic
+from gpureport.workloads.model import Demand
 
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
@@ -60,14 +65,12 @@ class PointModel(NamedTuple):
         return self, *(PointModel(self.device, *each) for each in used)
 
 
-@dataclass(frozen=True)
-class PointTime:
-    """The model's result for one dispatch.
+class PointTime(NamedTuple):
+    """The model's result for one dispatch, or for one dispatch of each of several points.
 
     Attributes:
         time_s: of the dispatch.
         ceilings_s: by name.
-        bottleneck: the name of the largest ceiling.
         level: the memory level that serves most of the working set.
         occupancy: of the kernel; ``None`` for a transfer.
         operations: arithmetic operations, counted per lane (no memory accesses, no overhead).
@@ -76,11 +79,23 @@ class PointTime:
 
     time_s: float
     ceilings_s: Mapping[str, float]
-    bottleneck: str
     level: Level
     occupancy: Occupancy | None
     operations: float
     memory_bytes: float
+
+    @property
+    def bottleneck(self) -> str:
+        """Name of the largest ceiling."""
+        return max(self.ceilings_s, key=lambda name: self.ceilings_s[name])
+
+    def of_points(self, count: int) -> "Iterator[PointTime]":
+        """Yield the result of each of *count* points; only their own ceilings are numbers."""
+        ceilings = zip(*(apart(time_s, count) for time_s in self.ceilings_s.values()), strict=True)
+        others = (apart(value, count) for value in (self.time_s, *self[2:]))
+        for times, time_s, *rest in zip(ceilings, *others, strict=True):
+            named = zip(self.ceilings_s, times, strict=True)
+            yield PointTime(time_s, {name: each for name, each in named if not isnan(each)}, *rest)
 
 
 def execution_kind(device: Device) -> type[Execution]:
@@ -91,31 +106,50 @@ def execution_kind(device: Device) -> type[Execution]:
 
 def execution(device: Device, demand: Demand, resources: Resources) -> Execution:
     """Return how *device* executes a kernel with *demand* and *resources*."""
-    return execution_kind(device)(device, demand, occupancy(device.architecture, demand.work_group, resources))
+    return execution_kind(device)(device, demand, resident(device.architecture, demand.work_group, resources))
 
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
     """Predict one dispatch of *demand* on *device*, compiled to *resources*; the mean of a sequence of kernels."""
-    parts = [_dispatch_time(*each) for each in PointModel(device, demand, resources).dispatches]
+    return _mean([_dispatch_time(execution(*each)) for each in PointModel(device, demand, resources).dispatches])
+
+
+def point_times(points: Sequence[PointModel], tape: Tape) -> list[tuple[PointTime, Floats]]:
+    """Predict *points* on one device; return each with the relative change of its time by each fact on the *tape*."""
+    device = points[0].device
+    kind, known = execution_kind(device), cache(partial(resident, device.architecture))
+
+    def run(some: Sequence[PointModel]) -> Iterator[tuple[PointTime, Floats]]:
+        if len(some) > 1 and any(each.demand.accesses or each.demand.later_dispatches for each in some):
+            raise Divided(range(len(some)))  # such points would disagree too often
+        dispatches = (each.dispatches for each in some)
+        runs = [tuple((d.demand, known(d.demand.work_group, d.resources)) for d in each) for each in dispatches]
+        answer = _mean([_dispatch_time(kind(device, *each)) for each in together(runs)])
+        deviations = relative_deviations(answer.time_s, len(tape.sigmas))
+        return zip(answer.of_points(len(some)), np.broadcast_to(deviations, (len(some), len(tape.sigmas))), strict=True)
+
+    return for_all(points, run)
+
+
+def _mean(parts: Sequence[PointTime]) -> PointTime:
+    """Return the mean of a sequence of dispatches, with level and occupancy of the longest one."""
     if len(parts) == 1:
         return parts[0]
     count, longest = len(parts), max(parts, key=lambda part: part.time_s)
     names = dict.fromkeys(name for part in parts for name in part.ceilings_s)
-    ceilings = {name: sum(part.ceilings_s.get(name, 0.0) for part in parts) / count for name in names}
-    return replace(
-        longest,
+    return longest._replace(
         time_s=sum(part.time_s for part in parts) / count,
-        ceilings_s=ceilings,
-        bottleneck=max(ceilings, key=lambda name: ceilings[name]),
+        ceilings_s={name: sum(part.ceilings_s.get(name, 0.0) for part in parts) / count for name in names},
         operations=sum(part.operations for part in parts) / count,
         memory_bytes=sum(part.memory_bytes for part in parts) / count,
     )
 
 
-def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
+def _dispatch_time(run: Execution) -> PointTime:
+    device, demand = run.device, run.demand
     if demand.transfer is not None:
-        return _transfer_time(device, demand.transfer)
-    run = execution(device, demand, resources)
+        times = transfer_times(device, demand.transfer)
+        return PointTime(sum(times.values()), times, Level(), None, 0.0, 0.0)
     # Traffic, and the level that serves it
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     usable = usable_capacities(run)
@@ -130,21 +164,14 @@ def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> Poin
     latency_s = group.time_s * rounds + run.turnover_s * (rounds - 1)
     # Time, and ceilings
     overlapped_s = run.work_s(run.computing_s(by_pipe), memory_s, latency_s, group, from_memory=limiting == "DRAM")
-    work_s = max(overlapped_s, run.start_s + group.time_s)
+    work_s = maximum(overlapped_s, run.start_s + group.time_s)
     launch_s = run.launch_s(work_s)
-    moving = {limiting: memory_s} if demand.streams else {}
-    ceilings = {"launch": launch_s, "latency": latency_s, "groups": run.start_s, **by_class, **by_pipe, **moving}
+    moving = named(limiting, memory_s) if demand.streams else {}
     return PointTime(
         time_s=launch_s + work_s + run.last_stores_s,
-        ceilings_s=ceilings,
-        bottleneck=max(ceilings, key=lambda name: ceilings[name]),
+        ceilings_s={"launch": launch_s, "latency": latency_s, "groups": run.start_s, **by_class, **by_pipe, **moving},
         level=level,
-        occupancy=run.resident,
+        occupancy=run.resident.occupancy,
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
         memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )
-
-
-def _transfer_time(device: Device, moved: HostTraffic) -> PointTime:
-    times = transfer_times(device, moved)
-    return PointTime(sum(times.values()), times, max(times, key=lambda name: times[name]), Level(), None, 0.0, 0.0)

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
+from typing import NamedTuple
 
+from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.records.measurement import Compilation
 from gpureport.records.prediction import Limiter, Occupancy
 from gpureport.spec.models import (
@@ -34,6 +36,14 @@ class Resources:
     compiled: bool = False
     vectorised: bool | None = None
     instructions_per_stored_byte: float = 0.0
+
+
+class Resident(NamedTuple):
+    """What the model needs of an occupancy, of one point or of several, and the occupancy itself."""
+
+    groups_per_compute_unit: int
+    local_memory_bytes: int
+    occupancy: Occupancy
 
 
 def compiled_resources(compilation: Compilation | None) -> Resources | None:
@@ -85,6 +95,12 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         fraction=waves / most,
         limiter=limiter,
     )
+
+
+def resident(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Resident:
+    """Return what is resident on a compute unit at once (:func:`occupancy`)."""
+    found = occupancy(architecture, work_group, resources)
+    return Resident(found.groups_per_compute_unit, found.local_memory_bytes, found)
 
 
 def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:
@@ -179,7 +195,7 @@ def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resour
     }
 
 
-def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, groups: float) -> float:
+def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy | Resident, groups: float) -> float:
     """Return the bytes of a unified cache that the carve-out for local memory takes, with *groups* per compute unit.
 
     The driver selects the smallest carve-out that fits the reserve and the local memory of the resident groups
@@ -188,6 +204,9 @@ def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, g
     rules = architecture.occupancy
     if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:
         return 0.0
-    groups = max(1, min(ceil(groups), resident.groups_per_compute_unit))
+    groups = maximum(1, minimum(ceil(groups), resident.groups_per_compute_unit))
     needed = _local_bytes(rules, resident.local_memory_bytes) * groups
-    return next((size for size in rules.carveouts_bytes if size >= needed), rules.carveouts_bytes[-1])
+    used: float = rules.carveouts_bytes[-1]
+    for size in reversed(rules.carveouts_bytes):
+        used = where(size >= needed, size, used)
+    return used

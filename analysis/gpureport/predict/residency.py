@@ -8,7 +8,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from gpureport.observe.statistics import Floats
-from gpureport.predict.uncertainty.propagation import clamped, exp, log
+from gpureport.predict.uncertainty.propagation import clamped, exp, log, maximum, minimum, where
 from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Cache, Device, Transition
 from gpureport.spec.uncertainty import constant
@@ -72,11 +72,10 @@ def fraction_beyond(working_set_bytes: float, capacity_bytes: float, transition:
     if working_set_bytes <= 0:
         return 0.0
     position, middle = log(working_set_bytes / capacity_bytes), log(transition.midpoint)
-    if position <= middle:
-        fraction = 0.5 + (position - middle) / max(middle - log(transition.onset), 1e-9) * (0.5 - _AT_ONSET)
-    else:
-        fraction = 0.5 + (position - middle) / max(log(transition.end) - middle, 1e-9) * (_AT_END - 0.5)
-    return clamped(fraction, 0.0, 1.0)
+    onset, end = maximum(middle - log(transition.onset), 1e-9), maximum(log(transition.end) - middle, 1e-9)
+    before = position <= middle
+    part = (position - middle) / where(before, onset, end) * where(before, 0.5 - _AT_ONSET, _AT_END - 0.5)
+    return clamped(0.5 + part, 0.0, 1.0)
 
 
 def streamed_misses(capacity_bytes: float | N, working_set_bytes: N) -> N:
@@ -95,8 +94,10 @@ def mean_cost(levels: Sequence[ServingLevel[T]], misses: Sequence[float]) -> tup
 
     *misses* are shares of accesses, as of :func:`mean_time`.
     """
-    names = (level.name for level, share in zip(levels, (*misses, 0.0), strict=True) if share <= 0.5)
-    return mean_time([level.cost for level in levels], misses), next(names)
+    name = levels[-1].name
+    for level, share in zip(levels[-2::-1], misses[::-1], strict=True):
+        name = where(share <= 0.5, level.name, name)
+    return mean_time([level.cost for level in levels], misses), name
 
 
 def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
@@ -112,8 +113,7 @@ def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tu
             cost += log(_cost_with_misses(working_set_bytes, near, far.cost)) - log(near.cost)
         else:
             cost += beyond * (log(far.cost) - log(near.cost))
-        if beyond > 0.5:
-            serving = far.name
+        serving = where(beyond > 0.5, far.name, serving)
     return exp(cost), serving
 
 
@@ -126,7 +126,7 @@ def _cost_with_misses(working_set_bytes: float, near: ServingLevel[T], far_cost:
     """
     missed = [(fraction_beyond(working_set_bytes, near.capacity_bytes, part.transition), part) for part in near.misses]
     filling = near.cost + sum(fraction * part.fill_cost for fraction, part in missed)
-    return min(far_cost, max(filling, far_cost * sum(fraction * part.share for fraction, part in missed)))
+    return minimum(far_cost, maximum(filling, far_cost * sum(fraction * part.share for fraction, part in missed)))
 
 
 _level = functools.cache(Level)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import ceil
 
+from gpureport.predict.uncertainty.propagation import maximum, minimum
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Stream
 
@@ -15,7 +16,7 @@ def touched_bytes(stream: Stream, granularity: int) -> float:
     """
     if stream.used_bytes >= stream.record_bytes or stream.record_bytes <= granularity:
         return stream.elements * stream.record_bytes
-    return stream.elements * min(stream.record_bytes, ceil(stream.used_bytes / granularity) * granularity)
+    return stream.elements * minimum(stream.record_bytes, ceil(stream.used_bytes / granularity) * granularity)
 
 
 def requested_bytes(streams: Sequence[Stream]) -> float:
@@ -48,7 +49,7 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
     granularity = device.memory.access_bytes
 
     def passes(stream: Stream) -> float:
-        usual = stream.outer_passes if every_pass else min(1.0, stream.outer_passes)
+        usual = stream.outer_passes if every_pass else minimum(1.0, stream.outer_passes)
         return usual if stream.memory_passes is None else stream.memory_passes
 
     return sum(
@@ -70,5 +71,5 @@ def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bo
     """
     largest: dict[str, float] = {}
     for stream in streams:
-        largest[stream.buffer] = max(largest.get(stream.buffer, 0.0), touched_bytes(stream, device.line_bytes))
-    return max(largest.values(), default=0.0) if one_buffer else sum(largest.values())
+        largest[stream.buffer] = maximum(largest.get(stream.buffer, 0.0), touched_bytes(stream, device.line_bytes))
+    return maximum(0.0, *largest.values()) if one_buffer else sum(largest.values())

@@ -32,6 +32,7 @@ from typing import Literal
 
 from gpureport.predict.cpu_memory import OPERATIONS, ordinary_s
 from gpureport.predict.residency import mean_time, streamed_misses
+from gpureport.predict.uncertainty.propagation import maximum
 from gpureport.spec.models import Device, Link
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import HostTraffic
@@ -90,7 +91,7 @@ def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
         ceilings["link"] = moved / peer_bytes_per_s(link)
     elif not shared:
         both = BOTH_WAYS if traffic.to_device and traffic.to_host else 1.0
-        ceilings["link"] = max(
+        ceilings["link"] = maximum(
             traffic.to_device / (link_bytes_per_s(link, "to_device") * both),
             traffic.to_host / (link_bytes_per_s(link, "to_host") * both),
         )

@@ -105,7 +105,6 @@ def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
         if other in numbers:
             numbers[path] *= (numbers[other] / float(numbers[other])) ** exponent
     made = visit_facts(device, lambda path, _: numbers[path])
-    tape.keep()
     return made, tuple(facts), tape
 
 
