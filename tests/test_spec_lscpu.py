@@ -70,7 +70,9 @@ def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int 
         ("{", "JSON"),
         ('{"lscpu": 3}', "CPU(s)"),
         (TEXT.replace("25", "Zen"), "CPU family"),
-        (TEXT.replace("CPU(s):                 8", "CPU(s): -8"), "processors"),
+        (TEXT.replace("CPU(s):                 8", "CPU(s): -8"), "CPU(s)"),
+        (TEXT.replace("32 MiB (1", "999999999999 TiB (1"), "L3 cache must be less"),
+        (TEXT.replace("3500,0000", "inf"), "CPU max MHz must be a number"),
         (TEXT.replace("32 MiB (1 instance)", "much"), "L3 cache"),
     ],
 )

@@ -16,7 +16,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
-from gpureport.text import quoted
+from gpureport.text import quoted, requirement
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
@@ -27,7 +27,7 @@ _ARM = "0x41"
 """Implementer of cores that Arm designed."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
-_LISTED_SIZE = re.compile(r"([\d.]+)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d+) instances?\))?$")
+_LISTED_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d{1,9}) instances?\))?$")
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -246,60 +246,61 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
             yield key.strip(), value.strip()
 
 
+_LISTED = {
+    "vendor": "Vendor ID",
+    "name": "Model name",
+    "instruction_set": "Architecture",
+    "family": "CPU family",
+    "model": "Model",
+    "processors": "CPU(s)",
+    "threads_per_core": "Thread(s) per core",
+    "sockets": "Socket(s)",
+    "numa_nodes": "NUMA node(s)",
+    "hypervisor": "Hypervisor vendor",
+    "flags": "Flags",
+    "clock_hz": "CPU max MHz",
+    "l1": "L1d cache",
+    "l2": "L2 cache",
+    "l3": "L3 cache",
+}
+"""Fields of ``lscpu``."""
+
+
 def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
     """Return the facts of the fields of ``lscpu``, by their English names.
 
     Raises:
-        InputError: the number of processors is missing, or a number is invalid.
+        InputError: the number of processors is missing, or a value is invalid.
     """
     if "CPU(s)" not in fields:
         raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")
-    clock = _number(fields, "CPU max MHz")
-    values: dict[str, object] = {
-        "vendor": fields.get("Vendor ID", ""),
-        "name": fields.get("Model name", ""),
-        "instruction_set": fields.get("Architecture", "x86_64"),
-        "family": _whole(fields, "CPU family"),
-        "model": _whole(fields, "Model"),
-        "processors": _whole(fields, "CPU(s)"),
-        "threads_per_core": _whole(fields, "Thread(s) per core") or 1,
-        "sockets": _whole(fields, "Socket(s)") or 1,
-        "numa_nodes": _whole(fields, "NUMA node(s)") or 1,
-        "hypervisor": fields.get("Hypervisor vendor", ""),
-        "flags": frozenset(fields.get("Flags", "").split()),
-        "clock_hz": clock * 1e6 if clock else None,
-    }
-    listed = {"l1": "L1d cache", "l2": "L2 cache", "l3": "L3 cache"}
-    values |= {level: _listed_cache(fields, key) for level, key in listed.items()}
+    given = {name: fields.get(key, "").strip() for name, key in _LISTED.items()}
+    listed = {name: _value(name, text) for name, text in given.items() if not _is_unknown(name, text)}
     try:
-        return ProcessorFacts.model_validate(values)
+        return ProcessorFacts.model_validate(listed)
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise InputError(f"is not the output of lscpu: {problem}") from None
+        name = str(first["loc"][0])
+        raise InputError(f"{_LISTED[name]} {requirement(first['msg'])}, not {quoted(fields[_LISTED[name]])}") from None
 
 
-def _number(fields: Mapping[str, str], key: str) -> float | None:
-    text = fields.get(key, "").replace(",", ".").strip()
-    if not text or text == "-":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{key} is {quoted(text)}, not a number") from None
+def _is_unknown(name: str, text: str) -> bool:
+    return text.lower() in ("", "-", "unknown") or (
+        text == "0" and name in ("threads_per_core", "sockets", "numa_nodes")
+    )
 
 
-def _whole(fields: Mapping[str, str], key: str) -> int | None:
-    number = _number(fields, key)
-    return None if number is None else round(number)
+def _value(name: str, text: str) -> object:
+    if name == "flags":
+        return text.split()
+    if name == "clock_hz":
+        return f"{text.replace(',', '.')}e6"
+    return _cache(_LISTED[name], text) if name in ("l1", "l2", "l3") else text
 
 
-def _listed_cache(fields: Mapping[str, str], key: str) -> ListedCache | None:
-    text = fields.get(key, "").strip()
-    if not text or text.lower() == "unknown":
-        return None
+def _cache(key: str, text: str) -> dict[str, float | None] | None:
     match = _LISTED_SIZE.match(text)
     if match is None:
         raise InputError(f"{key} is {quoted(text)}; expected a size such as '1.5 MiB (2 instances)'")
     size, instances = float(match[1]) * _SIZES[match[2]], int(match[3] or 0) or None
-    return ListedCache(instance_bytes=size / (instances or 1), instances=instances) if size else None
+    return {"instance_bytes": size / (instances or 1), "instances": instances} if size else None
