@@ -10,7 +10,7 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Residual
-from gpureport.validate.tables import BARE, CLOUD, MACHINES, cpu_residuals, table_folders
+from gpureport.validate.tables import BARE, CLOUD, cpu_residuals, table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, judge, summarise
 from tests.test_spec_lscpu import TEXT
 
@@ -48,18 +48,38 @@ def test_intervals_contain_what_they_promise(device_class: str, what: str, found
     assert 0.90 <= own.inside <= 0.98
 
 
-def test_a_damaged_table_is_named(tmp_path: Path) -> None:
-    (tmp_path / MACHINES).write_bytes(b"machine,size\n")
-
-    with pytest.raises(InputError, match=MACHINES):
-        list(cpu_residuals(tmp_path, load_database()))
-
-
-def test_validate_reads_a_folder_of_tables_only(tmp_path: Path, capsys: Captured) -> None:
+def copied(folder: Path, changes: dict[str, str]) -> None:
+    """Write the tables of a few bare machines with these texts changed."""
     for name in ("bare_metal.csv.xz", "streams.csv.xz"):
         rows = lzma.decompress((FOLDER / name).read_bytes()).decode().splitlines()
         kept = rows[:3] if name.startswith("bare") else [row for row in rows if row.startswith(("machine", "1,"))]
-        (tmp_path / name).write_bytes(lzma.compress("\n".join(kept).encode()))
+        text = "\n".join(kept)
+        for old, new in changes.items():
+            text = text.replace(old, new, 1)
+        (folder / name).write_bytes(lzma.compress(text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({",copy,": ",copied,"}, r"streams.csv.xz:\d+: kernel: 'copied' is unknown; did you mean 'copy'\?"),
+        ({",cores,": ",of,"}, r"bare_metal.csv.xz:3: cores: is missing"),
+        ({",bytes_per_core": ""}, "streams.csv.xz:2: bytes_per_core: is missing"),
+        ({"1,L1,": "9,L1,"}, "machine: bare_metal.csv.xz has no row 9; it has 2"),
+        ({",thunderx2": ",a40"}, "there is no architecture 'a40'"),
+        ({"2.2,": "inf,"}, "clock_GHz: 'inf' is no number above zero"),
+        ({"1.8,": "x" * 200_000 + ","}, "bare_metal.csv.xz:2: is not CSV"),
+    ],
+)
+def test_a_damaged_table_is_named(changes: dict[str, str], message: str, tmp_path: Path) -> None:
+    copied(tmp_path, changes)
+
+    with pytest.raises(InputError, match=message):
+        list(table_residuals(tmp_path, load_database()))
+
+
+def test_validate_reads_a_folder_of_tables_only(tmp_path: Path, capsys: Captured) -> None:
+    copied(tmp_path, {})
 
     assert main(["validate", str(tmp_path)]) == 0
 

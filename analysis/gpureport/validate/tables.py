@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from math import inf, log
+from math import log
 from pathlib import Path
 
 import numpy as np
 
 from gpureport.data import data_dir
-from gpureport.inputs import FileError, read_table
+from gpureport.errors import InputError
+from gpureport.inputs import FileError, Row, read_table
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import (
     KERNELS,
@@ -43,7 +44,6 @@ _TRANSFERS: dict[str, tuple[Direction, float]] = {
 """Direction and share of the link, by column."""
 _NARROWER = (1.0, 0.5)
 """Rate of links with half of the lanes, or of an earlier generation, relative to the listed link."""
-Row = Mapping[str, str]
 MACHINES, CURVES = "machines.csv.xz", "curves.csv.xz"
 BARE_METAL, STREAMS = "bare_metal.csv.xz", "streams.csv.xz"
 _PLACES = tuple(Path(parent, name) for name in ("cpus", "transfers") for parent in ("", "published"))
@@ -120,12 +120,12 @@ def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
             name=fields["machine"],
             core_type=fields["core_type"],
             socket=Socket(
-                clock_hz=float(fields["clock_GHz"]) * 1e9,
-                cores=int(fields["cores"]),
-                domains=int(fields["domains"]),
-                l3_bytes=float(fields["L3_MiB"]) * (1 << 20),
+                clock_hz=fields.number("clock_GHz") * 1e9,
+                cores=int(fields.number("cores")),
+                domains=int(fields.number("domains")),
+                l3_bytes=fields.number("L3_MiB", zero=True) * (1 << 20),
             ),
-            kernels=tuple(row["kernel"] for row in rows),
+            kernels=tuple(row.choice("kernel", KERNELS) for row in rows),
             levels=tuple(row["level"] for row in rows),
             cores=_column(rows, "cores"),
             bytes_per_core=_column(rows, "bytes_per_core"),
@@ -137,12 +137,15 @@ def _tables(folder: Path | None, machines: str, values: str) -> Iterator[tuple[i
     """Yield number and fields of each machine of a table, with its rows of the table of *values*."""
     folder = folder or data_dir("reports") / "published" / "cpus"
     listed = read_table(folder / machines)
-    for number, rows in groupby(read_table(folder / values), key=lambda row: int(row["machine"])):
-        yield number, listed[number], list(rows)
+    for number, rows in groupby(read_table(folder / values), key=lambda row: row.number("machine", zero=True)):
+        own = list(rows)
+        if number not in range(len(listed)):
+            raise own[0].error("machine", f"{machines} has no row {number:g}; it has {len(listed)}")
+        yield int(number), listed[int(number)], own
 
 
 def _column(rows: Iterable[Row], name: str, scale: float = 1.0) -> Floats:
-    return np.array([float(row[name]) * scale for row in rows])
+    return np.array([row.number(name) * scale for row in rows])
 
 
 def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Curve:
@@ -179,9 +182,8 @@ def table_residuals(folder: Path, database: Database) -> Iterator[Residual]:
         yield from cpu_residuals(folder, database)
         if (folder / TRANSFERS).is_file():
             yield from transfer_residuals(folder, database)
-    except (KeyError, ValueError, IndexError) as error:
-        wrong = f"column {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FileError(str(folder), f"contains a table with a mistake: {wrong}") from None
+    except InputError as error:
+        raise error if isinstance(error, FileError) else FileError(str(folder), str(error)) from None
 
 
 def cpu_residuals(folder: Path, database: Database) -> Iterator[Residual]:
@@ -262,10 +264,8 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
         InputError: the table cannot be read, or an entry does not exist.
     """
     for row in read_table(folder / TRANSFERS):
-        device = database.device(row["device"])
-        seen = {name: float(row[name]) * 1e9 for name in _TRANSFERS}
-        if not all(0 < rate < inf for rate in seen.values()):
-            raise ValueError(f"rates of {row['machine']} must be positive numbers")
+        device = database.device(row.choice("device", database.entries))
+        seen = {name: row.number(name) * 1e9 for name in _TRANSFERS}
         listed = {name: link_bytes_per_s(device.host_link, way) * both for name, (way, both) in _TRANSFERS.items()}
         one_way = listed["to_device"] * listed["to_host"] / (seen["to_device"] * seen["to_host"])
         part = min(_NARROWER, key=lambda part: abs(log(part**2 * one_way)))
