@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 from gpureport.predict.accesses import constant_cycles, global_passes, local_passes
 from gpureport.predict.occupancy import Resident
 from gpureport.predict.residency import ServingLevel, staircase
-from gpureport.predict.uncertainty.propagation import maximum
+from gpureport.predict.uncertainty.propagation import maximum, where
 from gpureport.spec.models import Architecture, Device, units_per_group
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
@@ -34,10 +34,12 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
     """Return the p-norm of *times* with p = *exponent*: slightly more than their maximum if several are large."""
     values = list(times)
     largest = maximum(0.0, *values)
-    if exponent == inf or not largest:
+    if not largest:
         return largest
-    total: float = sum((value / largest) ** exponent for value in values) ** (1 / exponent)
-    return largest * total
+    sharp = exponent == inf
+    p = where(sharp, 1.0, exponent)
+    total: float = sum((value / largest) ** p for value in values) ** (1 / p)
+    return where(sharp, largest, largest * total)
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,9 @@ class Execution(ABC):
         if demand.accesses:
             return global_passes(demand, self.device)
         passes = maximum(1.0, demand.lines_per_access / architecture.lines_per_access)
-        if demand.line_conflicts > 1 and caches and caches[0].unified_with_local_memory:
+        if caches and caches[0].unified_with_local_memory:
             cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
-            return maximum(passes, demand.line_conflicts / cycles)
+            return where(demand.line_conflicts > 1, maximum(passes, demand.line_conflicts / cycles), passes)
         return passes
 
     def _local_passes(self) -> float:

@@ -95,7 +95,7 @@ _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 
 def overlap_exponent(groups: int, of_many: float = LATENCY_EXPONENT) -> float:
     """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger."""
-    return of_many * groups / (groups - 1) if groups > 1 else inf
+    return where(groups > 1, of_many * groups / maximum(groups - 1, 1), inf)
 
 
 class GpuExecution(Execution):
@@ -155,9 +155,9 @@ class GpuExecution(Execution):
         if not (self.device.dies > 1 or demand.memory_chain or demand.cached_chain):
             # No group waits for data, so its time does not grow while memory is busy with the stores of others.
             work_s = maximum(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
-        if self.resident.groups_per_compute_unit == 1:
-            # No other group shares the compute unit, but memory still serves other units.
-            work_s = smooth_maximum((memory_s, maximum(computing_s, latency_s)), exponent)
+        # Without another group on the compute unit, memory still serves other units.
+        alone_s = smooth_maximum((memory_s, maximum(computing_s, latency_s)), exponent)
+        work_s = where(self.resident.groups_per_compute_unit == 1, alone_s, work_s)
         if computing_s and not demand.chain.get("barrier"):
             with_last_s = computing_s + self.last_waves_s(computing_s, group.chain_s)
             work_s = maximum(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))

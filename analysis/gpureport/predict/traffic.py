@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import ceil
 
-from gpureport.predict.uncertainty.propagation import maximum, minimum
+from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Stream
 
@@ -14,9 +14,9 @@ def touched_bytes(stream: Stream, granularity: int) -> float:
     Records up to this size touch every sector. Larger ones touch only the sectors with used bytes (records are assumed
     to be aligned).
     """
-    if stream.used_bytes >= stream.record_bytes or stream.record_bytes <= granularity:
-        return stream.elements * stream.record_bytes
-    return stream.elements * minimum(stream.record_bytes, ceil(stream.used_bytes / granularity) * granularity)
+    every = (stream.used_bytes >= stream.record_bytes) | (stream.record_bytes <= granularity)
+    touched = minimum(stream.record_bytes, ceil(stream.used_bytes / granularity) * granularity)
+    return stream.elements * where(every, stream.record_bytes, touched)
 
 
 def requested_bytes(streams: Sequence[Stream]) -> float:
@@ -35,8 +35,8 @@ def fill_bytes(stream: Stream, device: Device, granularity: int) -> float:
     A partly written sector is merged with the contents of memory. A cache that allocates on write fetches every line,
     even one that is overwritten completely.
     """
-    filled = stream.used_bytes < stream.record_bytes or device.architecture.write_allocate
-    return touched_bytes(stream, granularity) if stream.write and filled else 0.0
+    filled = (stream.used_bytes < stream.record_bytes) | device.architecture.write_allocate
+    return where(filled, touched_bytes(stream, granularity), 0.0) if stream.write else 0.0
 
 
 def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
