@@ -1,13 +1,16 @@
 """What single instructions cost that access memory, against arithmetic done by hand on a device of round numbers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpureport.predict.accesses import waits_beyond
+from gpureport.predict.execution import IsolatedGroup
 from gpureport.predict.memory import (
     load_latency,
     request_time_s,
+    sending_time_s,
     slowest_line,
     usable_capacities,
     waiting_cycles,
@@ -88,9 +91,13 @@ def test_conflicts_lengthen_a_dependent_load() -> None:
 def test_slices_of_the_cache_take_time_for_each_request_sector_and_partly_written_line() -> None:
     """64 slices at 1 GHz: a request or sector takes 2 cycles, a line with partly written sectors 4 more."""
     load = _access(lines=4.0, sectors=16.0, missed_sectors=8.0)
-    run = execution(SLICED, _demand(load, _access("store", sectors=5.0, partly_written=1.5)), Resources(32))
+    device = toy(SLICED, requests_per_cycle=0.5)
+    store = _access("store", lines=2.0, sectors=5.0, partly_written=1.5)
+    run = execution(device, _demand(load, store), Resources(32))
 
     assert request_time_s(run, SLICES) == pytest.approx(2 * 2 * WAVES / 64 * 1e-9)
+    # A unit sends requests for two missing lines, and for two lines with five sectors
+    assert sending_time_s(run) == pytest.approx(2 * (2 + 2 + 5) * WAVES / 100 * 1e-9)
     # A load of four lines waits behind the stores: 4 cycles of each unit for a wave
     assert write_time_s(run) == pytest.approx((5 * 2 + 1.5 * 4) * WAVES / 64 * 1e-9 + 4 * WAVES / 100 * 1e-9)
 
@@ -109,15 +116,31 @@ def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: flo
 
 @pytest.mark.parametrize(("new", "share"), [(1.0, 1.0), (0.5, 1 - 0.5**4)])
 def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: float) -> None:
-    """Four lines are missing, of which a part is new to the shared cache; a load that hits it does not wait longer."""
+    """Four lines are missing, of which a part is new to the shared cache, and one of another load, which is in it."""
     load = _access(lines=4.0, sectors=4.0, missed_sectors=4.0, missing_waves=1.0)
-    demand = _demand(load, streams=(Stream("a", 4 * WAVES * new, 32, 32, outer_passes=1 / new),))
-    run = execution(TOY, demand, Resources(32))
+    other = _access(buffer="c", lines=1.0, sectors=1.0, missed_sectors=1.0, missing_waves=1.0)
+    streams = Stream("a", 4 * WAVES * new, 32, 32, outer_passes=1 / new), Stream("c", 0, 32, 32)
+    demand = _demand(load, streams=streams[:1], memory_chain=1.0)
+    run, two = (execution(TOY, each, Resources(32)) for each in (demand, replace(demand, streams=streams)))
 
-    assert waits_beyond(demand, L2) == pytest.approx(share)
+    assert waits_beyond(demand, L2, run.waits) == pytest.approx(share)
+    assert waits_beyond(replace(two.demand, accesses=(load, other)), L2, run.waits) == pytest.approx(share)
+    # If one waits after the other, the mean counts.
+    assert waits_beyond(replace(two.demand, accesses=(load, other)), L2, 2 * run.waits) == pytest.approx(share / 2)
     # Memory takes 800 cycles; the factor of load, 2, exceeds that of the slowest of 4 lines of 8 waves, 1.5.
     assert load_latency(run, 2.0**40, usable_capacities(run))[0] == pytest.approx(256 + share * (800 - 256))
     assert slowest_line(execution(toy(loaded_latency_factor=1.2), demand, Resources(32))) == pytest.approx(1.5 / 1.2)
+
+
+def test_only_the_first_load_of_a_chain_meets_those_of_other_groups() -> None:
+    """The factor of 2 applies to one of four loads; those of one group queue behind its own requests while it waits."""
+    chain = _demand(_access(), memory_chain=4.0, phases_aligned=False)
+    assert execution(TOY, chain, Resources(32)).loaded_factor == 1.25
+
+    for groups, exponent in ((100, 2.0), (300, 4.5)):
+        run = execution(TOY, replace(chain, work_items=groups * 256), Resources(32))
+        time_s = run.work_s(4e-6, 0.0, 3e-6, IsolatedGroup(3e-6, 0.0, 0.0), from_memory=False)
+        assert time_s == pytest.approx((4**exponent + 3**exponent) ** (1 / exponent) * 1e-6)
 
 
 def test_memory_is_slower_for_sectors_without_order() -> None:

@@ -6,7 +6,7 @@ lanes, the lines that the unit looks up, the words in one bank, or lanes that ad
 
 from collections import defaultdict
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, prod
 
 from gpureport.predict.traffic import touched_bytes
 from gpureport.spec.models import Architecture, Cache, Device
@@ -54,6 +54,12 @@ def global_passes(demand: Demand, device: Device) -> float:
     local memory also reads words in the same bank one by one, a cycle each.
     """
     return _mean((each, _passes(each, device)) for each in demand.accesses if each.space != "local")
+
+
+def requests(demand: Demand, architecture: Architecture) -> float:
+    """Return the requests for lines, and the sectors of stores, that compute units send to the next cache."""
+    others = (each for each in demand.accesses if each.space != "local" and each.kind != "load")
+    return requested_lines(demand, architecture) + sum(each.lines + each.sectors for each in others)
 
 
 def lookup_cycles(demand: Demand, device: Device) -> float:
@@ -160,10 +166,11 @@ def _missed_lines(each: AccessDemand) -> float:
     return each.missed_sectors * each.lines / each.sectors if each.sectors else 0.0
 
 
-def waits_beyond(demand: Demand, shared: Cache) -> float:
-    """Return the share of waits for loads that concern data which no compute unit has brought into the *shared* cache.
+def waits_beyond(demand: Demand, shared: Cache, waits: float) -> float:
+    """Return the share of *waits* for loads of data that no compute unit has brought into the *shared* cache.
 
-    A wave waits for the slowest of the lines that it loads; lines are in the cache independently of each other.
+    A wave waits for the slowest of the lines that it loads, and of the loads for which it waits together. Lines are in
+    the cache independently of each other.
     """
     missed: dict[str, float] = defaultdict(float)
     for each in demand.accesses:
@@ -180,7 +187,16 @@ def waits_beyond(demand: Demand, shared: Cache) -> float:
         return each.missing_waves * (1 - all_there)
 
     waiting = [each for each in demand.accesses if each.missing_waves and each.buffer in new]
-    return sum(map(beyond, waiting)) / sum(each.missing_waves for each in waiting) if waiting else 1.0
+    if not waiting:
+        return 1.0
+    apart = sum(map(beyond, waiting)) / sum(each.missing_waves for each in waiting)
+    together = 1 - prod(1 - min(1.0, beyond(each) / waits) for each in waiting) if waits else 0.0
+    return max(apart, together)
+
+
+def loads_at_once(demand: Demand, waits: float) -> float:
+    """Return the mean number of loads for which a wave waits together."""
+    return max(1.0, sum(each.missing_waves for each in demand.accesses) / waits) if waits else 1.0
 
 
 def lines_at_once(demand: Demand) -> float:

@@ -228,8 +228,22 @@ class Execution(ABC):
 
     @property
     def loaded_factor(self) -> float:
-        """Latency of memory under the traffic of the dispatch itself / unloaded latency."""
-        return self.architecture.loaded_latency_factor if self.demand.loaded else 1.0
+        """Latency of memory under the traffic of the dispatch itself / unloaded latency.
+
+        Groups start together, so that their first loads meet; the later ones of a chain are spread over time. A loop of
+        an H200 that waits for a word in each iteration takes 307 to 323 cycles from the L2, and 723 to 800 from memory,
+        from 1 to 792 groups that read 2 TB/s.
+        """
+        demand = self.demand
+        if not demand.loaded:
+            return 1.0
+        rounds = maximum(1.0, demand.memory_chain) if demand.accesses else 1.0
+        return 1 + (self.architecture.loaded_latency_factor - 1) / rounds
+
+    @cached_property
+    def waits(self) -> float:
+        """Waits of all waves for loads that miss the nearest cache, those for several loads together counted once."""
+        return self.demand.groups * self.waves_per_group * self.demand.memory_chain
 
     @cached_property
     def start_s(self) -> float:

@@ -49,7 +49,8 @@ ISOLATED_EXPONENT = constant(
     "reports/nvidia-h200)",
     measured_on=_H200,
 )
-"""p-norm that joins an isolated wave's waits with its own instructions."""
+"""p-norm that joins an isolated wave's waits with its own instructions, and those of few waves for loads with the time
+that units and memory take for the loads of all: these queue behind each other."""
 ONE_WAY_LOSS = constant(
     0.2,
     "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
@@ -89,6 +90,8 @@ DIES_EXPONENT = constant(
     held_out="MI300A (six dies): its curve has the same shape",
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
+_FEW_GROUPS = 2
+"""Work-groups of a compute unit whose loads do not fill each other's waits."""
 _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 """Classes whose pipe all schedulers of a compute unit share. Each scheduler has its own part of all other pipes."""
 
@@ -123,20 +126,13 @@ class GpuExecution(Execution):
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the latencies; traffic of the dispatch itself, and several streams, lengthen that of loads."""
         shared = self.device.shared_cache
-        several = SEVERAL_LOADS if self._loads_at_once() > 1 else 1.0
+        reads = sum(not stream.write for stream in self.demand.streams)
+        several = SEVERAL_LOADS if reads > 1 and not self.demand.accesses else 1.0
         return load_cycles * self.loaded_factor * several, shared.latency_cycles if shared else 0.0
 
     def further_load_cycles(self) -> float:
         """Return the cycles by which the lines and banks of an access lengthen a dependent load."""
         return further_load_cycles(self.demand, self.device)
-
-    def _loads_at_once(self) -> int:
-        """Return the number of loads for which a wave waits together, of one stream each."""
-        demand = self.demand
-        if demand.accesses and demand.memory_chain:
-            missing = sum(each.missing_waves for each in demand.accesses)
-            return round(missing / (demand.groups * self.waves_per_group * demand.memory_chain))
-        return sum(not stream.write for stream in demand.streams)
 
     def computing_s(self, by_pipe: Mapping[str, float]) -> float:
         """Return the smooth maximum of the pipes. The work-group dispatcher runs in parallel with everything else."""
@@ -158,6 +154,9 @@ class GpuExecution(Execution):
         # Without another group on the compute unit, memory still serves other units.
         alone_s = smooth_maximum((memory_s, maximum(computing_s, latency_s)), exponent)
         work_s = where(self.resident.groups_per_compute_unit == 1, alone_s, work_s)
+        if demand.accesses and demand.memory_chain + demand.nearest_chain > 1 and self.groups_per_place <= _FEW_GROUPS:
+            waiting_s = group.loads_s * ceil(self.rounds)
+            work_s = maximum(work_s, smooth_maximum((throughput_s, waiting_s), ISOLATED_EXPONENT))
         if computing_s and not demand.chain.get("barrier"):
             with_last_s = computing_s + self.last_waves_s(computing_s, group.chain_s)
             work_s = maximum(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))

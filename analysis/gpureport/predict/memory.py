@@ -14,8 +14,10 @@ from gpureport.predict import traffic
 from gpureport.predict.accesses import (
     atomic_sectors,
     lines_at_once,
+    loads_at_once,
     lookup_cycles,
     requested_lines,
+    requests,
     sectors_and_lines_written,
     waits_beyond,
 )
@@ -79,7 +81,7 @@ def load_latency(run: Execution, footprint: float, usable: Sequence[float]) -> t
     cycles, level = run.loads_served(footprint, latency_levels(device, usable, demand.stride_bytes))
     if demand.accesses and shared and cycles > shared.latency_cycles:
         further_cycles = cycles * slowest_line(run) - shared.latency_cycles
-        cycles = shared.latency_cycles + further_cycles * waits_beyond(demand, shared)
+        cycles = shared.latency_cycles + further_cycles * waits_beyond(demand, shared, run.waits)
     if demand.span_bytes and device.tlb:
         cycles, translated = run.loads_served(demand.span_bytes, translation_levels(device, cycles))
         level = level if demand.stride_bytes else translated
@@ -92,8 +94,8 @@ def slowest_line(run: Execution) -> float:
     A wave waits for all its lines. A group ends when the slowest of its waves has got its last ones.
     """
     demand = run.demand
-    rounds = maximum(1.0, demand.memory_chain)
-    doublings = log2(lines_at_once(demand)) + log2(run.waves_per_group) / rounds
+    together = loads_at_once(demand, run.waits)
+    doublings = log2(lines_at_once(demand) * together) + log2(run.waves_per_group) / maximum(1.0, demand.memory_chain)
     return maximum(1.0, (1 + SLOWEST_LINE * doublings) / run.loaded_factor)
 
 
@@ -125,6 +127,9 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         if cache.scope == "device" and writes_s:
             limiting = where(writes_s > slowest, write_ceiling(cache.name), limiting)
             slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
+        if cache.scope == "device" and demand.accesses:
+            sending_s = sending_time_s(run)
+            slowest, limiting = maximum(slowest, sending_s), where(sending_s > slowest, cache.name, limiting)
         transition = transition_range(run, cache, overlapping=in_flight > footprint)
         levels.append(ServingLevel(limiting, capacity, transition, slowest, misses_of(run, cache)))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
@@ -220,6 +225,13 @@ def request_time_s(run: Execution, cache: Cache) -> float:
     rate = run.architecture.sector_writes_per_cycle
     lines = requested_lines(run.demand, run.architecture)
     return run.device.cycles(lines / (rate * cache.slices)) if rate and cache.slices else 0.0
+
+
+def sending_time_s(run: Execution) -> float:
+    """Return the seconds for which busy compute units send requests to the shared cache; 0 if their rate is unknown."""
+    rate = run.architecture.requests_per_cycle
+    cycles = requests(run.demand, run.architecture) / rate if rate else 0.0
+    return run.device.cycles(cycles / (run.device.compute_units * run.busy_fraction))
 
 
 def waiting_cycles(run: Execution) -> float:

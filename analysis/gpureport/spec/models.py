@@ -518,6 +518,9 @@ class Architecture(Record):
     line_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=BY_SOURCE)] = None
     """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
     as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
+    requests_per_cycle: Annotated[Number | None, Listed(0.1, 16, uncertain=BY_SOURCE)] = None
+    """Requests for lines, and sectors of stores, that a compute unit whose cache writes through sends to the next one
+    per cycle; default: no known limit."""
     wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=BY_SOURCE)] = None
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     unrolled_iterations: Annotated[Count, Listed(1, 64)] = 4
