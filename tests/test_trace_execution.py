@@ -308,6 +308,7 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 10))
         ("int o = 0; while (n--) atomic_compare_exchange_strong((global atomic_int *)x, &o, n);", 0.0, {"atomic": 64}),
         ("local float t[64]; t[i] = 0; for (int k = 0; k < n; k++) t[(int)x[k]] += 1; y[i] = t[i];", 0, {"local": 256}),
         ("if (i & 1) y[i] = x[i];", 0.0, {"branch": 1}),
+        ("int k = 0; while (k < n && x[k] < 1) k++; y[i] = k;", 0.0, {"branch": 256, "hit": 256}),
         ("float s = 0; if (i > 0) s += 2 * x[i]; if (i < 9) s += 2 * x[64 + i]; y[i] = s;", 1.0, {"hit": 0, "miss": 2}),
     ],
 )

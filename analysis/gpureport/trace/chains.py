@@ -20,6 +20,12 @@ Link = tuple[float, Counts, Any]
 _START: Link = (0.0, {}, None)
 REORDERED = constant(400, "224 (Skylake), 320 (Zen 4), 512 (Golden Cove): optimisation manuals of the vendors")
 """Instructions that a core of a CPU reorders."""
+TOGETHER = constant(
+    0.5,
+    "stall reasons of an H200's waves: 13 cycles from a comparison to the branch, and 4 to the next instruction",
+    measured_on=("nvidia/h200_sxm",),
+)
+"""Latency of a branch of all lanes of a wave / of one whose lanes go different ways, and meet again."""
 
 
 class Chains:
@@ -109,13 +115,13 @@ class Chains:
         counts = {"barrier": 1.0}
         self._begin = self._latest = (self._latest[0] + self._cycles(counts), counts, self._latest)
 
-    def branch(self, slot: int, *, split: bool) -> None:
-        """Let all that follows wait for a condition, and for the lanes of a wave that go another way."""
+    def branch(self, slot: int, count: float) -> None:
+        """Let all that follows wait for a condition, and for *count* branches whose lanes go different ways."""
         if self._reordered:
             return
         self._begin = max(self._begin, self._links[slot], key=_ready)
-        if split and "branch" in self._latencies:
-            counts = {"branch": 1.0}
+        if "branch" in self._latencies:
+            counts = {"branch": count}
             self._begin = (self._begin[0] + self._cycles(counts), counts, self._begin)
 
     def entered(self, before: int, number: int, block: Block) -> None:

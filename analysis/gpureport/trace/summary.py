@@ -193,7 +193,7 @@ def trace_dispatch(program: Program, arguments: Sequence[Any], shape: NDRange, p
         accesses=tuple(_accesses(samples, names)),
         footprints=footprints,
         issued=_issued(samples, placement),
-        chain=_chain(samples[:-1] or samples, together=prod(shape.groups) <= placement.units * placement.resident),
+        chain=_chain(samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
         ways=_ways(program),
         lost=samples[0].lost or _lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
@@ -292,11 +292,13 @@ def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
 def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
     """Return the longest chain, if all groups run *together*; else its share that is the mean of groups.
 
-    Groups at the border are left out: many have shorter chains, but others run beside them.
+    The mean is that of groups in the middle: many at the border have shorter chains, but others run beside them.
     """
-    longest = max(samples, key=lambda sample: sample.chain)
-    total = sum(sample.represented for sample in samples)
-    mean = sum(sample.chain * sample.execution.share * sample.represented for sample in samples) / total
-    share = 1.0 if together or not longest.chain else mean / longest.chain
+    inner = samples[:-1] or samples
+    longest = max(inner, key=lambda sample: sample.chain)
+    total = sum(sample.represented for sample in inner)
+    mean = sum(sample.chain * sample.execution.share * sample.represented for sample in inner) / total
+    expected = max(sample.chain for sample in samples) if together else mean
+    share = expected / longest.chain if longest.chain else 1.0
     chain = {name: count * share for name, count in longest.execution.chain.items()}
     return {**chain, "miss": samples[0].unexpected} if samples[0].unexpected else chain
