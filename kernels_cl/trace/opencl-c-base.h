@@ -77,6 +77,13 @@ typedef enum memory_order {
 #define cl_khr_subgroup_shuffle 1
 #define cl_khr_subgroup_shuffle_relative 1
 
+// These do not change within a kernel; clang's own declarations do not say so.
+__attribute__((const)) uint get_sub_group_size(void);
+__attribute__((const)) uint get_max_sub_group_size(void);
+__attribute__((const)) uint get_num_sub_groups(void);
+__attribute__((const)) uint get_sub_group_id(void);
+__attribute__((const)) uint get_sub_group_local_id(void);
+
 int printf(__constant const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define CLK_ADDRESS_NONE 0

@@ -28,16 +28,18 @@ def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
     return NDRange(formulas.global_size(parameters), formulas.local_size(parameters))
 
 
-def program_of(path: Path, options: str, kernel: str, *, restrict: bool = False, unrolled: int = 4) -> Program:
+def program_of(
+    path: Path, options: str, kernel: str, *, restrict: bool = False, unrolled: int = 4, joins: bool = False
+) -> Program:
     """Return a kernel of a file, compiled with these build options.
 
-    *restrict*: as if its pointers had this qualifier; *unrolled*: iterations of loops that compilers interleave.
+    *restrict*: as if its pointers had this qualifier; *unrolled* and *joins* as of :func:`.program`.
 
     Raises:
         InputError: it does not compile, or uses what cannot be executed.
         GpuReportError: the compiler is not installed.
     """
-    return _program(path.absolute(), read_text(path), options, kernel, restrict, unrolled)
+    return _program(path.absolute(), read_text(path), options, kernel, restrict, unrolled, joins)
 
 
 def kernels_of(path: Path, options: str) -> tuple[str, ...]:
@@ -56,8 +58,8 @@ def _module(path: Path, text: str, options: str, restrict: bool = False) -> Modu
 
 
 @cache
-def _program(path: Path, text: str, options: str, kernel: str, restrict: bool, unrolled: int) -> Program:
-    return program(_module(path, text, options, restrict), kernel, unrolled)
+def _program(path: Path, text: str, options: str, kernel: str, restrict: bool, unrolled: int, joins: bool) -> Program:
+    return program(_module(path, text, options, restrict), kernel, unrolled, joins=joins)
 
 
 def host_arguments(
@@ -111,8 +113,9 @@ def traced(
 
     A run asks several times for each point: *formulas* keep traces by the contents of their arrays, which may change.
     """
-    options, unrolled = formulas.build_options(parameters), device.architecture.unrolled_iterations
-    kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled)
+    options, architecture = formulas.build_options(parameters), device.architecture
+    unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
+    kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled, joins=joins)
     shape = shape_of(formulas, parameters)
     resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, kernel, shape, resources)

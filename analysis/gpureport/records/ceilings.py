@@ -247,6 +247,12 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         rate=Rate("Conversion", "op/s", 1.0),
         latency="some",
     ),
+    "from_int32": InstructionClass(
+        text="conversions of integers",
+        label="integer to fp32",
+        definition="conversions of 32-bit integers to single-precision numbers, where other conversions are slower.",
+        listed="some",
+    ),
     "matrix_fp16": InstructionClass(
         text="the matrix unit (fp16)",
         definition="multiply-adds of half-precision matrices with single-precision sums.",

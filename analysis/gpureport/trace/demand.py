@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from gpureport.spec.models import Device
+from gpureport.spec.models import Architecture, Device
 from gpureport.trace.execution import NDRange
 from gpureport.trace.summary import Footprint, KernelTrace
 from gpureport.workloads.instructions import listed_class
@@ -11,8 +11,6 @@ from gpureport.workloads.model import Demand, Stream
 
 _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
-_ADDRESS = "int32"
-"""Class of instructions that compute addresses."""
 
 
 def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Demand:
@@ -28,7 +26,7 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
         work_group=tuple(shape.local_size),
         streams=tuple(stream for each in trace.footprints for stream in _streams(each, trace)),
         operations=_operations(trace, device),
-        chain=_listed(chain, device.architecture.latency_cycles),
+        chain=_listed(chain, device.architecture.latency_cycles, device.architecture),
         memory_chain=missed,
         nearest_chain=near,
         local_memory_bytes=trace.local_bytes,
@@ -47,7 +45,7 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
         lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
         if each.kind == "atomic" and each.same and not device.architecture.groups_as_loops:
             counted["shuffle"] = counted.get("shuffle", 0.0) + _COMBINING * each.waves * trace.placement.wave
-    counted = _listed(counted, device.architecture.rates_per_cycle)
+    counted = _listed(counted, device.architecture.rates_per_cycle, device.architecture)
     accesses = {name: count for name, count in lanes.items() if count}
     # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.
     further = sum(lanes.values()) if device.architecture.groups_as_loops else lanes["memory"]
@@ -55,11 +53,22 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
     return {**counted, **accesses, "instruction": sum(counted.values()) + others}
 
 
-def _listed(counts: Mapping[str, float], listed: Mapping[str, float]) -> dict[str, float]:
-    """Return *counts* by the classes that an architecture has *listed*."""
-    found: dict[str, float] = {}
+def _listed(counts: Mapping[str, float], listed: Mapping[str, float], architecture: Architecture) -> dict[str, float]:
+    """Return *counts* by the classes that an architecture has *listed*.
+
+    Compilers shift to the left by a multiplication where it has the rate of shifts, and a pipe of its own: ptxas 13
+    does so for nine shifts of ten in kernels, and for three of four where all instructions are shifts and logic.
+    """
+    rates, found = architecture.rates_per_cycle, dict[str, float]()
+    conversion = "conversion" if "conversion" in listed else "int32"
+    usual = {
+        "address": "int32",
+        "left_shift": "int32_mul" if rates["int32_mul"] >= rates.get("shift", rates["int32"]) else "shift",
+        "conversion": conversion,
+        "from_int32": "from_int32" if "from_int32" in listed else conversion,
+    }
     for name, count in counts.items():
-        known = listed_class(_ADDRESS if name == "address" else name, listed)
+        known = listed_class(usual.get(name, name), listed)
         found[known] = found.get(known, 0.0) + count
     return found
 

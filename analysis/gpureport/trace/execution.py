@@ -40,7 +40,7 @@ _MOST_BLOCKS = 3_000_000
 _MOST_S, _MANY_BLOCKS = 60.0, 100_000
 """Processor time of an execution of many blocks. Fewer take longer only with many work-items, and end."""
 _EVERY = slice(None)
-_SCALAR = frozenset("add int32 int32_mul int64 shift ternary address".split())
+_SCALAR = frozenset("add int32 int32_mul int64 shift left_shift ternary address".split())
 _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
 

@@ -1,19 +1,23 @@
 """Which instructions compilers make of LLVM's code: of each operation, of several together, of loops."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
-from gpureport.trace.ir import Instruction, Name, Operand, Type
-from gpureport.trace.operations import TESTS, plain_name
+from gpureport.trace.ir import Instruction, Name, Operand, Type, walk
+from gpureport.trace.operations import TESTS, demangled, plain_name
 
 Counts = Mapping[str, float]
 """Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
-_UNROLLED_SIZE = 75
-"""Instructions of the iterations of a loop that compilers interleave at most: a quarter of LLVM's limit of 300, as its
-NVPTXTargetTransformInfo sets."""
+_UNROLLED_SIZE = 150
+"""Instructions of the iterations of a loop that compilers interleave at most: LLVM's limit (``PartialThreshold``). In
+the PTX of public kernels, four of up to 37 instructions are interleaved, and two of 53."""
+_UNROLLED_AGAIN = 128
+"""Instructions of a loop, at most, of which ptxas 13 interleaves four times as many iterations: in public kernels, it
+does so if the longer loop has up to 116, and not if it would have 190 or more."""
 _MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
 _DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
 _INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
@@ -22,7 +26,7 @@ _INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
     **dict.fromkeys(("shl", "lshr", "ashr", "rotate", "fshl", "fshr"), ({"shift": 1.0}, {"shift": 4.0})),
     **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), (_DIVISION, {**_DIVISION, "int32": 30.0})),
     **dict.fromkeys(("mul", "mul24", "mad24"), ({"int32_mul": 1.0}, _MULTIPLY_64)),
-    **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 3.0}, {"int32_mul": 8.0})),
+    **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 2.0}, {"int32_mul": 8.0})),
     **dict.fromkeys(("popcount", "clz", "ctz", "ctpop", "ctlz", "cttz"), ({"int32": 4.0}, {"int32": 8.0})),
     **dict.fromkeys(("trunc", "zext", "sext"), ({}, {})),
 }
@@ -41,38 +45,49 @@ _EXPANDED: Mapping[str, tuple[float, float]] = {
 """Instructions of accurate functions of single and double precision; measured on an H200: issue slots of a wave."""
 _OTHERS = (25, 40)
 _SIMPLE = frozenset(
-    "fadd fsub fmul fma fmuladd mad fmin fmax maxnum minnum maximum minimum fabs copysign step mix clamp dot cross "
-    "sign degrees radians canonicalize ldexp fract modf smoothstep fdim".split()
+    "fadd fsub fmul fma fmuladd mad copysign step mix clamp dot cross sign degrees radians canonicalize ldexp fract "
+    "modf smoothstep fdim".split()
 )
+_COMPARING = frozenset("fcmp fmin fmax maxnum minnum maximum minimum".split()).union(TESTS)
 _CONVERTING = frozenset(
     "fptosi fptoui sitofp uitofp fptrunc fpext floor ceil trunc rint round nearbyint roundeven".split()
 )
 _FREE = frozenset(
-    "bitcast addrspacecast ptrtoint inttoptr freeze fneg extractelement insertelement shufflevector extractvalue "
-    "insertvalue alloca phi".split()
+    "bitcast addrspacecast ptrtoint inttoptr freeze fneg fabs shufflevector extractvalue insertvalue alloca phi".split()
 )
 
 
 def counts(instruction: Instruction, called: str = "") -> Counts:
     """Return the instructions that one element needs in one lane, by class."""
     name, of = plain_name(called) if called else instruction.opcode, instruction.of.element
-    kind = instruction.types[0].element
+    kind = instruction.types[name == "select"].element
+    if name in ("zext", "sext") and kind.bits == 1:
+        return {"int32": 1.0}
     if name in _FREE or kind.bits == 1:
         return {}
+    if name in ("extractelement", "insertelement"):
+        return {"int32": 1.0 / instruction.types[0].width} if kind.bits in (8, 16) else {}
     if name.startswith("convert") or (name in _CONVERTING and "f" in (of.dtype.kind, kind.dtype.kind)):
-        return {"conversion": 1.0} if of != kind or not name.startswith("convert") else {}
+        signed = name == "sitofp" or demangled(called)[1][-1:] in ("c", "s")
+        return _converted(of, kind, signed=signed) if of != kind or not name.startswith("convert") else {}
     words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
-    if of.dtype.kind != "f" or name in ("select", "fcmp") or name in TESTS:
+    if of.dtype.kind != "f" or name == "select" or name in _COMPARING:
         by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], Name)
         if by_constant and name.endswith(("div", "rem")):
             return {"int32_mul": 2.0 * words, "shift": 1.0}
         if by_constant and name in ("shl", "lshr", "ashr"):
             moved = np.mean(np.asarray(instruction.operands[1]) % 32 != 0)
-            return {"shift": float(moved * words)}
+            return {"left_shift" if name == "shl" else "shift": float(moved * words)}
         if name == "icmp" and kind.bits < 32:
             return {"int32": 2.0}  # registers have 32 bits: those above are set first
         return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
     return _of_floats(name, of, fast="native_" in called or "half_" in called)
+
+
+def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
+    """Return the instructions that convert a *kind* of number; bytes are taken out of a register first."""
+    whole = kind.bits == 32 or (0 < kind.bits < 32 and not signed)
+    return {"from_int32" if whole and of.name == "float" else "conversion": 1.0}
 
 
 def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
@@ -104,8 +119,8 @@ _LOGIC, _SUMS = ("and", "or", "xor"), ("add", "sub")
 _FACTORS: Mapping[str, Counts] = {"mul": {"int32_mul": 1.0}, "shl": {"shift": 1.0}}
 _ABSORBED: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(_LOGIC, _LOGIC),
-    **dict.fromkeys(_SUMS, (*_SUMS, *_FACTORS)),
-    **dict.fromkeys(_FACTORS, ()),
+    **dict.fromkeys(_SUMS, (*_SUMS, *_FACTORS, "zext", "sext")),
+    **dict.fromkeys((*_FACTORS, "zext", "sext"), ()),
 }
 """Operations whose results others use within the same instruction, of three words at most."""
 
@@ -133,7 +148,11 @@ def merged(lines: Sequence[Instruction], same: Mapping[str, object]) -> dict[str
     for line in lines:
         if line.opcode == "shufflevector" and (name := _names(line)[0]) in made and uses[name] == 1:
             made[line.result] = made[name]
-        if line.opcode not in _ABSORBED or line.types[0].element.bits != 32:
+        if line.opcode == "icmp" and line.words[-1] in ("eq", "ne") and not isinstance(line.operands[1], Name):
+            tested = made.get(getattr(line.operands[0], "name", ""))
+            if tested and tested[0].opcode in _LOGIC and not np.any(line.operands[1]):
+                found[line.result] = {}  # logic also gives whether its result is zero
+        if line.opcode not in _ABSORBED or line.of.element.bits != 32:
             continue
         words = [_words(line, value, same) for value in line.operands]
         for place, name in enumerate(getattr(value, "name", "") for value in line.operands):
@@ -147,8 +166,27 @@ def merged(lines: Sequence[Instruction], same: Mapping[str, object]) -> dict[str
                 words[place], found[inner.result] = those, {}
                 if inner.opcode in _FACTORS:
                     found[line.result] = _FACTORS[inner.opcode]
-        made[line.result] = line, words[0] | words[1]
+        made[line.result] = line, frozenset().union(*words)
     return found
+
+
+_PURE = _FREE.union(_ABSORBED, "icmp fcmp select trunc getelementptr lshr ashr extractelement".split()) - {
+    "phi",
+    "alloca",
+}
+
+
+def repeated(lines: Iterable[Instruction]) -> set[str]:
+    """Return the results that earlier lines of a block have already: compilers compute them once."""
+    first: dict[object, str] = {}
+    same: dict[str, str] = {}
+    for line in lines:
+        if line.opcode in _PURE:
+            values = [same.get(v.name, v.name) if isinstance(v, Name) else v.tobytes() for v in line.operands]
+            earlier = first.setdefault((line.opcode, *line.words, *line.bare, *values), line.result)
+            if earlier != line.result:
+                same[line.result] = earlier
+    return {*same}
 
 
 def _words(line: Instruction, value: Operand, same: Mapping[str, object]) -> frozenset[object]:
@@ -166,12 +204,66 @@ def _bits(value: Operand) -> tuple[int, ...]:
     return bits if any(each != -1 for each in bits) else ()
 
 
+# loads of neighbouring members
+_WIDEST = 16
+"""Bytes of the widest load of a work-item."""
+
+
+def joined(lines: Sequence[Instruction]) -> list[Instruction]:
+    """Return a block in which loads of neighbouring members are one load of a vector, with what is between them.
+
+    As LLVM's LoadStoreVectorizer does for GPUs: the alignment of the first member shows that all are in one vector.
+    """
+    replaced: dict[str, list[Instruction]] = {}
+    for loads in _neighbours(lines):
+        (_, first), start = loads[0], min(offset for offset, _ in loads)
+        count = 1 << ((max(offset for offset, _ in loads) - start) // first.of.nbytes).bit_length()
+        whole, at = (Name(f"{first.result}.{what}") for what in ("whole", "at"))
+        vector, pointer = Type("vector", count, (first.of,)), first.types[0]
+        place = [first.operands[0], np.int64(start - loads[0][0])]
+        found = [
+            Instruction("getelementptr", first.line, at.name, [], place, [pointer, Type("i64")], [Type("i8")]),
+            Instruction("load", first.line, whole.name, [], [at], [pointer], [vector], align=vector.nbytes),
+        ]
+        for offset, load in loads:
+            part = [whole, np.int64((offset - start) // first.of.nbytes)]
+            found.append(Instruction("extractelement", load.line, load.result, [], part, [vector, Type("i64")]))
+            replaced[load.result], found = found, []
+    return [each for line in lines for each in replaced.get(line.result, (line,))]
+
+
+def _neighbours(lines: Sequence[Instruction]) -> Iterator[list[tuple[int, Instruction]]]:
+    """Yield loads, with their offsets in bytes, that are within one aligned vector and have no store between them."""
+    places: dict[str, tuple[object, int]] = {}
+    groups = defaultdict[object, list[tuple[int, Instruction]]](list)
+    stores = 0
+    for line in lines:
+        pointer = getattr(line.operands[0], "name", str(line.operands[0])) if line.operands else ""
+        base, offset = places.get(pointer, (pointer, 0))
+        if line.opcode == "getelementptr":
+            fixed, terms = walk(line.bare[0], line.operands[1:])
+            places[line.result] = ((base, *terms) if terms else base, offset + fixed)
+        elif line.opcode == "load" and line.types[0].count and line.of.name not in ("vector", "ptr"):
+            groups[base, line.of, stores].append((offset, line))
+        stores += line.opcode == "store" or (line.opcode == "call" and any(each.name == "ptr" for each in line.types))
+    for loads in groups.values():
+        while loads:
+            start, width = min((offset, -line.align) for offset, line in loads)
+            inside = [start <= offset < start + min(_WIDEST, -width) for offset, _ in loads]
+            if len({offset for (offset, _), within in zip(loads, inside, strict=True) if within}) > 1:
+                yield list(compress(loads, inside))
+            loads = [each for each, within in zip(loads, inside, strict=True) if not within]
+
+
 # loops
 _AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split())
 
 
-def counting(label: str, lines: Sequence[Instruction]) -> set[str]:
-    """Return what counts the iterations of a loop and moves its addresses, once for all interleaved iterations."""
+def counting(label: str, lines: Sequence[Instruction]) -> tuple[set[str], bool]:
+    """Return what counts the iterations of a loop and moves its addresses, once for all interleaved iterations.
+
+    Also return whether the code fixes all steps, and no address depends on an unsigned index that may wrap around.
+    """
     made = {line.result: line for line in lines}
     fixed: dict[str, bool] = {}  # for what is counted: whether the code fixes the step
     for line in lines:
@@ -183,8 +275,17 @@ def counting(label: str, lines: Sequence[Instruction]) -> set[str]:
             fixed[line.result] = line.opcode == "icmp" or all(fixed[name] for name in inside)
     ends = [made[name] for line in lines[-1:] if label in line.labels for name in _names(line) if name in made]
     if not any(each.result in fixed for each in ends) or any(_may_wrap(each, made) for each in ends):
-        return set()
-    return {name for name in fixed if fixed[name] and made[name].opcode != "phi"}
+        return set(), False
+    once = {name for name in fixed if fixed[name] and made[name].opcode != "phi"}
+    return once, all(fixed.values()) and not any(_wraps(label, line, made) for line in lines if line.opcode == "zext")
+
+
+def _wraps(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
+    """Return whether what a ``zext`` widens may wrap around between two iterations."""
+    value = made.get(_names(line)[0]) if "nneg" not in line.words else None
+    if value and value.opcode == "phi" and label in value.labels:
+        value = made.get(getattr(value.operands[value.labels.index(label)], "name", ""))
+    return value is not None and value.opcode in _AFFINE and "nuw" not in value.words
 
 
 def _may_wrap(condition: Instruction, made: Mapping[str, Instruction]) -> bool:
@@ -210,9 +311,16 @@ def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set
     return step if not step or ("nsw" in added.words and not step & made.keys()) else None
 
 
-def interleaved(size: float, most: int) -> int:
-    """Return how many iterations, at *most*, of a loop with *size* instructions compilers interleave if it ends."""
-    return next((count for count in (most, most // 2) if count and count * size <= _UNROLLED_SIZE), 1)
+def interleaved(size: float, own: float, most: int) -> int:
+    """Return how many iterations of a loop that ends compilers interleave.
+
+    Args:
+        size: operations of an iteration.
+        own: its instructions without those that count; infinite: only the first compiler interleaves.
+        most: iterations.
+    """
+    first = next((count for count in (min(most, 4), 2) if count <= most and count * size <= _UNROLLED_SIZE), 1)
+    return most if first == 4 and most * own <= _UNROLLED_AGAIN else first
 
 
 def _names(line: Instruction) -> list[str]:

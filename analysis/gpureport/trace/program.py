@@ -166,8 +166,10 @@ def programs(module: Module) -> tuple[str, ...]:
     return tuple(module.reader.kernels)
 
 
-def program(module: Module, name: str, unrolled: int = 4) -> Program:
+def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False) -> Program:
     """Return the kernel *name* of a module; compilers interleave at most *unrolled* iterations of loops.
+
+    *joins*: they also make one load of those of neighbouring members.
 
     Raises:
         Unsupported: it uses what cannot be executed; the message has file, line and its name.
@@ -176,7 +178,7 @@ def program(module: Module, name: str, unrolled: int = 4) -> Program:
     if name not in programs(module):
         raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(programs(module)) or 'none'}")
     try:
-        return _Builder(module, name, unrolled).built
+        return _Builder(module, name, unrolled, joins=joins).built
     except Unsupported as error:
         raise Unsupported(f"{module.path}:{module.reader.line}: {error}") from error
     except (LookupError, ValueError) as error:
@@ -184,15 +186,16 @@ def program(module: Module, name: str, unrolled: int = 4) -> Program:
 
 
 class _Builder:
-    def __init__(self, module: Module, name: str, unrolled: int) -> None:
-        self.reader, self.unrolled = module.reader, unrolled
-        self.built = Program(name, str(module.path), blake2b(f"{unrolled} {module.text}".encode()).hexdigest())
+    def __init__(self, module: Module, name: str, unrolled: int, *, joins: bool) -> None:
+        self.reader, self.unrolled, self.joins = module.reader, unrolled, joins
+        self.built = Program(name, str(module.path), blake2b(f"{unrolled} {joins} {module.text}".encode()).hexdigest())
         self.slot_of: dict[Any, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
         self.made: dict[str, Operation] = {}
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
+        self.repeated: set[str] = set()
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
         self.built.blocks = tuple(self._blocks())
@@ -244,21 +247,24 @@ class _Builder:
     def _blocks(self) -> Iterator[Block]:
         text = self.reader.blocks(self.built.name, f"%{len(self.built.parameters)}")
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
+        pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
         every = [line for _, lines in pieces for line in lines]
         same, self.varying = instructions.complements(every), instructions.varying(every)
+        self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
         ends = {label: number for number, (label, _) in enumerate(pieces)}
         for number, (label, lines) in enumerate(pieces):
             block = Block(waits=number > starts[label], line=lines[0].line if lines else 0)
             block.targets = (number + 1,) if number < ends[label] else ()
-            once = instructions.counting(label, lines)
+            once, steady = instructions.counting(label, lines)
             self.merged = instructions.merged([line for line in lines if line.result not in once], same)
             for line in lines:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
             if once:
                 size = sum(each.width for each in block.operations if each.counts)
-                block.interleaved = instructions.interleaved(size, self.unrolled)
+                own = sum(block.counts.values()) - sum(sum(self.made[name].counts.values()) for name in once)
+                block.interleaved = instructions.interleaved(size, own if steady else np.inf, self.unrolled)
                 block.apart = _apart(block, {self.made[name].result for name in once})
             for name in once:
                 _count(block, self.made[name], 1 / block.interleaved - 1)
@@ -291,7 +297,7 @@ class _Builder:
         return self._made(line, operations.of_instruction(line), counts, width=_width(line))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
-        operands = tuple(map(self.slot, line.operands))
+        operands, counts = tuple(map(self.slot, line.operands)), {} if line.result in self.repeated else counts
         return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, counts, **more)
 
     # memory
