@@ -30,7 +30,7 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.cli.predicting import print_advice
-from gpureport.cli.rendering import write_documents
+from gpureport.cli.rendering import prepare_documents, write_documents
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, uninterrupted
@@ -158,7 +158,12 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                     note(f"Run {number} of {len(paths)}")
                 if reports:
                     measurer.reopen()
-                reports.append(_measure(plan, measurer, path, earlier, _resumption(options, path)))
+                ahead = (
+                    number == 1
+                    and not isinstance(options, MeasureOptions)
+                    and not plan.match.device.architecture.on_host
+                )
+                reports.append(_measure(plan, measurer, path, earlier, _resumption(options, path), ahead=ahead))
                 if options.only_kernels:
                     keep_measurements(reports[-1], plan.workloads, [each.name for each in affected(reports[-1])])
                     plan = replace(plan, kept=None)
@@ -284,7 +289,9 @@ def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[W
     return tuple(workload for workload in workloads if workload.name in earlier.workloads)
 
 
-def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, resumption: str) -> Report:
+def _measure(
+    plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, resumption: str, *, ahead: bool
+) -> Report:
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
@@ -304,6 +311,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
             save_report(report, path, written)
             if not (saved or earlier or is_stream(path)):
                 remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
+            if ahead and not saved:
+                prepare_documents(report)
             saved = report.status
 
     try:

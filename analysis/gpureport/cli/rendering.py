@@ -24,7 +24,11 @@ from gpureport.results.opening import (
 )
 
 if TYPE_CHECKING:
+    from gpureport.spec.database import Database
     from gpureport.spec.models import Device
+
+_begun: "dict[str, Callable[[], tuple[tuple[MeasuredRates, ...], Device | None]]]" = {}
+"""What waits for :func:`_kept`, by the start of the run."""
 
 
 def render_reports(options: RenderOptions) -> int:
@@ -81,6 +85,28 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
             raise InputError(f"{file}: has the same output folder {directory} as {other}; render them one by one")
 
 
+def prepare_documents(report: Report) -> None:
+    """Begin in other processes what the documents of a run need and its measurements do not change."""
+    from gpureport.report.processes import started
+    from gpureport.report.render import prepare
+
+    prepare()
+    _begun[report.created_at] = started(_kept, report)
+
+
+def _kept(report: Report) -> "tuple[tuple[MeasuredRates, ...], Device | None]":
+    """Return the findings of kept reports of the same model, and the current entry."""
+    shipped, entry = _shipped(), report.match.entry
+    return same_model(report, kept_folders()), shipped.device(entry) if entry in shipped.entries else None
+
+
+@cache
+def _shipped() -> "Database":
+    from gpureport.spec.database import load_database
+
+    return load_database()
+
+
 def write_documents(
     report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str = "report", noted: bool = True
 ) -> list[Path]:
@@ -88,19 +114,11 @@ def write_documents(
     from gpureport.report.render import write_report
 
     def write() -> list[Path]:
-        others = (*same_model(report, kept_folders()), *_stored(report))
-        with_pdf, entry = not no_pdf, _entry(report.match.entry)
-        return write_report(report, directory, with_pdf=with_pdf, paper=paper, name=name, others=others, entry=entry)
+        kept, entry = _begun.pop(report.created_at, partial(_kept, report))()
+        others = (*kept, *_stored(report))
+        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name, others=others, entry=entry)
 
     return written(write, noted=noted and not no_pdf)
-
-
-@cache
-def _entry(name: str | None) -> "Device | None":
-    from gpureport.spec.database import load_database
-
-    shipped = load_database()
-    return shipped.device(name) if name in shipped.entries else None
 
 
 def _stored(report: Report) -> tuple[MeasuredRates, ...]:
