@@ -12,7 +12,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.errors import DeviceError
-from gpureport.measure import presence
+from gpureport.measure import child, presence
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child
 from gpureport.measure.presence import ChosenDevice, choose_working, find_devices, kernel_problems, named
@@ -50,7 +50,7 @@ def vendors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "vendors"
     folder.mkdir()
     here = working().runtime
-    monkeypatch.setattr(presence, "installed_runtimes", lambda: (*_of(folder), here))
+    monkeypatch.setattr(child, "installed_runtimes", lambda: (*_of(folder), here))
     monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 60.0)
     return folder
 
@@ -68,7 +68,7 @@ def isolated(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def nothing_else(monkeypatch: pytest.MonkeyPatch, vendors: Path) -> Path:
-    monkeypatch.setattr(presence, "installed_runtimes", lambda: _of(vendors))
+    monkeypatch.setattr(child, "installed_runtimes", lambda: _of(vendors))
     return vendors
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from gpureport.cli import main, measuring
-from gpureport.measure import driver_process, presence
+from gpureport.measure import child, driver_process
 from gpureport.measure import measurer as remote
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
@@ -269,7 +269,7 @@ def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkey
 
 def install(monkeypatch: pytest.MonkeyPatch, *workloads: Sound) -> None:
     here = working().runtime
-    monkeypatch.setattr(presence, "installed_runtimes", lambda: (here,))
+    monkeypatch.setattr(child, "installed_runtimes", lambda: (here,))
     monkeypatch.setattr(measuring, "selected", lambda names, quick: workloads)  # noqa: ARG005
 
 

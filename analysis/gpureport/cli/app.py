@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
@@ -151,12 +152,15 @@ app.add_typer(fleet_app)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Callable[[type[Options]], type[Options]]:
+def command(
+    group: typer.Typer, name: str, action: str, *, measures: bool = False, **settings: bool
+) -> Callable[[type[Options]], type[Options]]:
     """Make a class a command of *group*, or without a *name* what *group* does without a subcommand.
 
     The class becomes a dataclass. Its fields of an ``Annotated`` type are the arguments and options of the command, and
     the docstrings are the help. The *action* is a function ``module.function`` of this package, which gets an instance
-    and returns the exit code; its module is imported when the command runs.
+    and returns the exit code; its module is imported when the command runs, while processes load the drivers if the
+    command *measures*.
     """
 
     def register(cls: type[Options]) -> type[Options]:
@@ -171,7 +175,8 @@ def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Cal
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
             _refuse_beside_resume(_typed(context))
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
-            return int(resolve_name(f"gpureport.cli.{action}")(request))
+            with resolve_name("gpureport.measure.child.drivers")(early=True) if measures else nullcontext():
+                return int(resolve_name(f"gpureport.cli.{action}")(request))
 
         run.__doc__ = getdoc(cls)
         run.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -352,7 +357,7 @@ _Entries = Annotated[
 _Store = Annotated[Path | None, _path("DIR", text="Folder of the store. Default: $GPUREPORT_STORE.")]
 
 
-@command(app, "", "measuring.measure")
+@command(app, "", "measuring.measure", measures=True)
 class RunOptions:
     """Predict, measure and compare; write report.json, report.html, report.pdf and report-appendix.pdf.
 
@@ -386,7 +391,7 @@ class RunOptions:
     entries: _Entries = ()
 
 
-@command(app, "measure", "measuring.measure")
+@command(app, "measure", "measuring.measure", measures=True)
 class MeasureOptions(RunOptions):
     """Predict and measure; write report.json only. `gpureport render` makes HTML and PDF of it."""
 
@@ -452,7 +457,7 @@ class PredictOptions:
     entries: _Entries = ()
 
 
-@command(app, "kernel", "measuring.use_kernels")
+@command(app, "kernel", "measuring.use_kernels", measures=True)
 class KernelOptions(RunOptions):
     """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
 

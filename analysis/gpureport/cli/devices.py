@@ -11,6 +11,7 @@ from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import DeviceError, InputError
 from gpureport.files import write_file
+from gpureport.measure.child import drivers
 from gpureport.spec import drafts
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, Entry, load_database, wrong_ending
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
 def list_devices(options: DevicesOptions) -> int:
     """List the devices of the database, or those of this machine."""
-    database = open_database(options.entries)
-    return (_list_known if options.known else _list_present)(options, database)
+    if options.known:
+        return _list_known(options, open_database(options.entries))
+    with drivers(early=True):
+        return _list_present(options, open_database(options.entries))
 
 
 def _list_present(options: DevicesOptions, database: Database) -> int:

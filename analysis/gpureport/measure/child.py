@@ -13,17 +13,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
 from gpureport.isolation import reason, signal_name
-from gpureport.measure.backends.runtimes import Runtime
-from gpureport.measure.rounds import Progress
+from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
+
+if TYPE_CHECKING:
+    from gpureport.measure.rounds import Progress
 
 Message = tuple[str, Any]
 """``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last result, or
@@ -33,6 +35,7 @@ _POLL_S = 0.2
 _LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
 _OUTPUT_BYTES = 65536
 _END_S = 1.0
+_early: list[dict[Runtime, "Child | None"]] = []
 
 
 class EndedError(DeviceError):
@@ -107,7 +110,7 @@ class Child:
         self._sending = Thread(target=deliver, daemon=True)  # it may wait for the process
         self._sending.start()
 
-    def answer(self, limit_s: float, progress: Progress | None = None, items: list[Any] | None = None) -> Any:  # noqa: ANN401 - by request
+    def answer(self, limit_s: float, progress: "Progress | None" = None, items: list[Any] | None = None) -> Any:  # noqa: ANN401 - by request
         """Return the answer to the oldest open request; *progress* and *items* receive what arrives before it.
 
         Raises:
@@ -208,3 +211,29 @@ def _how(code: int | None) -> str:
     if code is None:
         return "closed its connection"
     return f"ended the process with exit code {code}" if code >= 0 else f"crashed ({signal_name(-code)})"
+
+
+@contextmanager
+def drivers(*, early: bool = False) -> Iterator[dict[Runtime, Child | None]]:
+    """Start a process for each installed runtime without a problem, which lists its devices; end them afterwards.
+
+    Processes that were started *early* belong to the next context: they load drivers while modules are imported.
+    """
+    children = _early.pop() if _early else {each: _listing(each) for each in installed_runtimes()}
+    if early:
+        _early.append(children)
+    try:
+        yield children
+    finally:
+        _early.clear()
+        for child in filter(None, children.values()):
+            child.end()
+        children.clear()
+
+
+def _listing(runtime: Runtime) -> Child | None:
+    if runtime.problem:
+        return None
+    child = Child(runtime)
+    child.send("devices")
+    return child

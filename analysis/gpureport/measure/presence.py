@@ -13,10 +13,9 @@ from gpureport.measure.backends.runtimes import (
     ANSWER_LIMIT_S,
     Runtime,
     RuntimeDevice,
-    installed_runtimes,
     preference,
 )
-from gpureport.measure.child import Child
+from gpureport.measure.child import Child, drivers
 from gpureport.measure.measurer import Measurer
 from gpureport.spec.models import PresentDevice
 from gpureport.text import quoted
@@ -39,7 +38,7 @@ class Presence:
 
     candidates: tuple[RuntimeDevice, ...]
     reasons: Mapping[str, str] = field(default_factory=dict)
-    children: dict[Runtime, Child] = field(default_factory=dict, compare=False)
+    children: dict[Runtime, Child | None] = field(default_factory=dict, compare=False)
 
     @property
     def devices(self) -> tuple[PresentDevice, ...]:
@@ -80,26 +79,18 @@ def find_devices() -> Presence:
 @contextmanager
 def present() -> Iterator[Presence]:
     """Yield the devices of all runtimes, as :func:`find_devices`; end the processes that listed them afterwards."""
-    runtimes, children = installed_runtimes(), dict[Runtime, Child]()
-    try:
-        for runtime in runtimes:
-            if not runtime.problem:
-                children[runtime] = Child(runtime)
-                children[runtime].send("devices")
-        yield _presence(runtimes, children)
-    finally:
-        for child in children.values():
-            child.end()
+    with drivers() as children:
+        yield _presence(children)
 
 
-def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Presence:
+def _presence(children: dict[Runtime, Child | None]) -> Presence:
     found: dict[tuple[object, ...], list[RuntimeDevice]] = {}
     reasons: dict[str, str] = {}
-    for runtime in runtimes:
+    for runtime, child in children.items():
         try:
-            if runtime.problem:
-                raise DeviceError(runtime.problem)
-            devices: Sequence[PresentDevice] = children[runtime].answer(ANSWER_LIMIT_S)
+            if child is None:
+                raise DeviceError(str(runtime.problem))
+            devices: Sequence[PresentDevice] = child.answer(ANSWER_LIMIT_S)
         except DeviceError as error:
             reasons[str(runtime)] = str(error)
             continue

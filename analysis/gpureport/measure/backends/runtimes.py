@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpureport.errors import DeviceError
-from gpureport.spec.models import PresentDevice
+
+if TYPE_CHECKING:
+    from gpureport.spec.models import PresentDevice
 
 ANSWER_LIMIT_S = 30.0
 """Time limit for an answer of a runtime, seconds: loading a large driver and compiling take up to five."""
@@ -83,7 +86,7 @@ class RuntimeDevice:
         position: index among the devices of its runtime.
     """
 
-    device: PresentDevice
+    device: "PresentDevice"
     runtime: Runtime
     position: int
 
@@ -154,7 +157,7 @@ def _from_file(path: Path) -> Runtime:
     return Runtime(library, str(path)) if library else Runtime("", str(path), "the file contains no name of a library")
 
 
-def preference(device: PresentDevice) -> tuple[float, ...]:
+def preference(device: "PresentDevice") -> tuple[float, ...]:
     """Return a key that sorts the best device first.
 
     If several runtimes list one CPU, the newest PoCL comes first. This follows from quick runs of PoCL 3.0, 3.1 and 6.0
