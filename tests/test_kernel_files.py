@@ -399,9 +399,12 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         (tmp_path / "saxpy.cl").write_text(text)
         with pytest.raises(InputError, match=problem):
             load_kernels([file])
+    (tmp_path / "saxpy.cl").write_bytes(b"kernel void f() {} // \xe9\n#ifdef N\nkernel void g() {}\n#endif")
+    with pytest.raises(InputError, match="contains g only under a condition"):
+        load_kernels([tmp_path / "saxpy.cl:g"])
     with pytest.raises(InputError, match="no such file"):
         load_kernels([tmp_path / "none.yaml"])
-    with pytest.raises(InputError, match=r"test_kernel_files.py: give the source of a kernel \(FILE.cl\), or its"):
+    with pytest.raises(InputError, match=r"test_kernel_files.py:1: expected"):
         load_kernels([Path(__file__)])
     (tmp_path / "binary.yaml").write_bytes(b"\xff\x00\x01")
     with pytest.raises(InputError, match="UTF-8"):

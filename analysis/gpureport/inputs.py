@@ -87,16 +87,16 @@ def read_yaml(path: Path) -> Yaml:
     Raises:
         FileError: it cannot be read, is too large, or is invalid.
     """
-    return parse_yaml(read_text(path), str(path))
+    return parse_yaml(_text(path, _bytes(path, MOST_YAML_BYTES)), str(path))
 
 
 def read_text(path: Path) -> str:
-    """Read a text file, such as the source of a kernel or the output of a program.
+    """Read the source of a kernel or the output of a program. Bytes that are not UTF-8, as in comments, are replaced.
 
     Raises:
-        FileError: it cannot be read, is too large, or is not UTF-8.
+        FileError: it cannot be read, or is too large.
     """
-    return _text(path, _bytes(path, MOST_YAML_BYTES))
+    return _bytes(path, MOST_YAML_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def read_json(path: Path) -> object:

@@ -337,6 +337,9 @@ _Macros = Annotated[
     Sequence[str],
     typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Preprocessor macro of the build; repeatable."),
 ]
+_Folders = Annotated[
+    Sequence[Path], _path("DIR", "--include", "-I", text="Folder of files that a kernel includes; repeatable.")
+]
 _Force = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
 ]
@@ -443,6 +446,7 @@ class PredictOptions:
     work_groups: _Local = ()
     data: _Data = ()
     macros: _Macros = ()
+    folders: _Folders = ()
     quick: _Quick = False
     everything: Annotated[bool, typer.Option("--all")] = False
     """Print every feature of every sweep, and the occupancy of each work-group."""
@@ -475,6 +479,7 @@ class KernelOptions(RunOptions):
     work_groups: _Local = ()
     data: _Data = ()
     macros: _Macros = ()
+    folders: _Folders = ()
     only_kernels: bool = True
     recalibrate: _Flag = False
     """Measure again the microbenchmarks that calibrate predictions. Default: use those of an earlier run on the same

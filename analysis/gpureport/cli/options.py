@@ -66,7 +66,8 @@ def described(
 
 def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
     """Return the options that give what sources do not determine, as they were written."""
-    several = {"--size": options.sizes, "--local": options.work_groups, "--data": options.data, "-D": options.macros}
+    several = {"--size": options.sizes, "--local": options.work_groups, "--data": options.data}
+    several |= {"-D": options.macros, "-I": [str(each) for each in options.folders]}
     one = {"--kernel": options.name, "--global": options.global_size}
     given = [(name, text) for name, texts in several.items() for text in texts]
     return [part for pair in (*one.items(), *given) if pair[1] for part in pair]
@@ -83,7 +84,9 @@ def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
         "arguments": [
             {"name": key, "values": text} for key, text in _pairs("--data", options.data, "'columns=random(0,n)'")
         ],
-        "build_options": shlex.join(f"-D{each}" for each in options.macros),
+        "build_options": shlex.join(
+            [*(f"-I{each.resolve()}" for each in options.folders), *(f"-D{each}" for each in options.macros)]
+        ),
     }
     return {name: value for name, value in fields.items() if value}
 

@@ -129,11 +129,9 @@ def _load(file: Path, given: Mapping[str, Any]) -> Sequence[KernelFileWorkload]:
         file, given = file.with_name(name), {**given, "kernel": kernel}
     if not is_there(file):
         raise InputError(f"{file}: there is no such file; give the source of a kernel (OpenCL C) or its description")
-    if file.suffix in {".cl", ".c", ".h", ".ocl"}:
+    if file.suffix not in {".yaml", ".yml", ".json"}:
         names = [each["name"] for each in given.get("arguments", ())]
         return described({"source": file.name, **given}, file.parent, document=_Options(file, names=names))
-    if file.suffix not in {".yaml", ".yml", ".json"}:
-        raise InputError(f"{file}: give the source of a kernel (FILE.cl), or its description (FILE.yaml)")
     if given:
         raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
     document = read_file(file, KernelFields)

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import zip_longest
@@ -15,7 +16,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.trace.ir import Reader
 
 _FLAGS = shlex.split(
-    "-x cl -cl-std=CL2.0 --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
+    "-x cl --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
     "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__= "
     "-fno-convergent-functions"
 )
@@ -27,7 +28,7 @@ _OPTIMISED = shlex.split(
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 """The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
-_PREPROCESSOR = shlex.split("-E -x cl -cl-std=CL2.0 -cl-no-stdinc -w --target=spir64-unknown-unknown")
+_PREPROCESSOR = shlex.split("-E -x cl -cl-std=CL1.2 -cl-no-stdinc -w --target=spir64-unknown-unknown")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:if|include|define)", re.M)
 _MARKER = re.compile(r'#\s+(\d+)\s+"(.*?)"')
 _SECONDS = 120
@@ -56,7 +57,8 @@ def compile_file(
 
     Args:
         path: the file; its folder and ``kernels_cl`` are searched for included files.
-        options: build options as for OpenCL; those of other compilers and language versions are left out.
+        options: build options as for OpenCL; those of other compilers and language versions are left out. The language
+            is OpenCL C 1.2, as drivers compile, or else 2.0.
         variables: keep the program's variables in memory, without optimisation, to find out which are never set.
         restrict: compile as if all pointers to global memory had this qualifier.
 
@@ -66,6 +68,15 @@ def compile_file(
     """
     folders = (data_dir("kernels_cl") / "trace", path.parent, data_dir("kernels_cl"))
     command = [*_FLAGS, *(f"-I{folder}" for folder in folders), *_taken(options)]
+    try:
+        return _compiled(path, [*command, "-cl-std=CL1.2"], variables, restrict)
+    except InputError:
+        with suppress(InputError):
+            return _compiled(path, [*command, "-cl-std=CL2.0"], variables, restrict)
+        raise
+
+
+def _compiled(path: Path, command: Sequence[str], variables: bool, restrict: bool) -> Module:
     if not (variables or restrict):
         return Module(path, _clang([*command, *_OPTIMISED, "-o", "-", str(path)], path))
     plain = _clang([*command, "-O1", "-Xclang", "-disable-llvm-passes", "-o", "-", str(path)], path)
@@ -135,10 +146,12 @@ def _complaint(output: str, path: Path) -> str:
         return f"{path}: it does not compile: {output.strip()[:500]}"
     place, text = f"{found[1]}:{found[2]}", found[3]
     if not Path(found[1]).resolve().is_relative_to(path.parent.resolve()):
-        text = re.sub(r"'[^']*'", "'...'", text)  # of a file that need not be a source
+        return f"{place}: " + re.sub(r"'[^']*'", "'...'", text)  # of a file that need not be a source
     if re.search(r"\basm\b", text):
         return f"{place}: inline assembly is not supported"
-    missing = dict.fromkeys(re.findall(r"error: .*undeclared identifier '([A-Z][A-Z0-9_]*)'", output))
-    macros = " ".join(f"-D {name}=16" for name in missing)
-    advice = f"; if macros of the build are missing, define them, such as {macros}" if missing else ""
+    unknown = r".*(?:undeclared identifier '([A-Z][A-Z0-9_]*)'|unknown type name '(\w+)')"
+    missing = re.findall(f"^{re.escape(found[1])}:{unknown}", output, re.M)
+    macros = " ".join(dict.fromkeys(f"-D {name}=16" if name else f"-D {kind}=float" for name, kind in missing))
+    advice = f"; if macros of the build are missing, define them, such as {macros}" if macros else ""
+    advice = "; give its folder, such as -I include" if text.endswith("file not found") else advice
     return f"{place}: {text}{advice}"

@@ -215,7 +215,7 @@ class OpenCLBackend:
         of_user = Path(source).is_absolute()
         name, folders = (path.name, (folder, path.parent)) if of_user else (source, (folder,))
         includes = [part for each in folders for part in ("-I", f'"{each}"' if " " in str(each) else str(each))]
-        program = cl.Program(self._context, path.read_text(encoding="utf-8"))
+        program = cl.Program(self._context, path.read_text(encoding="utf-8", errors="replace"))
         failure: cl.Error | None = None
         try:
             program.build([*includes, *shlex.split(options)])
