@@ -391,8 +391,9 @@ class _Kernel:
         for number, each in enumerate(formulas.arguments):
             if each.name in changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
-        extents = _Extents(self.program, host)
-        extents.operations = dict(execute(self.program, host, shape, _corners(shape.groups), 32, extents).operations)
+        program = program_of(self.path, self.formulas.build_options(parameters), self.fields.kernel)
+        extents = _Extents(program, host)
+        extents.operations = dict(execute(program, host, shape, _corners(shape.groups), 32, extents).operations)
         return extents
 
     def _sized(self, argument: Argument, nbytes: int) -> Argument:
