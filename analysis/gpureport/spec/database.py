@@ -32,11 +32,15 @@ class Entry:
     id: str
     """Path below ``devices/`` without ``.yaml``: ``nvidia/h200_sxm``."""
     path: Path
-    file: DeviceFile
     own: bool = False
     """Whether the file is the user's, not shipped."""
     before: tuple[str, ...] = ()
     """Ids of the shipped entries that this one replaces."""
+
+    @cached_property
+    def file(self) -> DeviceFile:
+        """Its contents, read when first needed; an InputError if they have errors."""
+        return read_file(self.path, DeviceFile).get()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -284,7 +288,9 @@ def _add(database: Database, root: Path, *, own: bool, lenient: bool = False) ->
                     read_file(path, ArchitectureFile).get()
                 database.architecture_paths[path.stem] = path
                 continue
-            entry = Entry(name, path, read_file(path, DeviceFile).get(), own)
+            entry = Entry(name, path, own)
+            if own:
+                entry.file  # noqa: B018 - its errors are those of the user
             if lenient:
                 Database({name: entry}, database.architecture_paths).device(name)
             database.entries[name] = entry

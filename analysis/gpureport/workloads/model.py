@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
-from string import Formatter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -389,7 +388,7 @@ class Workload(ABC):
     work_of: Factors | None = None
     """What is multiplied for the work; ``None``: the work is the working set."""
     labelled: ClassVar[str] = "{working_set:bytes}"
-    """Label of points with parameters in braces, written as :class:`_Labels` says, except in sweeps of work-groups."""
+    """Label of points with parameters in braces, written as :class:`_Labelled` is, except in sweeps of work-groups."""
     verified: ClassVar[Sequence[Parameters]] = ()
     """The points of :meth:`verification`, unless they are computed."""
     operation_of: ClassVar[tuple[str, ...]] = ()
@@ -484,7 +483,8 @@ class Workload(ABC):
         """
         if sweep.axis.quantity == "work_group":
             return " x ".join(str(parameters[name]) for name in GROUP if name in parameters)
-        return _Labels().format(self.labelled, **{"working_set": self.nbytes(parameters), **parameters})
+        values = {"working_set": self.nbytes(parameters), **parameters}
+        return self.labelled.format(**{name: _Labelled(value) for name, value in values.items()})
 
     def work(self, parameters: Parameters) -> float:
         """Return the work of one dispatch, in the unit of :attr:`metric`."""
@@ -549,14 +549,14 @@ def product(parameters: Parameters, factors: Factors) -> int:
     return prod(known[each] if isinstance(each, str) else each for each in factors)
 
 
-class _Labels(Formatter):
-    """Writes ``bytes``, a ``count``, or a number of things: ``group/s`` gives ``1 group`` and ``2 groups``."""
+class _Labelled(int):
+    """A number in ``bytes``, as a ``count``, or of things: ``group/s`` gives ``1 group`` and ``2 groups``."""
 
-    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401
-        if format_spec in ("", "bytes"):
-            return format_bytes(value) if format_spec else str(value)
-        noun, _, plural = format_spec.partition("/")
-        return format_count(value) if noun == "count" else f"{format_count(value)} {noun}{plural if value > 1 else ''}"
+    def __format__(self, spec: str) -> str:
+        if spec in ("", "bytes"):
+            return format_bytes(self) if spec else str(int(self))
+        noun, _, plural = spec.partition("/")
+        return format_count(self) if noun == "count" else f"{format_count(self)} {noun}{plural if self > 1 else ''}"
 
 
 class UnstoredResults(Workload):
