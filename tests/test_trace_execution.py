@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import load_kernels
-from gpureport.trace.chains import Chains
+from gpureport.trace.chains import TOGETHER, Chains
 from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, NDRange, execute
 from gpureport.trace.program import Access, program, programs
@@ -323,7 +323,7 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 20))
         ("int o = 0; while (n--) atomic_compare_exchange_strong((global atomic_int *)x, &o, n);", 0.0, {"atomic": 64}),
         ("local float t[64]; t[i] = 0; for (int k = 0; k < n; k++) t[(int)x[k]] += 1; y[i] = t[i];", 0, {"local": 256}),
         ("if (i & 1) y[i] = x[i];", 0.0, {"branch": 1}),
-        ("int k = 0; while (k < n && x[k] < 1) k++; y[i] = k;", 0.0, {"branch": 256, "hit": 256}),
+        ("int k = 0; while (k < n && x[k] < 1) k++; y[i] = k;", 0.0, {"branch": 2 * 256 * TOGETHER, "hit": 256}),
         ("float s = 0; if (i > 0) s += 2 * x[i]; if (i < 9) s += 2 * x[64 + i]; y[i] = s;", 1.0, {"hit": 0, "miss": 2}),
     ],
 )

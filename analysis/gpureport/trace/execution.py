@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.text import counted
-from gpureport.trace.chains import TOGETHER, Chains
+from gpureport.trace.chains import Chains
 from gpureport.trace.ir import Unsupported
 from gpureport.trace.operations import FOLDS, Value, flat, is_shared, signed, unsigned
 from gpureport.trace.program import (
@@ -483,7 +483,7 @@ class _Machine:
         split = sum(part.wave_count for part in parts) - lanes.wave_count
         self.split += split
         if self.chains:
-            self.chains.branch(block.condition, 1.0 if split else TOGETHER / block.interleaved)
+            self.chains.branch(number, block, split=split > 0)
         for (target, chosen), part in zip(ways, parts, strict=True):
             self._go(number, target, part, None if part is lanes else chosen)
 
