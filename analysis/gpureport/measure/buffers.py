@@ -74,7 +74,7 @@ class BufferPool:
 
 
 class RepeatedDraws(np.random.Generator):
-    """A generator whose n-th draw of one method and size is the same array for each generator with the same *cache*.
+    """A generator whose n-th draw of one method and size is one constant array for all generators with one *cache*.
 
     Drawing data again for each point would take longer than using them.
     """
@@ -90,9 +90,11 @@ class RepeatedDraws(np.random.Generator):
         drawn = self._cache.get(key)
         if drawn is None:
             drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **keywords)
+            if isinstance(drawn, np.ndarray):
+                drawn.setflags(write=False)  # others get the same
             if getattr(drawn, "nbytes", 0) <= _LARGEST_DRAW_BYTES:
                 self._cache[key] = drawn
-        return drawn.copy() if isinstance(drawn, np.ndarray) else drawn  # workloads modify what they drew
+        return drawn
 
     integers = partialmethod(_draw, "integers")
     random = partialmethod(_draw, "random")

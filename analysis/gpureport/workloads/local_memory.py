@@ -102,7 +102,7 @@ def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:
     """
     elements = _TABLE_BYTES // width
     following = (np.arange(elements) + rng.integers(1, elements)) % elements
-    words = rng.integers(0, 2**32, size=(elements, width // 4), dtype=np.uint32)
+    words = rng.integers(0, 2**32, size=(elements, width // 4), dtype=np.uint32).copy()
     words[:, -1] = following ^ np.bitwise_xor.reduce(words[:, :-1], axis=1)
     return words
 

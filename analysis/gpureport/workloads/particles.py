@@ -158,7 +158,7 @@ class Particles(Workload):
 
 def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
     """Return random positions in the unit square and velocities up to :data:`SPEED`, shape (at most count, 4)."""
-    values = rng.random((min(count, _TILE), 4), dtype=np.float32)
+    values = rng.random((min(count, _TILE), 4), dtype=np.float32).copy()
     values[:, 2:] = (values[:, 2:] - np.float32(0.5)) * (2 * SPEED)
     return values
 
