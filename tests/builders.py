@@ -58,9 +58,7 @@ def observed_like(prediction: Prediction, factor: float = 1.0, *, shift: float =
 def shown(real: Device, draft: Device, names: Sequence[str]) -> list[ObservedSweep]:
     """Return what workloads show on a device that behaves as *real*, in the sweeps of the *draft*."""
     return [
-        ObservedSweep(
-            workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False))
-        )
+        ObservedSweep(workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification")))
         for workload in select(tuple(names))
         for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
     ]

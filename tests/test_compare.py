@@ -21,9 +21,8 @@ from gpureport.compare.runs import Run, SweepSamples, samples_by_sweep
 from gpureport.errors import InputError
 from gpureport.records.curves import Observation, ObservedPoint, SweepKey
 from gpureport.records.report import Report, load_report
-from gpureport.results.opening import open_report, predicted_report, predicted_run
+from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
-from gpureport.workloads import select
 from tests.builders import altered
 from tests.make_report import make_report
 
@@ -506,12 +505,3 @@ def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> No
     assert whole.speed.value == pytest.approx(1 / factor, rel=0.02)
     assert whole.points == 10
     assert whole.significant or 0.95 < factor < 1.05
-
-
-def test_a_device_that_is_only_compared_has_the_intervals_of_its_prediction() -> None:
-    """They are computed for the best points only."""
-    device, workloads = load_database().device("amd/rx_7900_xt"), select(("memory/copy", "instructions", "transfer"))
-    run, complete = predicted_run(device, workloads), excerpt(predicted_report(device, workloads))
-
-    assert run.best == complete.best
-    assert all(point.interval for point in run.best.points.values())

@@ -128,7 +128,7 @@ def test_every_workload_is_predicted(database: Database, entry: str) -> None:
     assert sum(map(bool, found.values())) > 0.9 * len(found)  # a few need what not every device has
     for workload, sweeps in found.items():
         for sweep in map(_thinned, sweeps):
-            prediction = predict_sweep(device, workload, sweep, "specification", intervals=False)
+            prediction = predict_sweep(device, workload, sweep, "specification")
             assert len(prediction.points) == len(sweep.points)
             for point in prediction.points:
                 where = (workload.name, point.point.label)

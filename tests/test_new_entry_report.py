@@ -35,7 +35,7 @@ def _measured(real: Device) -> Iterator[Measurement]:
     """Yield the measurements of a device that behaves as predicted, in the sweeps of the entry."""
     for workload in select((*FURTHER, "memory/latency", "residency/work_groups")):
         for sweep in workload.sweeps(H200, limits_of(H200, quick=True)):
-            prediction = predict_sweep(real, workload, sweep, "specification", intervals=False)
+            prediction = predict_sweep(real, workload, sweep, "specification")
             points = tuple(
                 MeasuredPoint(
                     point=point.point,

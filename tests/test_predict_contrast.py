@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from gpureport.cli import main
-from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
+from gpureport.predict import Predicted, limits_of, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.records.ceilings import Kind, ceiling_words, kind_of
 from gpureport.report.prediction.side_by_side import DevicePredictions, effects, effects_table
@@ -31,21 +31,6 @@ def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
 def _faster_memory(factor: float) -> Device:
     memory = altered(TOY.memory, bandwidth_bytes_per_s=factor * TOY.memory.bandwidth_bytes_per_s)
     return altered(TOY, id="other", name="Other", memory=memory)
-
-
-def test_intervals_cost_no_more_than_themselves() -> None:
-    """Without them, values and features are the same."""
-    workload, limits = select(("memory/copy",))[0], limits_of(TOY, quick=True)
-    (sure, *_), (plain, *_) = predict(TOY, workload, limits), predict(TOY, workload, limits, intervals=False)
-
-    assert [point.time_s for point in plain.points] == [point.time_s for point in sure.points]
-    assert [(str(f.level), f.position, f.value) for f in plain.features] == [
-        (str(f.level), f.position, f.value) for f in sure.features
-    ]
-    assert {point.spread for point in plain.points} == {1.0}
-    assert all(feature.ci_low is None for feature in plain.features)
-    assert plain.sensitivities == ()
-    assert plain.arithmetic is None
 
 
 def test_a_device_beside_itself_is_as_fast_within_the_models_own_error() -> None:

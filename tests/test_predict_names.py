@@ -181,7 +181,7 @@ def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
 
 @pytest.fixture(scope="module")
 def reads() -> Prediction:
-    return predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
+    return predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True))[0]
 
 
 def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them(reads: Prediction) -> None:

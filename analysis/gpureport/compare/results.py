@@ -1,18 +1,15 @@
 """Speed of each machine at each workload, relative to the baseline and to its own predicted peak."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import hypot, log
 
 from gpureport.compare.records import BEYOND, WITHIN, MachineResult, RatioEstimate, WorkloadComparison
-from gpureport.predict import limits_of, predict_sweep
 from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, PointKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
-from gpureport.spec.models import Device
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
-from gpureport.workloads.model import Parameters, Workload
 
 BEST_SIZE = "best size"
 """In place of a regime, of workloads without data."""
@@ -88,25 +85,6 @@ def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
 def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
     """Return what was observed; of a report without observations, what is predicted."""
     return curve.observation if report.observations else curve.specification
-
-
-def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workload], *, quick: bool) -> BestPoints:
-    """Return the best points of predictions of *device* that were made without intervals, with their intervals."""
-    chosen: dict[tuple[str, str], dict[Hashable, Parameters]] = {}
-    for (workload, _), best_point in best.points.items():
-        point = best_point.point
-        chosen.setdefault((workload, best_point.sweep), {})[point.identity] = point.parameters
-    found = {}
-    for each in workloads:
-        for sweep in each.sweeps(device, limits_of(device, quick=quick)):
-            if points := chosen.get((each.name, sweep.name)):
-                again = predict_sweep(device, each, replace(sweep, points=tuple(points.values())), "specification")
-                found[each.name, sweep.name] = again.points
-    points_with = {}
-    for key, best_point in best.points.items():
-        again_point = found[key[0], best_point.sweep].at(best_point.point)
-        points_with[key] = replace(best_point, interval=interval_of(again_point) if again_point else None)
-    return replace(best, points=points_with)
 
 
 def _all_points(

@@ -37,7 +37,7 @@ class Predicted:
 
     Attributes:
         prediction: of one sweep.
-        facts: uncertain figures of the device; none without intervals.
+        facts: uncertain figures of the device.
         relative: relative change of each point's time per standard deviation of each fact, shape (points, facts).
     """
 
@@ -58,14 +58,10 @@ def limits_of(device: Device, *, quick: bool = False) -> Limits:
 
 
 def predict(
-    device: Device, workload: Workload, limits: Limits, kind: Basis = "specification", *, intervals: bool = True
+    device: Device, workload: Workload, limits: Limits, kind: Basis = "specification"
 ) -> tuple[Prediction, ...]:
-    """Predict every sweep of *workload* on *device*. Essential workloads include the arithmetic of their largest point.
-
-    Without *intervals* this takes a third of the time, but gives neither intervals nor arithmetic.
-    """
-    predicted = predict_sweeps(device, workload, workload.sweeps(device, limits), kind, intervals=intervals)
-    return tuple(each.prediction for each in predicted)
+    """Predict every sweep of *workload* on *device*, an essential one with the arithmetic of its largest point."""
+    return tuple(each.prediction for each in predict_sweeps(device, workload, workload.sweeps(device, limits), kind))
 
 
 def predict_sweeps(
@@ -73,14 +69,12 @@ def predict_sweeps(
     workload: Workload,
     sweeps: Sequence[Sweep],
     kind: Basis = "specification",
-    *,
-    intervals: bool = True,
 ) -> tuple[Predicted, ...]:
     """Predict *sweeps* of a workload as :func:`predict` does; return the deviations behind intervals, too."""
     sweeps = [sweep for sweep in sweeps if sweep.points]  # a small memory may allow no point
-    traced = uncertain(device) if intervals and sweeps else (device, (), Tape())
-    predicted = [_predicted(traced, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
-    if workload.essential and predicted and intervals:
+    traced = uncertain(device)
+    predicted = [_predicted(traced, workload, sweep, kind, ()) for sweep in sweeps]
+    if workload.essential and predicted:
         keys = [each.point for each in predicted[0].prediction.points]
         largest = max(range(len(keys)), key=lambda i: keys[i].work)
         inputs = model_inputs(device, workload, sweeps[0], sweeps[0].points[largest], None)
@@ -95,12 +89,9 @@ def predict_sweep(
     sweep: Sweep,
     kind: Basis,
     compiled: Sequence[Resources | None] = (),
-    *,
-    intervals: bool = True,
 ) -> Prediction:
     """Predict one sweep; *compiled* are the resources of each point, ``None`` where only the estimate is known."""
-    traced = uncertain(device) if intervals else (device, (), Tape())
-    return _predicted(traced, workload, sweep, kind, compiled, intervals=intervals).prediction
+    return _predicted(uncertain(device), workload, sweep, kind, compiled).prediction
 
 
 def _predicted(
@@ -109,8 +100,6 @@ def _predicted(
     sweep: Sweep,
     kind: Basis,
     compiled: Sequence[Resources | None],
-    *,
-    intervals: bool,
 ) -> Predicted:
     device, facts, tape = traced
     points, occupancies, deviations = [], [], []
@@ -130,7 +119,7 @@ def _predicted(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
-                spread=spread(relative, other) if intervals else 1.0,
+                spread=spread(relative, other),
             )
         )
     changes = np.array(deviations).reshape(len(points), len(facts))
@@ -143,12 +132,10 @@ def _predicted(
         points=tuple(points),
         features=with_intervals(
             found, workload.metric, points, changes, facts, in_bytes=sweep.axis.quantity == "transfer"
-        )
-        if intervals
-        else found,
+        ),
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        sensitivities=sensitivities(changes, facts, other) if intervals else (),
+        sensitivities=sensitivities(changes, facts, other),
     )
     return Predicted(prediction, facts, changes)
 

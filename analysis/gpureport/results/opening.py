@@ -2,7 +2,6 @@
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,15 +160,13 @@ def device_named(source: str, database: Database) -> "Device":
 def predicted_run(
     device: "Device", workloads: "Sequence[Workload]", only: "Collection[str]" = (), *, quick: bool = False
 ) -> "Run":
-    """Predict a device for a comparison, with intervals of the best points only, which takes half the time.
+    """Predict a device for a comparison.
 
     *workloads* and *only* are those of :func:`open_machine`; *quick*: with shorter sweeps.
     """
     from gpureport.compare import excerpt
-    from gpureport.compare.results import with_intervals
 
-    run = excerpt(predicted_report(device, workloads, quick=quick, intervals=False), only)
-    return replace(run, best=with_intervals(run.best, device, workloads, quick=quick))
+    return excerpt(predicted_report(device, workloads, quick=quick), only)
 
 
 def prediction_report(
@@ -204,14 +201,12 @@ def prediction_report(
     )
 
 
-def predicted_report(
-    device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False, intervals: bool = True
-) -> Report:
+def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> Report:
     """Return the report of the specification predictions for *device*; *quick*: with shorter sweeps."""
     from gpureport.predict import limits_of, predict
 
     limits = limits_of(device, quick=quick)
-    predictions = [p for workload in workloads for p in predict(device, workload, limits, intervals=intervals)]
+    predictions = [p for workload in workloads for p in predict(device, workload, limits)]
     return prediction_report(device, workloads, predictions, quick=quick)
 
 

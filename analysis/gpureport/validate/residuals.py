@@ -166,7 +166,7 @@ def _of_series(
             prediction = curves[0]
         else:
             resources = {"specification": series.published_resources, "calibrated": series.compiled}[kind]
-            prediction = predict_sweep(device, series.workload, series.sweep, kind, resources, intervals=features)
+            prediction = predict_sweep(device, series.workload, series.sweep, kind, resources)
         yield from _times(curve, series.measurement, prediction)
         if curves and features and curves[1]:
             yield from _features(curve, prediction, curves[1])

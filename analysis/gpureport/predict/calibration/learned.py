@@ -297,7 +297,7 @@ def _translation(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Fo
 def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
     agreeing = []
     for one in (one for one in sweeps if one.workload.name in ("instructions/formats", "matrix/rate")):
-        prediction = predict_sweep(device, one.workload, one.sweep, "specification", intervals=False)
+        prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         for observed, predicted in one.observation.points.pairs(prediction.points):
             name = observed.point.label
             if predicted.bottleneck != name or name not in PrecisionRates.model_fields:
