@@ -37,14 +37,9 @@ def _by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
     return port and (not each.buffer or each.distinct <= each.waves)
 
 
-def _loads(demand: Demand) -> list[AccessDemand]:
-    """Return the loads from global and constant memory."""
-    return [each for each in demand.accesses if each.kind == "load" and each.space != "local"]
-
-
-def _atomics(demand: Demand) -> list[AccessDemand]:
-    """Return the atomic operations on global memory."""
-    return [each for each in demand.accesses if each.kind == "atomic" and each.space == "global"]
+def _shared(demand: Demand, *kinds: str) -> list[AccessDemand]:
+    """Return the accesses of *kinds* to memory that groups share."""
+    return [each for each in demand.accesses if each.kind in kinds and each.space != "local"]
 
 
 def global_passes(demand: Demand, device: Device) -> float:
@@ -53,18 +48,19 @@ def global_passes(demand: Demand, device: Device) -> float:
     The cache looks up an access's lines one by one, those that it contains faster. A first cache that uses the banks of
     local memory also reads words in the same bank one by one, a cycle each.
     """
-    return _mean((each, _passes(each, device)) for each in demand.accesses if each.space != "local")
+    return _mean((each, _passes(each, device)) for each in _shared(demand, "load", "store", "atomic"))
 
 
 def requests(demand: Demand, architecture: Architecture) -> float:
     """Return the requests for lines, and the sectors of stores, that compute units send to the next cache."""
-    others = (each for each in demand.accesses if each.space != "local" and each.kind != "load")
-    return requested_lines(demand, architecture) + sum(each.lines + each.sectors for each in others)
+    others = sum(each.lines + each.sectors for each in _shared(demand, "store", "atomic"))
+    return requested_lines(demand, architecture) + others
 
 
 def lookup_cycles(demand: Demand, device: Device) -> float:
     """Return the cycles in which all compute units look up the lines of loads."""
-    return sum(_lookups(each, device) for each in _loads(demand)) / _share_of_access(device.architecture, "memory")
+    lookups = sum(_lookups(each, device) for each in _shared(demand, "load"))
+    return lookups / _share_of_access(device.architecture, "memory")
 
 
 def _lookups(each: AccessDemand, device: Device) -> float:
@@ -93,7 +89,7 @@ def further_load_cycles(demand: Demand, device: Device) -> float:
             return CONSTANT_DELAY * architecture.constant_cycles * (each.distinct - each.waves)
         return PASS_DELAY * (_passes(each, device) - each.waves) / cycle
 
-    loads = _loads(demand)
+    loads = _shared(demand, "load")
     return _mean((each, cycles(each)) for each in loads) if loads else 0.0
 
 
@@ -132,21 +128,15 @@ def constant_cycles(demand: Demand, architecture: Architecture) -> float:
 def sectors_and_lines_written(demand: Demand) -> tuple[float, float]:
     """Return the sectors that stores and atomic operations write to the shared cache, and lines written in part.
 
-    Caches of compute units write through: each wave's store reaches the shared cache. An atomic operation costs as much
-    as a partly written line: updates of one address for each wave, and of words far apart, take 2.5 and 2.1 cycles of
-    each slice of an H200.
+    Caches of units write through. An atomic operation costs as much as a partly written line: updates of one address
+    for each wave, and of words far apart, take 2.5 and 2.1 cycles of each slice of an H200.
     """
-    updates = sum(map(_updates, _atomics(demand)))
-    stores = [each for each in demand.accesses if each.space == "global" and each.kind == "store"]
+    updates, stores = sum(map(_updates, _shared(demand, "atomic"))), _shared(demand, "store")
     return sum(each.sectors for each in stores) + updates, sum(each.partly_written for each in stores) + updates
 
 
 def _updates(each: AccessDemand) -> float:
-    """Return the sectors that atomic operations on global memory update one by one.
-
-    Operations of a wave on one address follow each other, those on the other words of a sector do not
-    (:mod:`gpureport.workloads.atomics`).
-    """
+    """Return the sectors that atomic operations update one by one: those on one address, not on words of a sector."""
     return each.sectors + waiting_operations(each)
 
 
@@ -157,8 +147,7 @@ def waiting_operations(each: AccessDemand) -> float:
 
 def requested_lines(demand: Demand, architecture: Architecture) -> float:
     """Return the lines from which loads request sectors of the shared cache: a slice accepts one request at a time."""
-    accesses = (a for a in demand.accesses if a.space != "local" and not _by_constant_port(a, architecture))
-    return sum(map(_missed_lines, accesses))
+    return sum(_missed_lines(a) for a in _shared(demand, "load") if not _by_constant_port(a, architecture))
 
 
 def _missed_lines(each: AccessDemand) -> float:
@@ -187,21 +176,14 @@ def waits_beyond(demand: Demand, shared: Cache, waits: float) -> float:
         return each.missing_waves * (1 - all_there)
 
     waiting = [each for each in demand.accesses if each.missing_waves and each.buffer in new]
-    if not waiting:
+    if not (waiting and waits):
         return 1.0
     apart = sum(map(beyond, waiting)) / sum(each.missing_waves for each in waiting)
-    together = 1 - prod(1 - min(1.0, beyond(each) / waits) for each in waiting) if waits else 0.0
-    return max(apart, together)
+    return max(apart, 1 - prod(1 - min(1.0, beyond(each) / waits) for each in waiting))
 
 
-def loads_at_once(demand: Demand, waits: float) -> float:
-    """Return the mean number of loads for which a wave waits together."""
-    return max(1.0, sum(each.missing_waves for each in demand.accesses) / waits) if waits else 1.0
-
-
-def lines_at_once(demand: Demand) -> float:
-    """Return the mean number of lines for which a wave waits together."""
-    waits = sum(each.missing_waves for each in demand.accesses)
+def lines_at_once(demand: Demand, waits: float) -> float:
+    """Return the mean number of lines for which a wave waits together, in one or several loads."""
     return max(1.0, sum(map(_missed_lines, demand.accesses)) / waits) if waits else 1.0
 
 
@@ -222,7 +204,7 @@ def without_order(demand: Demand, line_bytes: float) -> float:
 
 def atomic_sectors(demand: Demand, device: Device) -> float:
     """Return the sectors that the busiest slice of the shared cache updates for atomic operations, one by one."""
-    if not (atomic := _atomics(demand)):
+    if not (atomic := _shared(demand, "atomic")):
         return 0.0
     shared = device.shared_cache
     written = sum(touched_bytes(stream, device.line_bytes) for stream in demand.streams if stream.write)

@@ -12,7 +12,7 @@ from functools import cached_property
 from math import ceil, inf, prod
 from typing import ClassVar, TypeVar
 
-from gpureport.predict.accesses import constant_cycles, global_passes, local_passes
+from gpureport.predict.accesses import constant_cycles, further_load_cycles, global_passes, local_passes
 from gpureport.predict.occupancy import Resident
 from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.predict.uncertainty.propagation import maximum, where
@@ -188,10 +188,9 @@ class Execution(ABC):
         chain_s = device.cycles(sum(chain))
         cycles, near_cycles = self.loads_cycles(load_cycles)
         nearest_cycles = device.caches[0].latency_cycles if device.caches else 0.0
-        rounds = (
-            demand.memory_chain * cycles + demand.cached_chain * near_cycles + demand.nearest_chain * nearest_cycles
-        )
-        rounds += (demand.memory_chain + demand.nearest_chain) * self.further_load_cycles()
+        further = further_load_cycles(demand, device)
+        rounds = demand.memory_chain * (cycles + further) + demand.cached_chain * near_cycles
+        rounds += demand.nearest_chain * (nearest_cycles + further)
         loads_s, issue_s = device.cycles(rounds), self.issue_time_s(class_times)
         if demand.accesses:
             # While a wave waits, others issue; only at the first load all wait together.
@@ -202,10 +201,6 @@ class Execution(ABC):
     @abstractmethod
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the cycles for which a group waits for its loads: of *load_cycles* each, and of the shared cache."""
-
-    def further_load_cycles(self) -> float:
-        """Return the cycles by which the lines and banks of an access lengthen a dependent load; by default none."""
-        return 0.0
 
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
         """Return the seconds that one group's instructions take to issue on a compute unit without other groups.
@@ -230,15 +225,11 @@ class Execution(ABC):
     def loaded_factor(self) -> float:
         """Latency of memory under the traffic of the dispatch itself / unloaded latency.
 
-        Groups start together, so that their first loads meet; the later ones of a chain are spread over time. A loop of
-        an H200 that waits for a word in each iteration takes 307 to 323 cycles from the L2, and 723 to 800 from memory,
-        from 1 to 792 groups that read 2 TB/s.
+        Groups start together, so that their first loads meet; the later ones of a chain are spread over time: loops of
+        an H200 that wait for a word in each iteration take 307 to 323 cycles in the L2, and 723 to 800 for 2 TB/s.
         """
-        demand = self.demand
-        if not demand.loaded:
-            return 1.0
-        rounds = maximum(1.0, demand.memory_chain) if demand.accesses else 1.0
-        return 1 + (self.architecture.loaded_latency_factor - 1) / rounds
+        rounds = maximum(1.0, self.demand.memory_chain) if self.demand.accesses else 1.0
+        return 1 + (self.architecture.loaded_latency_factor - 1) / rounds if self.demand.loaded else 1.0
 
     @cached_property
     def waits(self) -> float:

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from math import ceil, inf
 
 from gpureport.predict import traffic
-from gpureport.predict.accesses import further_load_cycles, without_order
+from gpureport.predict.accesses import without_order
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.spec.models import AmdOccupancy, units_per_group
@@ -129,10 +129,6 @@ class GpuExecution(Execution):
         reads = sum(not stream.write for stream in self.demand.streams)
         several = SEVERAL_LOADS if reads > 1 and not self.demand.accesses else 1.0
         return load_cycles * self.loaded_factor * several, shared.latency_cycles if shared else 0.0
-
-    def further_load_cycles(self) -> float:
-        """Return the cycles by which the lines and banks of an access lengthen a dependent load."""
-        return further_load_cycles(self.demand, self.device)
 
     def computing_s(self, by_pipe: Mapping[str, float]) -> float:
         """Return the smooth maximum of the pipes. The work-group dispatcher runs in parallel with everything else."""

@@ -14,7 +14,6 @@ from gpureport.predict import traffic
 from gpureport.predict.accesses import (
     atomic_sectors,
     lines_at_once,
-    loads_at_once,
     lookup_cycles,
     requested_lines,
     requests,
@@ -94,8 +93,8 @@ def slowest_line(run: Execution) -> float:
     A wave waits for all its lines. A group ends when the slowest of its waves has got its last ones.
     """
     demand = run.demand
-    together = loads_at_once(demand, run.waits)
-    doublings = log2(lines_at_once(demand) * together) + log2(run.waves_per_group) / maximum(1.0, demand.memory_chain)
+    lines = lines_at_once(demand, run.waits)
+    doublings = log2(lines) + log2(run.waves_per_group) / maximum(1.0, demand.memory_chain)
     return maximum(1.0, (1 + SLOWEST_LINE * doublings) / run.loaded_factor)
 
 
@@ -144,15 +143,9 @@ def shared_by_groups(
 ) -> tuple[ServingLevel[str], ...]:
     """Return *levels* of which caches serve more than their capacity if many groups read the same data at once.
 
-    Groups that all read the same data read each byte in_flight / footprint times at once. The next level delivers it
-    once. A cache that all compute units share keeps its bandwidth as long as this factor exceeds the ratio of both
-    bandwidths. MI100 and MI210 read at half of this bandwidth at 0.8 to 1.0 of this size, three times their L2
-    (RRZE-HPC/gpu-benches, gpu-l2-cache).
-
-    Args:
-        run: the dispatch.
-        levels: nearest first, memory last; costs in seconds.
-        in_flight: bytes that all resident groups request until they end.
+    They read each byte in_flight / footprint times at once, and the next level delivers it once: a cache that all
+    compute units share keeps its bandwidth as long as this factor exceeds the ratio of both bandwidths. MI100 and MI210
+    read at half of it at 0.8 to 1.0 of this size, three times their L2 (RRZE-HPC/gpu-benches, gpu-l2-cache).
     """
     served = (
         replace(near, capacity_bytes=maximum(near.capacity_bytes, in_flight * near.cost / far.cost))
@@ -184,15 +177,10 @@ def transition_range(run: Execution, cache: Cache, *, overlapping: bool) -> Tran
 def write_time_s(run: Execution) -> float:
     """Return the seconds that the cache shared by all compute units takes for writes.
 
-    A slice of the cache writes one sector after another. A line with sectors that a store covers only in part costs
-    additional time. Reads of data that the previous dispatch wrote share the path between a cache's partitions with
-    writes; each counts as a fraction of a write.
-
-    Strided writes of an H200 (memory/scatter) take 1.25 cycles of a slice for each sector and 1.2 more for each line,
-    within 3 % at strides of 2 to 64 words. At stride 1, where stores cover whole sectors, only the sectors take time.
-
-    While the cache does not accept stores, later loads wait behind them before the load/store unit looks up their
-    lines. An H200 that reads and writes columns, 32 lines for each wave, takes the sum of both.
+    A slice writes one sector after another; a line with sectors that a store covers in part costs additional time: 1.25
+    cycles of an H200 for each sector and 1.2 more for each line, within 3 % at strides of 2 to 64 words. Later loads
+    wait behind stores before the load/store unit looks up their lines: an H200 that reads and writes columns, 32 lines
+    for each wave, takes the sum of both.
     """
     device, demand, shared = run.device, run.demand, run.device.shared_cache
     rate, line_rate = run.architecture.sector_writes_per_cycle, run.architecture.line_writes_per_cycle
@@ -205,15 +193,21 @@ def write_time_s(run: Execution) -> float:
 
 
 def _written(run: Execution) -> tuple[float, float]:
-    """Return the sectors and the lines written in part, by the streams and means of a demand without accesses."""
+    """Return the sectors and the lines written in part, by the streams and means of a demand without accesses.
+
+    Stores write some of the sectors completely, and the others to a half at most (assumed).
+    """
     demand, shared = run.demand, run.device.shared_cache
     sector = shared.sector_bytes if shared else run.device.memory.access_bytes
     written = [stream for stream in demand.streams if stream.write]
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
     if shared and demand.ping_pong:
         sectors += where(run.rounds > 1, _crossing_reads(run, shared), 0.0)
-    by_sector = run.architecture.sector_writes_per_cycle
-    return sectors, (demand.line_writes or 0.0) * (_partly_written(written, sectors * sector) if by_sector else 1.0)
+    partly = 1.0
+    if run.architecture.sector_writes_per_cycle:
+        used = sum(stream.elements * stream.used_bytes * stream.outer_passes for stream in written)
+        partly = minimum(1.0, 2.0 * (1.0 - used / (sectors * sector))) if sectors else 0.0
+    return sectors, (demand.line_writes or 0.0) * partly
 
 
 def request_time_s(run: Execution, cache: Cache) -> float:
@@ -246,29 +240,15 @@ def waiting_cycles(run: Execution) -> float:
     return atomic_sectors(run.demand, run.device) / (rate or 1.0)
 
 
-def _partly_written(written: Sequence[Stream], sector_bytes: float) -> float:
-    """Return the share of lines with partly written sectors.
-
-    Stores write some of their sectors, of *sector_bytes* in total, completely, and the others to a half at most
-    (assumed).
-    """
-    used = sum(stream.elements * stream.used_bytes * stream.outer_passes for stream in written)
-    return minimum(1.0, 2.0 * (1.0 - used / sector_bytes)) if sector_bytes else 0.0
-
-
 def _crossing_reads(run: Execution, cache: Cache) -> float:
     """Return the load of reads on the path between a cache's partitions, as an equivalent number of writes.
 
     With two partitions, half of all writes cross to a line's home on the other side and leave a copy on this side. A
     quarter of the reads cross: half of the lines have their home on the other side, and half of these were written from
-    there. A read therefore counts as half a write, if the path limits writes and serves reads and writes alike
-    (assumed: one crossing rate fits one-way copies, ping-pong copies and in-place copies on an H200 to 5 %). After a
-    read both sides have the line. This applies if each group goes to whichever compute unit is free. If all groups are
-    resident at once, each runs where it ran before and finds what it wrote.
-
-    Counters of an H200, ping-pong copies of 16 to 32 MiB: 0.00 of the reads cross up to one round of groups, 0.18 to
-    0.26 from 1.1 rounds on, and 0.50 of the writes. Beyond the cache half of all reads cross. That is not counted,
-    because memory takes longer there.
+    there. A read therefore counts as half a write (assumed: one crossing rate fits one-way, ping-pong and in-place
+    copies of an H200 to 5 %). If all groups are resident at once, each runs where it ran before and finds what it
+    wrote: counters have 0.00 of the reads, 0.18 to 0.26 from 1.1 rounds on, and 0.50 of the writes. Beyond the cache
+    half of all reads cross; memory takes longer there.
     """
     streams = run.demand.streams
     renewed = minimum(1.0, maximum(0.0, *(stream.outer_passes for stream in streams if stream.write)))
