@@ -3,6 +3,7 @@
 import gc
 import logging
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A configuration folder without the user's own entries, which does not exist yet; no width of a terminal."""
+    """A configuration folder without the user's own entries, which does not exist yet; no width of a terminal.
+
+    Commands in this process start no drivers before they need them, as fakes may take their place.
+    """
+    monkeypatch.setattr("gpureport.measure.child.drivers", lambda **_: nullcontext())
     folder = tmp_path / ".config"
     monkeypatch.delenv("COLUMNS", raising=False)  # xdist sets it
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))

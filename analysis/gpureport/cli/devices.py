@@ -11,7 +11,7 @@ from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import DeviceError, InputError
 from gpureport.files import write_file
-from gpureport.measure.child import drivers
+from gpureport.measure import child
 from gpureport.spec import drafts
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, Entry, load_database, wrong_ending
@@ -28,7 +28,7 @@ def list_devices(options: DevicesOptions) -> int:
     """List the devices of the database, or those of this machine."""
     if options.known:
         return _list_known(options, open_database(options.entries))
-    with drivers(early=True):
+    with child.drivers(early=True):
         return _list_present(options, open_database(options.entries))
 
 

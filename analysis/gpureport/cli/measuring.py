@@ -158,12 +158,7 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                     note(f"Run {number} of {len(paths)}")
                 if reports:
                     measurer.reopen()
-                ahead = (
-                    number == 1
-                    and not isinstance(options, MeasureOptions)
-                    and not plan.match.device.architecture.on_host
-                )
-                reports.append(_measure(plan, measurer, path, earlier, _resumption(options, path), ahead=ahead))
+                reports.append(_measure(plan, measurer, path, earlier, options))
                 if options.only_kernels:
                     keep_measurements(reports[-1], plan.workloads, [each.name for each in affected(reports[-1])])
                     plan = replace(plan, kept=None)
@@ -289,9 +284,7 @@ def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[W
     return tuple(workload for workload in workloads if workload.name in earlier.workloads)
 
 
-def _measure(
-    plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, resumption: str, *, ahead: bool
-) -> Report:
+def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, options: RunOptions) -> Report:
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
@@ -311,7 +304,7 @@ def _measure(
             save_report(report, path, written)
             if not (saved or earlier or is_stream(path)):
                 remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
-            if ahead and not saved:
+            if not (saved or measurer.device.on_host or isinstance(options, MeasureOptions)):
                 prepare_documents(report)
             saved = report.status
 
@@ -321,6 +314,7 @@ def _measure(
     except KeyboardInterrupt:
         state = f"{path} is {saved}" if saved else "nothing was written"
         if saved == "partial":
+            resumption = _resumption(options, path)
             state = f"{path} is marked partial and contains the finished sweeps; {resumption} continues the run"
         raise InterruptionError(f"interrupted; {state}") from None
 
