@@ -51,12 +51,6 @@ def global_passes(demand: Demand, device: Device) -> float:
     return _mean((each, _passes(each, device)) for each in _shared(demand, "load", "store", "atomic"))
 
 
-def requests(demand: Demand, architecture: Architecture) -> float:
-    """Return the requests for lines, and the sectors of stores, that compute units send to the next cache."""
-    others = sum(each.lines + each.sectors for each in _shared(demand, "store", "atomic"))
-    return requested_lines(demand, architecture) + others
-
-
 def lookup_cycles(demand: Demand, device: Device) -> float:
     """Return the cycles in which all compute units look up the lines of loads."""
     lookups = sum(_lookups(each, device) for each in _shared(demand, "load"))

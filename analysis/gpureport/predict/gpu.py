@@ -90,8 +90,6 @@ DIES_EXPONENT = constant(
     held_out="MI300A (six dies): its curve has the same shape",
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
-_FEW_GROUPS = 2
-"""Work-groups of a compute unit whose loads do not fill each other's waits."""
 _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 """Classes whose pipe all schedulers of a compute unit share. Each scheduler has its own part of all other pipes."""
 
@@ -150,7 +148,7 @@ class GpuExecution(Execution):
         # Without another group on the compute unit, memory still serves other units.
         alone_s = smooth_maximum((memory_s, maximum(computing_s, latency_s)), exponent)
         work_s = where(self.resident.groups_per_compute_unit == 1, alone_s, work_s)
-        if demand.accesses and demand.memory_chain + demand.nearest_chain > 1 and self.groups_per_place <= _FEW_GROUPS:
+        if demand.accesses and demand.memory_chain + demand.nearest_chain > 1 and self.groups_per_place <= 2:
             waiting_s = group.loads_s * ceil(self.rounds)
             work_s = maximum(work_s, smooth_maximum((throughput_s, waiting_s), ISOLATED_EXPONENT))
         if computing_s and not demand.chain.get("barrier"):

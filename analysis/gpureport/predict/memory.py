@@ -16,7 +16,6 @@ from gpureport.predict.accesses import (
     lines_at_once,
     lookup_cycles,
     requested_lines,
-    requests,
     sectors_and_lines_written,
     waits_beyond,
 )
@@ -222,9 +221,10 @@ def request_time_s(run: Execution, cache: Cache) -> float:
 
 
 def sending_time_s(run: Execution) -> float:
-    """Return the seconds for which busy compute units send requests to the shared cache; 0 if their rate is unknown."""
-    rate = run.architecture.requests_per_cycle
-    cycles = requests(run.demand, run.architecture) / rate if rate else 0.0
+    """Return the seconds for which busy units send requests and sectors to the next cache; 0 if the rate is unknown."""
+    demand, rate = run.demand, run.architecture.requests_per_cycle
+    stores = sum(a.lines + a.sectors for a in demand.accesses if a.kind != "load" and a.space != "local")
+    cycles = (requested_lines(demand, run.architecture) + stores) / rate if rate else 0.0
     return run.device.cycles(cycles / (run.device.compute_units * run.busy_fraction))
 
 
