@@ -118,8 +118,8 @@ def test_devices_side_by_side_as_json(capsys: Captured) -> None:
     answer = json.loads(out)
     assert not err
     assert [each["device"]["id"] for each in answer["devices"]] == ["nvidia/h200_sxm", "amd/rx_7900_xt"]
-    (pair,) = answer["contrasts"]
-    assert (pair["first"], pair["other"]) == ("nvidia/h200_sxm", "amd/rx_7900_xt")
+    (pair,) = answer["comparison"]["contrasts"]
+    assert (answer["comparison"]["baseline"], pair["machine"]) == ("h200_sxm", "rx_7900_xt")
     (last,) = (each["points"][-1]["ratio"] for each in pair["sweeps"] if each["key"]["variant"] == "copy")
     assert last["ci_low"] < last["value"] < last["ci_high"]
     assert last["value"] == pytest.approx(800 * 0.85 / (4800 * 0.92), rel=0.08)  # HBM is approached gradually

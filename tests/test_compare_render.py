@@ -61,6 +61,8 @@ def made(machines: int) -> Comparison:
             device=f"Device {'of a very long name ' * number}",
             entry=None,
             kind=("measured", "published", "predicted")[number % 3],
+            compute_units=132,
+            clock_hz=1.98e9,
             created_at="2026-11-21T09:30:00+00:00" if number % 3 != 1 else "",
             cautions=("effort",) if number == 1 else (),
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.compare.runs import figures, per_watt
+from gpureport.compare.runs import excerpt, per_watt
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.measure import energy as measuring
@@ -22,6 +22,7 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.predict.ceilings import most_energy_j
 from gpureport.records.measurement import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.report.run import whole_device
+from gpureport.results.opening import predicted_report
 from gpureport.spec.database import load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
@@ -127,17 +128,17 @@ def _energy(power_w: float = 350.0) -> Energy:
 
 def test_measured_power_comes_before_the_limit_of_the_board() -> None:
     device = load_database().device("nvidia/h200_sxm")
-    found = {each.name: each for each in per_watt(device, _energy(), "")}
+    found = {each.name: each for each in per_watt(device, _energy())}
     assert found["memory read"].basis == "measured power"
     assert found["memory read"].value == pytest.approx(3e12 / 350)
     assert found["fp32 FMA"].basis == "board limit"
     assert found["fp32 FMA"].value == pytest.approx(2 * device.rate_per_s("fp32") / 700)
-    assert list(per_watt(device.model_copy(update={"board_power_w": None}), None, "")) == []
+    assert list(per_watt(device.model_copy(update={"board_power_w": None}), None)) == []
 
 
 def test_figures_for_buyers_count_multiply_adds_twice_and_name_the_listed_peak() -> None:
     device = load_database().device("amd/rx_7900_xt")
-    found = {each.name: each for each in figures(device, "")}
+    found = {each.name: each for each in excerpt(predicted_report(device, ())).figures}
     assert found["fp32"].value == pytest.approx(2 * device.rate_per_s("fp32"))
     assert found["fp32"].listed == pytest.approx(2 * found["fp32"].value)
     assert found["memory bandwidth"].listed == device.memory.bandwidth_bytes_per_s

@@ -1,18 +1,15 @@
 """Ceilings, outlooks and contrasts of predictions: by hand on small devices."""
 
-from dataclasses import replace
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from gpureport.cli import main
-from gpureport.predict import Predicted, limits_of, predict_sweeps
-from gpureport.predict.contrast import SAME, contrasts, not_comparable
-from gpureport.records.ceilings import Kind, ceiling_words, kind_of
-from gpureport.report.prediction.side_by_side import DevicePredictions, effects, effects_table
+from gpureport.compare.contrast import SAME, Forecast, contrast, effects
+from gpureport.records.ceilings import Kind, kind_of
+from gpureport.results.opening import predicted
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
@@ -21,11 +18,8 @@ from tests.builders import altered
 from tests.toy import TOY
 
 
-def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
-    limits = limits_of(device, quick=True)
-    return tuple(
-        p for workload in select(names) for p in predict_sweeps(device, workload, workload.sweeps(device, limits))
-    )
+def _all(device: Device, *names: str) -> Forecast:
+    return Forecast.of(device, predicted(device, select(names), quick=True))
 
 
 def _faster_memory(factor: float) -> Device:
@@ -35,16 +29,15 @@ def _faster_memory(factor: float) -> Device:
 
 def test_a_device_beside_itself_is_as_fast_within_the_models_own_error() -> None:
     same = _all(TOY, "memory/copy", "instructions/rate")
-    for contrast in contrasts((TOY, TOY), same, same):
-        for point in (contrast.best, *(p.ratio for p in contrast.points)):
-            assert point.value == pytest.approx(1.0)
-            assert point.ci_high == pytest.approx(exp(NORMAL_95 * SIGMA_MODEL * 2**0.5), rel=1e-6)
-        assert len(contrast.stretches) <= 1
+    for sweep in contrast("b", same, same).sweeps:
+        for point in sweep.points:
+            assert point.ratio.value == pytest.approx(1.0)
+            assert point.ratio.ci_high == pytest.approx(exp(NORMAL_95 * SIGMA_MODEL * 2**0.5), rel=1e-6)
+        assert len(sweep.stretches) <= 1
 
 
 def test_a_ratio_ends_at_that_of_the_memories() -> None:
-    other = _faster_memory(3.0)
-    (copy,) = contrasts((TOY, other), _all(TOY, "memory/copy"), _all(other, "memory/copy"))
+    (copy,) = contrast("b", _all(TOY, "memory/copy"), _all(_faster_memory(3.0), "memory/copy")).sweeps
 
     assert copy.points[-1].ratio.value == pytest.approx(3.0, rel=0.15)  # of which launch and latency take a little
     assert copy.points[-1].first_bottleneck == copy.points[-1].other_bottleneck == "DRAM"
@@ -58,22 +51,15 @@ def test_effects_belong_to_bottlenecks() -> None:
     """Kernels that memory limits gain; the others do not change. Both have their values."""
     other = _faster_memory(1.4)
     first, second = (_all(device, "memory/copy", "memory/latency", "instructions/rate") for device in (TOY, other))
-    found_contrasts = contrasts((TOY, other), first, second)
-    found = {effect.bottleneck: effect for effect in effects(found_contrasts)}
+    found = {effect.bottleneck: effect for effect in effects(contrast("b", first, second).sweeps)}
 
     memory = found["DRAM"]
     assert memory.kernels == ("memory/copy",)
     assert memory.ratio.value == pytest.approx(1.4, rel=0.02)
-    assert memory.ratio.ci_low < 1.4 < memory.ratio.ci_high
+    assert (memory.ratio.ci_low or 0) < 1.4 < (memory.ratio.ci_high or 0)
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert memory.unchanged < len(memory.kernels)
     assert found["fp32"].unchanged == len(found["fp32"].kernels)
-    a, b = (
-        DevicePredictions(s, d, [p.prediction for p in each])
-        for s, d, each in (("A", TOY, first), ("B", other, second))
-    )
-    table = effects_table(a, replace(b, contrasts=found_contrasts), effects(found_contrasts))
-    assert {row[0] for row in table.rows} == set(map(ceiling_words, found))
 
 
 def test_bottlenecks_have_kinds() -> None:
@@ -101,19 +87,13 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     mine, theirs = (_all(device, "memory/read_private", "memory/copy") for device in (TOY, other))
 
     parts = [
-        {
-            point.point.parameters["groups"]
-            for each in found
-            for point in each.prediction.points
-            if each.prediction.key.sweep == "working_set" and each.prediction.key.variant == "read_private"
-        }
-        for found in (mine, theirs)
+        next(curve.part for curve in each.curves if curve.key.variant == "read_private") for each in (mine, theirs)
     ]
     assert parts[0] != parts[1]
-    assert max(parts[0]) < TOY.compute_units
-    assert not_comparable((TOY, other), mine, theirs) == ("memory/read_private/working_set",)
-    assert "read_private/working_set" not in " ".join(str(c.key) for c in contrasts((TOY, other), mine, theirs))
-    assert not_comparable((TOY, TOY), mine, mine) == ()
+    assert (parts[0] or 0) < TOY.compute_units
+    assert contrast("b", mine, theirs).left == ("memory/read_private/working_set",)
+    assert "read_private/working_set" not in " ".join(str(sweep.key) for sweep in contrast("b", mine, theirs).sweeps)
+    assert contrast("b", mine, mine).left == ()
     assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
     assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
     assert part_of_units([{"bytes": 3}], 10) is None
@@ -129,5 +109,3 @@ def test_many_devices_are_compared_as_machines(tmp_path: Path, capsys: pytest.Ca
     assert "Speed relative to h200_sxm" in printed
     assert "Prediction only." in page
     assert not any(text in printed + page for text in ("eff.", "<td></td>", 'id="against-'))
-    with patch("gpureport.cli.predicting.predicted_run", side_effect=AssertionError("predicted again")):
-        assert main(["predict", *names, "-w", "launch/queued", "--all"]) == 0

@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpureport.compare.contrast import Rates, capacities, interpolated, is_shared, ratio_points, stretches_of
+from gpureport.compare.records import RatioEstimate, RatioPoint
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import (
-    PredictedRatio,
-    Rates,
-    RatioPoint,
-    capacity_difference,
-    interpolated,
-    is_shared,
-    ratio_points,
-    stretches_of,
-)
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import outlooks
@@ -250,7 +242,7 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
 
 
 def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
-    ratio = PredictedRatio(value=value, ci_low=value / 2, ci_high=2 * value)
+    ratio = RatioEstimate(value=value, ci_low=value / 2, ci_high=2 * value)
     return RatioPoint(x=x, label=f"{x:g}", ratio=ratio, first_bottleneck=first, other_bottleneck=other)
 
 
@@ -268,7 +260,7 @@ def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_s
     ]
     found = [(s.start, s.end, s.ratio.value, s.first_bottleneck, s.other_bottleneck) for s in stretches_of(points)]
 
-    assert found == [(1, 8, 1.2, "launch", "launch"), (16, 64, 2.5, "L2", "DRAM"), (128, 128, 1.9, "DRAM", "DRAM")]
+    assert found == [(1, 8, 1.1, "launch", "launch"), (16, 64, 2.5, "L2", "DRAM"), (128, 128, 1.9, "DRAM", "DRAM")]
     assert [(s.start, s.end) for s in stretches_of(points[:3])] == [(1, 4)]
     apart = [_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.4, "b"), _ratio_point(4, 1.1, "c")]
     assert len(stretches_of(apart)) == 3
@@ -276,21 +268,15 @@ def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_s
 
 
 @pytest.mark.parametrize(
-    ("factor", "ends"), [(1.2, None), (1.3, ("64 MiB", "83.2 MiB")), (0.85, None), (0.5, ("32 MiB", "64 MiB"))]
+    ("factor", "sizes"), [(1.2, None), (1.3, (64 * MIB, 83.2 * MIB)), (0.85, None), (0.5, (64 * MIB, 32 * MIB))]
 )
-def test_caches_differ_by_a_quarter_at_least(factor: float, ends: tuple[str, str] | None) -> None:
+def test_caches_differ_by_a_quarter_at_least(factor: float, sizes: tuple[float, float] | None) -> None:
     """What their middle step is for kernels that write counts; of caches that are shared the largest."""
     grown = altered(L2, capacity_bytes=factor * L2.capacity_bytes)
-    other = altered(TOY, id="other", name="Other", caches=(L1, grown))
-    sentence = capacity_difference((TOY, other))
 
-    assert (sentence is not None) == (ends is not None)
-    if sentence and ends:
-        assert sentence.startswith(f"Working sets between {ends[0]} and {ends[1]} fit the caches of ")
-    bare = altered(TOY, caches=())
-    assert capacity_difference((TOY, bare)) is None
-    own = altered(TOY, caches=(L1,))
-    assert (capacity_difference((own, TOY)) or "").startswith("Working sets between 256 KiB and 64 MiB")
+    assert capacities((TOY, altered(TOY, id="other", caches=(L1, grown)))) == (sizes and pytest.approx(sizes))
+    assert capacities((TOY, altered(TOY, caches=()))) is None
+    assert capacities((altered(TOY, caches=(L1,)), TOY)) == (256 * KIB, 64 * MIB)
 
 
 # Registers

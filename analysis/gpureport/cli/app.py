@@ -38,7 +38,7 @@ gpureport render node7.json              # node7.html and node7.pdf
 gpureport render reports/published -o documents
 gpureport predict "RX 7900 XT"
 gpureport predict h200 -w memory --all   # every feature of one family
-gpureport predict h200 a40 --pdf         # side by side, as a document
+gpureport predict h200 a40 --pdf         # compared, as a document
 gpureport predict --lscpu node7.txt      # caches and memory of a CPU
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
 gpureport kernel saxpy.cl                # your own kernel: report with prediction

@@ -14,8 +14,18 @@ from gpureport.compare.summary import means
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.inputs import is_there
-from gpureport.report.comparison.sentences import sentences
-from gpureport.report.comparison.tables import buyers_table, machine_table, sharing, works_table
+from gpureport.report.comparison.sentences import FILE, sentences
+from gpureport.report.comparison.tables import (
+    buyers_table,
+    effects_table,
+    landmarks_table,
+    limits_table,
+    machine_table,
+    sharing,
+    stretch_table,
+    works_table,
+)
+from gpureport.report.text.sentences import text
 from gpureport.results.opening import (
     device_named,
     matching_name,
@@ -27,9 +37,11 @@ from gpureport.results.opening import (
     sources_of,
     unique_names,
 )
-from gpureport.text import quoted, sentence
+from gpureport.spec.uncertainty import SIGMA_MODEL
+from gpureport.text import N90, quoted, sentence
 from gpureport.units import format_number, format_percent, format_ratio
 
+LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _REGRESSION = 3  # exit code
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
@@ -121,10 +133,11 @@ def print_comparison(comparison: Comparison) -> None:
             note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
     if {machine.kind for machine in comparison.machines} == {"predicted"}:
         print_text("Predicted from the database; nothing was measured.")
-    for text in sentences(comparison):
-        print_text(text)
+    for each in sentences(comparison):
+        print_text(each)
     print_line("")
     print_document_table("What buyers compare, with 95 % intervals", buyers_table(comparison))
+    _print_effects(comparison)
     if len(comparison.machines) <= FEW:
         title = "Best values, and mean speeds with 95 % intervals"
         print_document_table(title, works_table(comparison), ("kernels", "range"))
@@ -135,6 +148,30 @@ def print_comparison(comparison: Comparison) -> None:
     else:
         title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
         print_document_table(title, machine_table(comparison), ("values", "device"))
+    _print_sizes(comparison)
+
+
+def _print_effects(comparison: Comparison) -> None:
+    """Print what changes for kernels with one limit, and the limits themselves."""
+    for found in comparison.contrasts:
+        title = f"Speed of {found.machine} / speed of {comparison.baseline}, by what limits the kernels on the latter"
+        table = effects_table(comparison, found)
+        print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
+    if comparison.contrasts:
+        print_text(text("ratios_of_predictions", FILE, error=SIGMA_MODEL))
+        print_line("")
+    print_document_table(f"{LIMITS}, and ratios of speeds (inverse for times)", limits_table(comparison))
+
+
+def _print_sizes(comparison: Comparison) -> None:
+    """Print where predicted curves change, and the ratios between these sizes."""
+    if comparison.contrasts:
+        print_document_table(f"Cliffs (midpoints) and tapers ({N90})", landmarks_table(comparison))
+    for found in comparison.contrasts:
+        title = f"Ranges of nearly constant speed of {found.machine} / {comparison.baseline}"
+        print_document_table(title, stretch_table(comparison, found))
+        if found.left:
+            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
 
 
 def _rows(comparison: Comparison, others: Sequence[str]) -> Iterator[Row]:

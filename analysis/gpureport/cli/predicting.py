@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import cycle
 from pathlib import Path
-from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
-from gpureport.cli.comparing import print_comparison, short_ids
+from gpureport.cli.comparing import LIMITS, print_comparison, short_ids
 from gpureport.cli.console import note, print_json, print_line, print_sentences, print_text
 from gpureport.cli.options import (
     described,
@@ -24,18 +22,17 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.rendering import write_documents, written
 from gpureport.cli.tables import print_document_table, print_table
-from gpureport.compare import FEW, Run, compare, excerpt
+from gpureport.compare import Comparison, compare, excerpt
+from gpureport.compare.contrast import Forecast
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
-from gpureport.predict import Predicted, limits_of, predict_sweeps
+from gpureport.predict import Predicted
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import INTERVAL, capacity_difference, contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
-from gpureport.records.report import Report, described_families, workload_info
+from gpureport.records.report import Report, described_families
 from gpureport.report.comparison.document import write_pages
-from gpureport.report.prediction import side_by_side
-from gpureport.report.prediction.forecast import (
+from gpureport.report.forecast import (
     COPIES,
     ceilings_table,
     cliffs_table,
@@ -43,12 +40,11 @@ from gpureport.report.prediction.forecast import (
     feature_table,
     outlook_table,
 )
-from gpureport.report.prediction.side_by_side import DevicePredictions, write_devices
 from gpureport.report.run.kernels import accesses_table, advice_table
 from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.tables import occupancy_table
 from gpureport.report.text.words import family_title
-from gpureport.results.opening import predicted_run, prediction_report
+from gpureport.results.opening import predicted, prediction_report
 from gpureport.spec.models import Device
 from gpureport.text import N90, shorten
 from gpureport.units import format_bytes, format_interval
@@ -59,7 +55,6 @@ if TYPE_CHECKING:
 
 _FEW_FACTS = 5
 _SENSITIVITIES = "What the predictions depend on"
-_LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _MOST_CHANGES = 8
 _MOST_NAMED = 4  # devices in the name of a folder
 
@@ -87,61 +82,39 @@ def predict_devices(options: PredictOptions) -> int:
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
     with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
-        many = len(devices) > FEW
-        sides = _sides(options, workloads, devices) if options.as_json or options.everything or not many else []
-        reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in sides]
-        if many and (options.pdf or not options.as_json):
-            runs = list(map(excerpt, reports)) or _runs(options, workloads, devices)
-            _show_many(options, folder, [device.id for device in devices], runs)
+        predict = partial(predicted, workloads=workloads, quick=options.quick)
+        found = in_batches("predicting", predict, devices, lambda device: device.name)
+        reports = [
+            prediction_report(device, workloads, own, quick=options.quick)
+            for device, own in zip(devices, found, strict=True)
+        ]
+        comparison = _compared(devices, reports, found) if len(devices) > 1 else None
         if options.as_json:
-            print_json(_json(sides))
-        if sides:
-            _show(options, folder, sides, reports)
+            print_json(_json(reports, comparison))
+        else:
+            _print(options, reports, comparison)
+        if options.pdf and comparison:
+            _note(written(lambda: write_pages(comparison, folder, "report", paper=options.paper)))
+        elif options.pdf:
+            _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
     return 0
 
 
-def _runs(options: PredictOptions, workloads: "Sequence[Workload]", devices: Sequence[Device]) -> list[Run]:
-    predict = partial(predicted_run, workloads=workloads, quick=options.quick)
-    return in_batches("predicting", predict, devices, lambda device: device.name)
+def _compared(devices: Sequence[Device], reports: Sequence[Report], found: Sequence[Sequence[Predicted]]) -> Comparison:
+    names = [device.id for device in devices]
+    runs = (excerpt(report, (), Forecast.of(*each)) for report, *each in zip(reports, devices, found, strict=True))
+    return compare(dict(zip(short_ids(names, names), runs, strict=True)))
 
 
-def _show_many(options: PredictOptions, folder: Path, ids: Sequence[str], runs: Sequence[Run]) -> None:
-    """Print and write a comparison of devices as of machines: side by side, many would fill hundreds of pages."""
-    comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
-    if not options.as_json:
+def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:
+    if comparison:
         print_comparison(comparison)
-    if options.pdf:
-        _note(written(lambda: write_pages(comparison, folder, "report", paper=options.paper)))
-
-
-def _sides(
-    options: PredictOptions, workloads: "Sequence[Workload]", devices: Sequence[Device]
-) -> list[DevicePredictions]:
-    predict = partial(_predicted, workloads=workloads, quick=options.quick)
-    predicted = in_batches("predicting", predict, devices, lambda device: device.name)
-    families = described_families(map(workload_info, workloads))
-    sides: list[DevicePredictions] = []
-    for letter, device, own in zip(cycle(ascii_uppercase), devices, predicted, strict=False):
-        pair, both = (devices[0], device), (predicted[0], own)
-        found = (contrasts(pair, *both), not_comparable(pair, *both)) if sides else ((), ())
-        sides.append(DevicePredictions(letter, device, tuple(each.prediction for each in own), families, *found))
-    return sides
-
-
-def _show(options: PredictOptions, folder: Path, sides: Sequence[DevicePredictions], reports: Sequence[Report]) -> None:
-    if not options.as_json:
-        if 1 < len(sides) <= FEW:
-            _print_contrasts(sides)
-        for report in reports if options.everything else reports[: len(sides) == 1]:
-            (_print_everything if options.everything else _print_summary)(report)
-        if len(sides) == 1:
-            print_advice(reports[0])
-            if not options.everything:
-                print_sentences("prediction_legend")
-    if options.pdf and len(sides) == 1:
-        _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
-    elif options.pdf and len(sides) <= FEW:
-        _note(written(lambda: write_devices(sides, folder, options.paper)))
+    for report in reports if options.everything else reports[: len(reports) == 1]:
+        (_print_everything if options.everything else _print_summary)(report)
+    if not comparison:
+        print_advice(reports[0])
+        if not options.everything:
+            print_sentences("prediction_legend")
 
 
 def _note(files: Sequence[Path]) -> None:
@@ -189,35 +162,20 @@ def _devices(options: PredictOptions) -> list[Device]:
     return devices
 
 
-def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
-    limits = limits_of(device, quick=quick)
-    return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
+def _json(reports: Sequence[Report], comparison: Comparison | None) -> dict[str, object]:
+    devices = list(map(_device_json, reports))
+    return {"devices": devices, "comparison": comparison.model_dump(mode="json")} if comparison else devices[0]
 
 
-def _json(sides: Sequence[DevicePredictions]) -> dict[str, object]:
-    first, *others = sides
-    if not others:
-        return _device_json(first)
-    pairs = [
-        {
-            "first": first.device.id,
-            "other": other.device.id,
-            "sweeps": [contrast.model_dump(mode="json") for contrast in other.contrasts],
-        }
-        for other in others
-    ]
-    return {"devices": list(map(_device_json, sides)), "contrasts": pairs}
-
-
-def _device_json(side: DevicePredictions) -> dict[str, object]:
+def _device_json(report: Report) -> dict[str, object]:
     records = {
-        "ceilings": ceilings(side.device),
-        "outlooks": outlooks(side.predictions),
-        "predictions": side.predictions,
-        "sensitivities": ranked(side.predictions),
+        "ceilings": ceilings(report.device),
+        "outlooks": outlooks(report.predictions),
+        "predictions": report.predictions,
+        "sensitivities": ranked(report.predictions),
     }
     plain = {name: [each.model_dump(mode="json") for each in found] for name, found in records.items()}
-    return {"device": side.device.model_dump(mode="json"), **plain}
+    return {"device": report.device.model_dump(mode="json"), **plain}
 
 
 def _print_summary(report: Report) -> None:
@@ -245,43 +203,10 @@ def _print_everything(report: Report) -> None:
         print_document_table(title, occupancy_table(found))
 
 
-def _print_contrasts(sides: Sequence[DevicePredictions]) -> None:
-    first, *others = sides
-    found = [side_by_side.limit_effects(first, other) for other in others]
-    for other, effects in zip(others, found, strict=True):
-        print_text(side_by_side.conclusion(first, other, effects), style="bold")
-    print_line("")
-    for side in sides:
-        print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
-    for other in others:
-        if sentence := capacity_difference((first.device, other.device)):
-            print_text(sentence)
-    print_line("")
-    print_document_table("What buyers compare, with 95 % intervals", side_by_side.key_table(sides))
-    for other, effects in zip(others, found, strict=True):
-        a, b = first.letter, other.letter
-        title = f"Speed of {b} / speed of {a}, by what limits the kernels on {a}"
-        table = side_by_side.effects_table(first, other, effects)
-        print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
-    print_document_table(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides))
-    print_text(COPIES)
-    print_line("")
-    print_document_table(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
-    for other in others:
-        a, b = first.letter, other.letter
-        title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
-        best = tuple(f"best {letter}" for letter in (a, b))
-        print_document_table(title, side_by_side.ratio_table(first, other), best)
-        print_document_table("Ranges of nearly constant ratio", side_by_side.stretch_table(first, other))
-        if other.left:
-            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(other.left)}.")
-    print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
-
-
 def _print_device(device: Device) -> None:
     print_text(f"{device.name} ({device.id}): {facts_of(device)}")
     print_line("")
-    print_document_table(_LIMITS, ceilings_table(device))
+    print_document_table(LIMITS, ceilings_table(device))
     print_text(COPIES)
     print_line("")
 

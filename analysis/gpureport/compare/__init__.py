@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
+from gpureport.compare.contrast import contrast
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import Comparison, MachineCurve
+from gpureport.compare.records import Comparison, Contrast, MachineCurve
 from gpureport.compare.results import contests
 from gpureport.compare.runs import Run, excerpt, same_device
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
+from gpureport.predict.ceilings import Ceiling
 
 FEW = 4
 """Machines up to which every value is shown."""
@@ -82,9 +84,23 @@ def compare(
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
         figures=tuple(each.model_copy(update={"machine": name}) for name, run in first.items() for each in run.figures),
+        limits=_limits(first),
+        contrasts=tuple(_contrasts(first, base)) if len(first) <= FEW else (),
         families={family: title for run in first.values() for family, title in run.families.items()},
         curves=tuple(_common_curves(first)) if len(first) <= FEW else (),
     )
+
+
+def _limits(machines: Mapping[str, Run]) -> dict[str, tuple[Ceiling, ...]]:
+    found = {name: run.limits for name, run in machines.items()}
+    return found if len(found) <= FEW and len(set(found.values())) > 1 else {}
+
+
+def _contrasts(machines: Mapping[str, Run], baseline: str) -> Iterator[Contrast]:
+    first = machines[baseline].forecast
+    for name, run in machines.items():
+        if name != baseline and first and run.forecast:
+            yield contrast(name, first, run.forecast)
 
 
 def _common_curves(machines: Mapping[str, Run]) -> Iterator[MachineCurve]:

@@ -6,11 +6,14 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field
 
 from gpureport.grouping import grouped
+from gpureport.predict.ceilings import Ceiling
 from gpureport.records.curves import Axis, Level, Metric, Record, SweepKey
-from gpureport.records.quantities import Compact, Count, Name, Rough, Table
+from gpureport.records.quantities import Compact, Count, Name, Rough, Table, Whole
 
 SCHEMA_VERSION = 1
 BEYOND, WITHIN = "beyond the caches", "within the caches"
+EQUAL = 0.05
+"""Largest deviation from 1 of a ratio that counts as equal; the macros write it."""
 PLACES = (BEYOND, WITHIN, "")
 """Places of the data; none of separate cases and of workloads without data."""
 
@@ -29,6 +32,9 @@ class Machine(Record):
     kind: Literal["measured", "published", "predicted"]
     created_at: str = ""
     """Date of the measurement, publication or prediction; a year for some publications, empty if unknown."""
+    compute_units: Count
+    clock_hz: Compact
+    """The listed highest clock of the device."""
     facts: dict[str, str] = Field(default_factory=dict)
     """Conditions of its run by name: driver, platform, clocks, …"""
     cautions: tuple[str, ...] = ()
@@ -156,7 +162,7 @@ class Difference(Record):
 class MachineFigure(Record):
     """A figure that buyers compare, or a performance per watt."""
 
-    machine: str
+    machine: str = ""
     name: str
     value: Compact
     ci_low: Compact | None = None
@@ -198,6 +204,71 @@ class MachineCurve(Record):
     """Ascending in x, which is above 0."""
 
 
+class RatioPoint(Record):
+    """Speed on the other device / on the first, at one size or for one case."""
+
+    x: Compact
+    """Position on the sweep's axis."""
+    label: str
+    ratio: RatioEstimate
+    first_bottleneck: str
+    other_bottleneck: str
+
+
+class Stretch(Record):
+    """Part of a sweep in which the ratio is nearly constant."""
+
+    start: Compact
+    end: Compact
+    """Positions on the sweep's axis: bytes or work-items."""
+    ratio: RatioEstimate
+    """Median ratio of its points."""
+    first_bottleneck: str
+    other_bottleneck: str
+    """Most frequent pair of bottlenecks."""
+
+
+class SweepContrast(Record):
+    """One predicted sweep on both devices."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    points: tuple[RatioPoint, ...]
+    stretches: tuple[Stretch, ...]
+    """Empty for a sweep over cases."""
+
+
+class Effect(Record):
+    """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device."""
+
+    bottleneck: str
+    """On the first device, or its :class:`~gpureport.records.ceilings.Kind`."""
+    other_bottleneck: str
+    """On the other device, the most frequent bottleneck or kind."""
+    kernels: tuple[str, ...]
+    """Their names, ``family/variant``."""
+    ratio: RatioEstimate
+    """That of the median kernel, each at its median size."""
+    ends: tuple[Compact, Compact]
+    """Lowest and highest ratio of a kernel."""
+    unchanged: Whole
+    """Number of kernels that are equally fast on both devices."""
+
+
+class Contrast(Record):
+    """A predicted device compared with the predicted baseline, size by size."""
+
+    machine: str
+    sweeps: tuple[SweepContrast, ...]
+    left: tuple[str, ...]
+    """Sweeps that are not compared: each device measures another part of its compute units."""
+    effects: tuple[Effect, ...]
+    """By kind of limit on the baseline, the most important one first."""
+    capacities_bytes: tuple[Compact, Compact] | None
+    """Largest working set that fits the caches of the baseline and of the machine, if they differ."""
+
+
 class Comparison(Record):
     """A comparison of machines."""
 
@@ -220,6 +291,10 @@ class Comparison(Record):
     """Relative difference below which none is significant."""
     figures: tuple[MachineFigure, ...] = ()
     """In the order of the machines."""
+    limits: dict[str, tuple[Ceiling, ...]] = Field(default_factory=dict)
+    """Of the hardware, from the specifications of a few machines that are not all of one device."""
+    contrasts: tuple[Contrast, ...] = ()
+    """Of a few machines that are predicted, as the baseline is."""
     families: Table[Name, Name] = Field(default_factory=dict)
     """Titles of the families of users' kernels, by identifier."""
     curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)

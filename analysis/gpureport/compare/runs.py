@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 
 from gpureport.compare.conditions import facts, origin
+from gpureport.compare.contrast import Forecast
 from gpureport.compare.records import CurvePoint, Landmark, Machine, MachineCurve, MachineFigure
 from gpureport.compare.results import SIZES, BestPoints, best_points, interval_of, shown
 from gpureport.findings.key_figures import key_figures
 from gpureport.observe.statistics import Floats, medians, sampling_noise
-from gpureport.predict.ceilings import as_counted, ceilings, listed_rates
+from gpureport.predict.ceilings import Ceiling, as_counted, ceilings, listed_rates
 from gpureport.records.columns import Curve
 from gpureport.records.curves import Observation
 from gpureport.records.finding import Finding
@@ -74,20 +75,22 @@ class Run:
 
     Attributes:
         machine: its device and conditions.
-        compute_units: of the device.
         best: best points.
         landmarks: cliffs and tapers.
         samples: by sweep.
+        limits: of the hardware, from the specification.
+        forecast: what is predicted, size by size, if nothing else is known.
         curves: over sizes: as observed, or as predicted if nothing was observed.
         figures: what buyers compare, and performance per watt.
         families: titles of the families of users' kernels, by identifier.
     """
 
     machine: Machine
-    compute_units: int
     best: BestPoints
     landmarks: tuple[Landmark, ...]
     samples: Mapping[str, SweepSamples]
+    limits: tuple[Ceiling, ...] = ()
+    forecast: Forecast | None = None
     curves: tuple[MachineCurve, ...] = ()
     figures: tuple[MachineFigure, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
@@ -95,11 +98,12 @@ class Run:
     @property
     def described(self) -> str:
         """Name and compute units of the device."""
-        return f"{self.machine.device} ({self.compute_units} compute units)"
+        return f"{self.machine.device} ({self.machine.compute_units} compute units)"
 
 
-def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
+def excerpt(report: Report, workloads: Collection[str] = (), forecast: Forecast | None = None) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
+    limits = tuple(map(as_counted, ceilings(report.device)))
     curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]
     return Run(
         machine=Machine(
@@ -107,14 +111,17 @@ def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
             entry=report.match.entry,
             kind=origin(report),
             created_at=report.publication.date if report.publication else report.created_at,
+            compute_units=report.device.compute_units,
+            clock_hz=report.device.clock_hz,
             facts=facts(report),
         ),
-        compute_units=report.device.compute_units,
         best=best_points(report, curves),
         landmarks=tuple(_landmarks(report, curves)),
         samples=samples_by_sweep(curve.measurement for curve in curves if curve.measurement),
+        limits=limits,
+        forecast=forecast,
         curves=tuple(_curves(report, curves)),
-        figures=tuple(figures(report.device, "", report)),
+        figures=tuple(_figures(report, limits)),
         families=described_families(report.workloads.values()),
     )
 
@@ -141,11 +148,10 @@ def _curves(report: Report, curves: Iterable[Curve]) -> Iterator[MachineCurve]:
             yield found
 
 
-def machine_curve(record: Observation | Prediction, machine: str = "") -> MachineCurve:
+def machine_curve(record: Observation | Prediction) -> MachineCurve:
     """Return a curve with its intervals, without points that do not fit on logarithmic axes."""
     points = sorted((p for p in record.points if p.point.x > 0 and p.value > 0), key=lambda p: p.point.x)
     return MachineCurve(
-        machine=machine,
         key=record.key,
         axis=record.axis,
         metric=record.metric,
@@ -170,17 +176,17 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
                     level=each.level,
                     predicted=each.predicted if isinstance(each, Finding) else each.value,
                     observed=compared and compared.observed,
-                    ci_low=compared and compared.ci_low,
-                    ci_high=compared and compared.ci_high,
+                    ci_low=each.ci_low,
+                    ci_high=each.ci_high,
                     unit=each.unit,
                 )
 
 
-def figures(device: Device, machine: str, report: Report | None = None) -> Iterator[MachineFigure]:
+def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFigure]:
     """Yield the figures of a device: measured ones of its *report*, else limits predicted from its specification."""
-    found = key_figures(report) if report and report.observations else ()
+    device, found = report.device, key_figures(report) if report.observations else ()
     measured = {(f.origin.key.workload, f.origin.level): f.measured for f in found if f.origin and f.measured}
-    limits = {c.name: as_counted(c) for c in ceilings(device) if c.kind in ("bandwidth", "rate")}
+    limits = {c.name: c for c in ceilings if c.kind in ("bandwidth", "rate")}
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (
         ("fp32", "instructions/rate", "fp32", limits["fp32"].value * device.architecture.dual_issue),
@@ -191,7 +197,6 @@ def figures(device: Device, machine: str, report: Report | None = None) -> Itera
         limit, known = limits[ceiling], measured.get((workload, ceiling))
         low, high = known.ends if known else (limit.ci_low, limit.ci_high)
         yield MachineFigure(
-            machine=machine,
             name=name,
             value=known.value if known else limit.value,
             ci_low=low,
@@ -202,11 +207,11 @@ def figures(device: Device, machine: str, report: Report | None = None) -> Itera
         )
     for name, listed, unit in (("memory", device.memory.size_bytes, "B"), ("board power", device.board_power_w, "W")):
         if listed:
-            yield MachineFigure(machine=machine, name=name, value=listed, unit=unit, basis="specification")
-    yield from per_watt(device, report.energy if report else None, machine)
+            yield MachineFigure(name=name, value=listed, unit=unit, basis="specification")
+    yield from per_watt(device, report.energy)
 
 
-def per_watt(device: Device, energy: Energy | None, machine: str) -> Iterator[MachineFigure]:
+def per_watt(device: Device, energy: Energy | None) -> Iterator[MachineFigure]:
     """Yield the performance per watt of memory reads and multiply-adds.
 
     With measured power where it is known, otherwise of the listed rates and the listed power limit of the board.
@@ -216,6 +221,6 @@ def per_watt(device: Device, energy: Energy | None, machine: str) -> Iterator[Ma
         load = energy.load(name) if energy else None
         if load and load.rate and load.power_w:
             value = load.rate / load.power_w
-            yield MachineFigure(machine=machine, name=name, value=value, unit=unit, basis="measured power")
+            yield MachineFigure(name=name, value=value, unit=unit, basis="measured power")
         elif limit_w:
-            yield MachineFigure(machine=machine, name=name, value=rates[name] / limit_w, unit=unit, basis="board limit")
+            yield MachineFigure(name=name, value=rates[name] / limit_w, unit=unit, basis="board limit")

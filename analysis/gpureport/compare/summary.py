@@ -139,10 +139,13 @@ def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRati
 
 
 def _half_width(kernels: Collection[Sequence[RatioEstimate]]) -> float | None:
-    """Return the half-width, in log, of the mean that follows from the kernels' intervals; ``None`` if one has none."""
-    widths = [(ratio.half_width, len(found)) for found in kernels for ratio in found]
-    known = [width / count for width, count in widths if width is not None]
-    return hypot(*known) / len(kernels) if len(known) == len(widths) else None
+    """Return the half-width, in log, of the mean that follows from the kernels' intervals; ``None`` if one has none.
+
+    Their errors count as common, as those of predictions are: half-widths do not become smaller with more kernels.
+    """
+    known = all(ratio.half_width for found in kernels for ratio in found)
+    widths = (fmean(ratio.half_width or 0.0 for ratio in found) for found in kernels)
+    return fmean(widths) if known else None
 
 
 def means(contests: Iterable[WorkloadComparison], what: What) -> dict[str, float]:

@@ -19,13 +19,12 @@ from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
-from gpureport.report import Paper
+from gpureport.report import Paper, forecast
 from gpureport.report.curves import curves
 from gpureport.report.figures.chart import Chart, chart_json
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
-from gpureport.report.prediction import forecast
 from gpureport.report.processes import MOST, started
 from gpureport.report.run import (
     appendix,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gpureport.compare import Run
     from gpureport.findings.key_figures import MeasuredRates
-    from gpureport.records.prediction import Prediction
+    from gpureport.predict import Predicted
     from gpureport.results.published import Published
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
@@ -160,17 +160,24 @@ def device_named(source: str, database: Database) -> "Device":
 def predicted_run(
     device: "Device", workloads: "Sequence[Workload]", only: "Collection[str]" = (), *, quick: bool = False
 ) -> "Run":
-    """Predict a device for a comparison.
-
-    *workloads* and *only* are those of :func:`open_machine`; *quick*: with shorter sweeps.
-    """
+    """Predict a device for a comparison; *workloads* and *only* are those of :func:`open_machine`."""
     from gpureport.compare import excerpt
+    from gpureport.compare.contrast import Forecast
 
-    return excerpt(predicted_report(device, workloads, quick=quick), only)
+    found = predicted(device, workloads, quick=quick)
+    return excerpt(prediction_report(device, workloads, found, quick=quick), only, Forecast.of(device, found))
+
+
+def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool) -> "tuple[Predicted, ...]":
+    """Return the specification predictions for *device*; *quick*: of shorter sweeps."""
+    from gpureport.predict import limits_of, predict_sweeps
+
+    limits = limits_of(device, quick=quick)
+    return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
 
 
 def prediction_report(
-    device: "Device", workloads: "Sequence[Workload]", predictions: "Sequence[Prediction]", *, quick: bool
+    device: "Device", workloads: "Sequence[Workload]", found: "Iterable[Predicted]", *, quick: bool
 ) -> Report:
     """Return the report of the predictions for *device*, without machine, measurements and findings.
 
@@ -179,7 +186,7 @@ def prediction_report(
     Args:
         device: an entry of the database.
         workloads: the predicted ones.
-        predictions: from the specification.
+        found: their predictions from the specification.
         quick: whether the sweeps are the shorter ones.
     """
     from gpureport.predict import limits_of
@@ -195,7 +202,7 @@ def prediction_report(
         machine=None,
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
-        predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
+        predictions=tuple(each.prediction for each in found if each.prediction.key.sweep != "frames"),
         advice=specified(advice, workloads, device, limits),
         accesses=specified(source_accesses, workloads, device, limits),
     )
@@ -203,11 +210,7 @@ def prediction_report(
 
 def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> Report:
     """Return the report of the specification predictions for *device*; *quick*: with shorter sweeps."""
-    from gpureport.predict import limits_of, predict
-
-    limits = limits_of(device, quick=quick)
-    predictions = [p for workload in workloads for p in predict(device, workload, limits)]
-    return prediction_report(device, workloads, predictions, quick=quick)
+    return prediction_report(device, workloads, predicted(device, workloads, quick=quick), quick=quick)
 
 
 def open_report(path: Path, database: "Callable[[], Database]") -> Report:

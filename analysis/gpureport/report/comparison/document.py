@@ -28,13 +28,16 @@ from gpureport.report.comparison.tables import (
     condition_table,
     differences_left,
     differences_table,
+    effects_table,
     figures_table,
     landmarks_table,
+    limits_table,
     machine_table,
     marked,
     place_of,
     ranked_machines,
     standings_tables,
+    stretch_table,
     works_table,
 )
 from gpureport.report.figures.machines import (
@@ -54,10 +57,12 @@ from gpureport.report.figures.machines import (
     with_values,
 )
 from gpureport.report.figures.picture import Picture
+from gpureport.report.forecast import COPIES
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
+from gpureport.spec.uncertainty import SIGMA_MODEL
 
 NAME = "comparison"
 """Stem of the files."""
@@ -103,6 +108,13 @@ def content(comparison: Comparison) -> Content:
         "title": title(comparison),
         "sentences": tuple(sentences(comparison)),
         "works": works_table(comparison),
+        "limits": limits_table(comparison),
+        "contrasts": [
+            (found, effects_table(comparison, found), stretch_table(comparison, found))
+            for found in comparison.contrasts
+        ],
+        "intervals": text("ratios_of_predictions", FILE, error=SIGMA_MODEL),
+        "copies": COPIES,
         "machines": None if few else machine_table(comparison),
         "conditions": condition_table(comparison),
         "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
@@ -117,7 +129,11 @@ def content(comparison: Comparison) -> Content:
         "differences_left": differences_left(comparison),
         "figures": buyers_table(comparison),
         "figures_caption": text("figures", FILE),
-        "per_watt": figures_table((each for each in comparison.figures if each.is_per_watt), ranked_names, "power"),
+        "per_watt": figures_table(
+            (each for each in comparison.figures if each.is_per_watt and not comparison.contrasts),
+            ranked_names,
+            "power",
+        ),
         "per_watt_caption": text("per_watt", FILE),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else (),

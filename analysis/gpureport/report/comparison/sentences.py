@@ -4,17 +4,27 @@ from collections.abc import Iterable, Sequence
 from math import log
 from typing import Literal
 
-from gpureport.compare.records import BEYOND, WITHIN, Comparison, RatioEstimate, WorkloadComparison
+from gpureport.compare.contrast import SAME
+from gpureport.compare.records import (
+    BEYOND,
+    EQUAL,
+    WITHIN,
+    Comparison,
+    Contrast,
+    Effect,
+    RatioEstimate,
+    WorkloadComparison,
+)
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
+from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import family_title
-from gpureport.text import listed
+from gpureport.text import listed, shorten
 
 FILE = "comparison_sentences.j2"
-EQUAL = 0.05
-"""Largest deviation from 1 of a ratio that counts as equal; the macros write it."""
 _FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
+_MOST_CHANGES = 3  # kinds of limits in the sentence on a predicted device
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 Verdict = Literal["faster", "slower", "equal", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equal", "undecided")
@@ -25,8 +35,9 @@ _OF = {"memory": "memory", "instructions": "instruction", "launch": "launch", "m
 
 
 def title(comparison: Comparison) -> str:
-    """Return the names of the machines, or their number."""
-    names = comparison.names
+    """Return the names of the machines, of their devices if all are predicted, or their number."""
+    is_measured = any(machine.kind != "predicted" for machine in comparison.machines)
+    names = comparison.names if is_measured else [shorten(machine.device, 40) for machine in comparison.machines]
     return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
 
 
@@ -60,13 +71,41 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
         own_device = len(same) > len(comparison.machines) / 2
         ends = (text for part in (reversed(parts) if own_device else parts) for text in part)
         return (*ends, *paragraphs("efficiency", FILE, shares=shares))
-    alike = comparison.by_machine.keys() - {name for name, *_ in differing}
+    contrasted = {found.machine for found in comparison.contrasts}
+    alike = comparison.by_machine.keys() - {name for name, *_ in differing} | contrasted
     every, number = works(comparison), _MOST_SHOWN if len(others) == 1 else 1
     speeds = [_speeds(every, name, baseline, number) for name in others if name not in alike]
     return (
+        *(sentence for found in comparison.contrasts for sentence in _contrast(baseline, found)),
         *paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, several=SEVERAL),
         *paragraphs("same_device", FILE, baseline=baseline, same=same),
     )
+
+
+def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
+    """Return what changes from the baseline to a predicted machine, for which kernels and working sets."""
+    equal = [effect for effect in found.effects if effect.unchanged > len(effect.kernels) / 2]
+    sizes = zip(found.capacities_bytes or (), (baseline, found.machine), strict=False)
+    return paragraphs(
+        "contrast",
+        FILE,
+        first=baseline,
+        other=found.machine,
+        changed=_most_important([effect for effect in found.effects if effect not in equal]),
+        equal=equal,
+        all_equal=all(effect.unchanged == len(effect.kernels) for effect in equal),
+        kinds=KIND_TEXTS,
+        capacities=sorted(sizes),
+    )
+
+
+def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
+    """Return the first of *changed*; large gains and large losses are both among them if they occur."""
+    chosen = changed[:_MOST_CHANGES]
+    signs = {effect.ratio.value > 1 for effect in chosen}
+    large = [effect for effect in changed[_MOST_CHANGES:] if abs(log(effect.ratio.value)) > SAME]
+    opposite = [effect for effect in large if (effect.ratio.value > 1) not in signs]
+    return [*chosen[:-1], opposite[0]] if opposite else chosen
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:

@@ -9,6 +9,7 @@ from gpureport.compare.records import (
     WITHIN,
     Comparison,
     Condition,
+    Contrast,
     Difference,
     Landmark,
     Machine,
@@ -30,7 +31,11 @@ from gpureport.compare.summary import (
     works,
 )
 from gpureport.grouping import grouped
+from gpureport.predict.ceilings import Ceiling
+from gpureport.records.ceilings import KIND_TEXTS, ceiling_label, ceiling_words
+from gpureport.records.curves import DRAM
 from gpureport.report.comparison.sentences import work_name
+from gpureport.report.forecast import ceiling_name, joined, value_of
 from gpureport.report.text.tables import Table, side_by_side
 from gpureport.report.text.words import family_title
 from gpureport.text import listed, printable, shorten
@@ -39,6 +44,8 @@ from gpureport.units import (
     UNKNOWN,
     Style,
     abbreviated,
+    format_bytes,
+    format_frequency,
     format_interval,
     format_number,
     format_percent,
@@ -60,6 +67,8 @@ DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 _GROUPS = {**dict.fromkeys(APPLIED, "apps"), "memory": "memory"}
 """By family, the heading of its mean speed."""
 _CLEARLY = 1.25  # factor between listed peak and value from which both are shown
+_KINDS = ("", "bandwidth", "latency", "rate", "launch", "transfer", "per watt")  # of limits, in their order
+_MOST_KERNELS = 2  # that stand for those with one bottleneck
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
 
@@ -216,6 +225,77 @@ def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> 
         yield format_ratio(ratios[name])
 
 
+def effects_table(comparison: Comparison, found: Contrast) -> Table:
+    """List the speed ratio of kernels by what limits them on the baseline."""
+    short = _short(comparison)
+    a, b = short[comparison.baseline], short[found.machine]
+    return Table.of(
+        {
+            f"limited on {a} by": KIND_TEXTS.get(e.bottleneck) or ceiling_words(e.bottleneck),
+            f"on {b} by": KIND_TEXTS.get(e.other_bottleneck) or ceiling_words(e.other_bottleneck),
+            "kernels": str(len(e.kernels)),
+            f"{b} / {a}": _with_factor(e.ratio),
+            "range": format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
+            "for example": _kernel_names(e.kernels),
+        }
+        for e in found.effects
+    )
+
+
+def _kernel_names(kernels: Sequence[str]) -> str:
+    more = f" and {len(kernels) - _MOST_KERNELS} more" if len(kernels) > _MOST_KERNELS else ""
+    return f"{', '.join(kernels[:_MOST_KERNELS])}{more}"
+
+
+def _with_factor(ratio: RatioEstimate) -> str:
+    return format_interval(ratio.value, ratio.ci_low, ratio.ci_high, RATIO, "factor")
+
+
+def stretch_table(comparison: Comparison, found: Contrast) -> Table:
+    """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
+    short = _short(comparison)
+    a, b = short[comparison.baseline], short[found.machine]
+    return Table.of(
+        {
+            "workload": sweep.key.workload if not number else "",
+            "working set or work-items": " to ".join(
+                format_value(end, sweep.axis.unit) for end in (stretch.start, stretch.end)
+            ),
+            f"{b} / {a}": _with_factor(stretch.ratio),
+            f"bottleneck {a}": ceiling_label(stretch.first_bottleneck),
+            f"bottleneck {b}": ceiling_label(stretch.other_bottleneck),
+        }
+        for sweep in found.sweeps
+        for number, stretch in enumerate(sweep.stretches)
+    )
+
+
+def limits_table(comparison: Comparison) -> Table:
+    """List compute units, clocks, capacities and limits of the machines, and their ratios: of times, the inverse."""
+    found = {m.name: dict(_limits(m, comparison.limits[m.name])) for m in comparison.machines if comparison.limits}
+    base = found.get(comparison.baseline, {})
+    rows = []
+    keys = dict.fromkeys(key for own in found.values() for key in own)
+    for key in sorted(keys, key=lambda key: _KINDS.index(key[0])):
+        texts = (own[key][0] if key in own else UNKNOWN for own in found.values())
+        others = (found[name].get(key) for name in comparison.others)
+        ratios = (format_ratio(other[1] / base[key][1] if other and key in base else None) for other in others)
+        rows.append((key[1], *texts, *ratios))
+    return _of_few(comparison, ("limit",), joined(rows), ())
+
+
+def _limits(machine: Machine, limits: Sequence[Ceiling]) -> Iterator[tuple[tuple[str, str], tuple[str, float]]]:
+    """Yield the text and the size or speed of each limit, by kind and name."""
+    yield ("", "compute units"), (str(machine.compute_units), machine.compute_units)
+    yield ("", "clock"), (format_frequency(machine.clock_hz), machine.clock_hz)
+    for each in limits:
+        if each.capacity_bytes and each.name != DRAM.name:
+            name = f"capacity of {each.name}{' per unit' if each.each else ''}"
+            yield ("", name), (format_bytes(each.capacity_bytes), each.capacity_bytes)
+        speed = 1 / each.value if each.unit == "s" else each.value
+        yield (each.kind, ceiling_name(each.kind, each.name)), (value_of(each), speed)
+
+
 def condition_table(comparison: Comparison) -> Table:
     """List other differences between the machines: cautions first, machines with equal conditions together."""
     return Table.of(
@@ -268,27 +348,27 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
 
 
 def landmarks_table(comparison: Comparison) -> Table:
-    """List the cliffs (midpoints) and tapers (n90) that at least two machines have, as observed, or else predicted."""
-    known = ((each, text) for each in comparison.landmarks if (text := _landmark(each)))
-    features = grouped(
-        ((mark.workload, mark.sweep, str(mark.level) if mark.feature == "cliff" else "n90"), (mark.machine, text))
-        for mark, text in known
-    )
-    sweeps = Counter(workload for workload, _ in {(each.workload, each.sweep) for each in comparison.landmarks})
-    short = _short(comparison)
-    return Table.of(
-        {"workload": f"{workload}/{sweep}" if sweeps[workload] > 1 else workload, "feature": name}
-        | {short[machine]: texts.get(machine, UNKNOWN) for machine in comparison.names}
-        for (workload, sweep, name), found in features.items()
-        if len(texts := dict(found)) > 1
-    )
+    """List the cliffs (midpoints) and tapers (n90) of sweeps in which at least two machines have any."""
+    short, is_measured = _short(comparison), any(machine.kind != "predicted" for machine in comparison.machines)
+    sweeps = grouped(((mark.workload, mark.sweep), mark) for mark in comparison.landmarks)
+    counts = Counter(workload for workload, _ in sweeps)
+    rows = []
+    for (workload, sweep), marks in sweeps.items():
+        features = grouped((str(m.level) if m.feature == "cliff" else "n90", m) for m in marks)
+        for name, found in features.items() if len({mark.machine for mark in marks}) > 1 else ():
+            texts = {mark.machine: _landmark(mark, is_measured=is_measured) for mark in found}
+            cells = {short[machine]: texts.get(machine) or UNKNOWN for machine in comparison.names}
+            own = f"{workload}/{sweep}" if counts[workload] > 1 else workload
+            rows.append({"workload": own, "feature": name} | cells)
+    return Table.of(rows)
 
 
-def _landmark(mark: Landmark) -> str:
+def _landmark(mark: Landmark, *, is_measured: bool) -> str:
     unit = abbreviated(mark.unit)
     if mark.observed:
         return format_interval(mark.observed, mark.ci_low, mark.ci_high, unit, "measured")
-    return f"{format_value(mark.predicted, unit)} predicted" if mark.predicted else ""
+    predicted = format_interval(mark.predicted, mark.ci_low, mark.ci_high, unit, "predicted")
+    return f"{predicted}{' predicted' if is_measured else ''}" if mark.predicted else ""
 
 
 def differences_table(comparison: Comparison) -> Table:

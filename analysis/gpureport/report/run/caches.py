@@ -10,8 +10,8 @@ from gpureport.predict.calibration.learned import cache_details
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.report import Report
+from gpureport.report import forecast
 from gpureport.report.curves import CurveRecords, is_certain, reading_units, specified_values
-from gpureport.report.prediction import forecast
 from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table

@@ -11,7 +11,7 @@ from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.curves import CurveRecords, FindingPair
 from gpureport.report.figures.picture import Picture
-from gpureport.report.prediction.forecast import feature_table
+from gpureport.report.forecast import feature_table
 from gpureport.report.run.sweeps import kind_of, other_curves, sweep_notes
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.sentences import text

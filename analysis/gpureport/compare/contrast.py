@@ -1,0 +1,250 @@
+"""Two predicted devices: the speed ratio of each workload by size, where it changes, and what limits the kernels.
+
+Each device is predicted with its own sweeps, which suit its size. Curves are compared at sizes that both sweeps cover.
+The interval of a ratio is that of the quotient of two uncertain predictions. A figure that both devices take from one
+architecture is one unknown, and its effect cancels. All other figures, and the model's own error on each device, count
+as independent. If the model has the same error on both devices, the interval is wider than necessary.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from math import log, log1p
+from statistics import median_low
+
+import numpy as np
+
+from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, RatioPoint, Stretch, SweepContrast
+from gpureport.grouping import grouped
+from gpureport.observe.statistics import Floats
+from gpureport.predict import Predicted
+from gpureport.predict.outlook import bottleneck_of, is_shown
+from gpureport.predict.uncertainty.sensitivity import Fact
+from gpureport.records.ceilings import Kind, kind_of
+from gpureport.records.curves import Axis, Metric, SweepKey
+from gpureport.spec.files import declaration
+from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
+from gpureport.workloads.grid import part_of_units
+
+SAME = log(1.25)
+"""Neighbouring stretches are joined if their ratios differ by less than 25 %, which is less than any interval."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Points of one device's curve: ln(rate), shape (points,), and the deviations of times, shape (points, facts)."""
+
+    x: Floats
+    labels: tuple[str, ...]
+    rates: Floats
+    deviations: Floats
+    bottlenecks: tuple[str, ...]
+
+    def take(self, indices: Iterable[int]) -> "Rates":
+        """Return some of the points."""
+        found = list(indices)
+        labels, bottlenecks = (tuple(each[i] for i in found) for each in (self.labels, self.bottlenecks))
+        return Rates(self.x[found], labels, self.rates[found], self.deviations[found], bottlenecks)
+
+
+@dataclass(frozen=True)
+class ForecastCurve:
+    """A predicted sweep; *part* is its number of compute units if its rates are those of only a part of them."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    facts: tuple[Fact, ...]
+    part: float | None
+    rates: Rates
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A device, and its predicted curves over sizes and cases."""
+
+    device: Device
+    curves: tuple[ForecastCurve, ...]
+
+    @classmethod
+    def of(cls, device: Device, predicted: Iterable[Predicted]) -> "Forecast":
+        """Return what a contrast needs of the predictions for *device*."""
+        return cls(device, tuple(_curve(device, each) for each in predicted if is_shown(each.prediction)))
+
+
+def _curve(device: Device, predicted: Predicted) -> ForecastCurve:
+    found, points = predicted.prediction, predicted.prediction.points
+    is_rate = found.metric.kind == "rate"
+    part = part_of_units((p.point.parameters for p in points), device.compute_units) if is_rate else None
+    rates = np.log([p.value for p in points]) * (1 if is_rate else -1)
+    labels, bottlenecks = tuple(p.point.label for p in points), tuple(map(bottleneck_of, points))
+    own = Rates(np.array([p.point.x for p in points]), labels, rates, predicted.relative, bottlenecks)
+    return ForecastCurve(found.key, found.metric, found.axis, predicted.facts, part, own)
+
+
+def contrast(machine: str, first: Forecast, other: Forecast) -> Contrast:
+    """Compare the sweeps over sizes and cases that both devices have, in the first device's order.
+
+    Sweeps that use different parts of the devices are left out: the ratio of their rates says nothing.
+    """
+    devices = first.device, other.device
+    theirs = {curve.key: curve for curve in other.curves}
+    pairs = [(curve, theirs[curve.key]) for curve in first.curves if curve.key in theirs]
+    found = tuple(_sweep(devices, *pair) for pair in pairs if pair[0].part == pair[1].part)
+    sweeps = tuple(sweep for sweep in found if sweep.points)
+    return Contrast(
+        machine=machine,
+        sweeps=sweeps,
+        left=tuple(str(pair[0].key) for pair in pairs if pair[0].part != pair[1].part),
+        effects=limit_effects(devices, sweeps),
+        capacities_bytes=capacities(devices),
+    )
+
+
+def _sweep(devices: tuple[Device, Device], first: ForecastCurve, other: ForecastCurve) -> SweepContrast:
+    cases = first.axis.quantity == "case"
+    shared = shared_facts(devices, first.facts, other.facts)
+    points = ratio_points(shared, *(_cases if cases else _sizes)(first.rates, other.rates))
+    stretches = () if cases else stretches_of(points)
+    return SweepContrast(key=first.key, metric=first.metric, axis=first.axis, points=points, stretches=stretches)
+
+
+def _sizes(*curves: Rates) -> tuple[Rates, ...]:
+    """Return two curves at every size of either within the range of both; of points of one size, the first counts."""
+    first, other = (curve.take(np.unique(curve.x, return_index=True)[1].tolist()) for curve in curves)
+    low, high = log(max(first.x[0], other.x[0])), log(min(first.x[-1], other.x[-1]))
+    sizes: Floats = np.unique(np.log(np.append(first.x, other.x)).round(6))
+    sizes = sizes[(sizes >= low - 1e-6) & (sizes <= high + 1e-6)]
+    return interpolated(first, sizes), interpolated(other, sizes)
+
+
+def interpolated(curve: Rates, sizes: Floats) -> Rates:
+    """Return the nearest points of a curve, with rates and deviations at ln(size) by linear interpolation."""
+    known = np.log(curve.x)
+    right = np.searchsorted(known, sizes).clip(min(1, len(known) - 1), len(known) - 1)
+    left = np.maximum(right - 1, 0)
+    share = ((sizes - known[left]) / np.maximum(known[right] - known[left], 1e-300)).clip(0, 1)
+    nearest = curve.take(np.where(share > 0.5, right, left).tolist())
+    rates = (1 - share) * curve.rates[left] + share * curve.rates[right]
+    deviations = (1 - share)[:, None] * curve.deviations[left] + share[:, None] * curve.deviations[right]
+    return replace(nearest, x=np.exp(sizes), rates=rates, deviations=deviations)
+
+
+def _cases(first: Rates, other: Rates) -> tuple[Rates, ...]:
+    """Return the points of both curves that have the same label; of those of one curve, the last counts."""
+    mine, theirs = ({label: number for number, label in enumerate(curve.labels)} for curve in (first, other))
+    both = [label for label in mine if label in theirs]
+    return first.take(mine[label] for label in both), other.take(theirs[label] for label in both)
+
+
+def stretches_of(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
+    """Divide a curve where a bottleneck changes, then join neighbours with similar ratios."""
+    parts = [list(group) for _, group in groupby(points, lambda p: (p.first_bottleneck, p.other_bottleneck))]
+    joined: list[list[RatioPoint]] = []
+    for part in parts:
+        if joined and abs(log(_median(part).value / _median(joined[-1]).value)) < SAME:
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return tuple(_stretch(part) for part in joined)
+
+
+def _median(points: Iterable[RatioPoint]) -> RatioEstimate:
+    return _middle([point.ratio for point in points])
+
+
+def _middle(ratios: Sequence[RatioEstimate]) -> RatioEstimate:
+    middle = median_low(ratio.value for ratio in ratios)
+    return next(ratio for ratio in ratios if ratio.value == middle)
+
+
+def _stretch(part: Sequence[RatioPoint]) -> Stretch:
+    (first, other), _ = Counter((point.first_bottleneck, point.other_bottleneck) for point in part).most_common(1)[0]
+    return Stretch(start=part[0].x, end=part[-1].x, ratio=_median(part), first_bottleneck=first, other_bottleneck=other)
+
+
+Columns = tuple[list[int], list[int]]
+"""Columns of the facts that two devices share, in the deviations of both."""
+
+
+def shared_facts(devices: tuple[Device, Device], first: Sequence[Fact], other: Sequence[Fact]) -> Columns:
+    """Return the facts that both devices take from one architecture."""
+    theirs = {fact.path: i for i, fact in enumerate(other)}
+    both = {i: theirs[f.path] for i, f in enumerate(first) if f.path in theirs and is_shared(devices, f.path)}
+    return list(both), list(both.values())
+
+
+def is_shared(devices: tuple[Device, Device], path: str) -> bool:
+    """Return whether a fact of both devices is one figure of their architecture, not of each card."""
+    first, other = devices
+    if first.id == other.id:
+        return True
+    if first.architecture.id != other.architecture.id or declaration(path).of_card:
+        return False
+    origin = first.provenance.get(path)
+    return origin is not None and origin == other.provenance.get(path)
+
+
+def ratio_points(shared: Columns, first: Rates, other: Rates) -> tuple[RatioPoint, ...]:
+    """Return the ratios of two rates at each point."""
+    common = np.sum(first.deviations[:, shared[0]] * other.deviations[:, shared[1]], axis=1)
+    squares = (np.sum(each.deviations**2, axis=1) for each in (first, other))
+    halves = NORMAL_95 * np.sqrt(sum(squares) - 2 * common + 2 * SIGMA_MODEL**2)
+    ratios = map(RatioEstimate.of_log, (other.rates - first.rates).tolist(), halves.tolist())
+    columns = (first.x.tolist(), first.labels, ratios, first.bottlenecks, other.bottlenecks)
+    return tuple(
+        RatioPoint(x=x, label=label, ratio=ratio, first_bottleneck=mine, other_bottleneck=theirs)
+        for x, label, ratio, mine, theirs in zip(*columns, strict=True)
+    )
+
+
+def effects(sweeps: Sequence[SweepContrast], kind: Callable[[str], str] = str) -> tuple[Effect, ...]:
+    """Return the effect for each bottleneck of the first device.
+
+    *kind* returns the name under which a bottleneck counts; by default each counts separately.
+    """
+    by_kind = grouped((kind(p.first_bottleneck), (sweep.key.workload, p)) for sweep in sweeps for p in sweep.points)
+    return tuple(_effect(name, members, kind) for name, members in by_kind.items())
+
+
+def _effect(name: str, members: Iterable[tuple[str, RatioPoint]], kind: Callable[[str], str]) -> Effect:
+    by_kernel = grouped(members)
+    ratios = list(map(_median, by_kernel.values()))
+    others = Counter(kind(point.other_bottleneck) for points in by_kernel.values() for point in points)
+    values = [ratio.value for ratio in ratios]
+    return Effect(
+        bottleneck=name,
+        other_bottleneck=others.most_common(1)[0][0],
+        kernels=tuple(by_kernel),
+        ratio=_middle(ratios),
+        ends=(min(values), max(values)),
+        unchanged=sum(abs(log(value)) <= log1p(EQUAL) for value in values),
+    )
+
+
+def limit_effects(devices: tuple[Device, Device], sweeps: Sequence[SweepContrast]) -> tuple[Effect, ...]:
+    """Return the effect for each kind of limit on the first device, the most important one first.
+
+    Memory is the first. Launch cost and transfers are the last: they limit small sizes, or no kernel.
+    """
+
+    def weight(effect: Effect) -> tuple[bool, bool, float]:
+        size = abs(log(effect.ratio.value)) * len(effect.kernels)
+        return effect.bottleneck != Kind.MEMORY, effect.bottleneck in (Kind.LAUNCH, Kind.LINK), -size
+
+    caches = {cache.name for device in devices for cache in device.caches}
+    return tuple(sorted(effects(sweeps, partial(kind_of, caches=caches)), key=weight))
+
+
+def capacities(devices: tuple[Device, Device]) -> tuple[float, float] | None:
+    """Return the largest working set in bytes that fits the caches of each; ``None`` if unknown or nearly equal."""
+    first, other = map(_capacity, devices)
+    return (first, other) if first and other and abs(log(first / other)) >= SAME else None
+
+
+def _capacity(device: Device) -> float:
+    shared = [cache for cache in device.caches if cache.scope == "device"] or device.caches
+    return max((c.capacity_bytes * c.transition("write_transition").midpoint for c in shared), default=0.0)
