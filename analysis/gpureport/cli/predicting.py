@@ -1,10 +1,10 @@
 """``gpureport predict``: predictions for one device, or for several side by side, or from the output of ``lscpu``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpureport.cli.app import PredictOptions
 from gpureport.cli.comparing import LIMITS, print_comparison, short_ids
@@ -22,11 +22,10 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.rendering import write_documents, written
 from gpureport.cli.tables import print_document_table, print_table
-from gpureport.compare import Comparison, compare, excerpt
+from gpureport.compare import FEW, Comparison, Run, compare, excerpt
 from gpureport.compare.contrast import Forecast
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
-from gpureport.predict import Predicted
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
@@ -44,15 +43,17 @@ from gpureport.report.run.kernels import accesses_table, advice_table
 from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.tables import occupancy_table
 from gpureport.report.text.words import family_title
-from gpureport.results.opening import predicted, prediction_report
+from gpureport.results.opening import predicted, predicted_run, prediction_report
 from gpureport.spec.models import Device
 from gpureport.text import N90, shorten
 from gpureport.units import format_bytes, format_interval
 
 if TYPE_CHECKING:
+    from gpureport.predict import Predicted
     from gpureport.predict.cpu_memory import Curve, ProcessorForecast
     from gpureport.workloads.model import Workload
 
+T = TypeVar("T")
 _FEW_FACTS = 5
 _SENSITIVITIES = "What the predictions depend on"
 _MOST_CHANGES = 8
@@ -82,13 +83,15 @@ def predict_devices(options: PredictOptions) -> int:
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
     with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
-        predict = partial(predicted, workloads=workloads, quick=options.quick)
-        found = in_batches("predicting", predict, devices, lambda device: device.name)
+        whole = options.as_json or options.everything or len(devices) <= FEW
+        found = _each(devices, partial(predicted, workloads=workloads, quick=options.quick)) if whole else []
         reports = [
-            prediction_report(device, workloads, own, quick=options.quick)
-            for device, own in zip(devices, found, strict=True)
+            prediction_report(d, workloads, p, quick=options.quick) for d, p in zip(devices, found, strict=whole)
         ]
-        comparison = _compared(devices, reports, found) if len(devices) > 1 else None
+        comparison = None
+        if len(devices) > 1:
+            predict = partial(predicted_run, workloads=workloads, quick=options.quick)
+            comparison = _compared(devices, map(_run, reports, found) if whole else _each(devices, predict))
         if options.as_json:
             print_json(_json(reports, comparison))
         else:
@@ -100,10 +103,17 @@ def predict_devices(options: PredictOptions) -> int:
     return 0
 
 
-def _compared(devices: Sequence[Device], reports: Sequence[Report], found: Sequence[Sequence[Predicted]]) -> Comparison:
-    names = [device.id for device in devices]
-    runs = (excerpt(report, (), Forecast.of(*each)) for report, *each in zip(reports, devices, found, strict=True))
-    return compare(dict(zip(short_ids(names, names), runs, strict=True)))
+def _each(devices: Sequence[Device], predict: Callable[[Device], T]) -> list[T]:
+    return in_batches("predicting", predict, devices, lambda device: device.name)
+
+
+def _run(report: Report, found: "Iterable[Predicted]") -> Run:
+    return excerpt(report, (), Forecast.of(report.device, found))
+
+
+def _compared(devices: Sequence[Device], runs: Iterable[Run]) -> Comparison:
+    ids = [device.id for device in devices]
+    return compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
 
 
 def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:
