@@ -8,7 +8,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Literal, NamedTuple, TypeVar
 
 from gpureport.errors import InputError
@@ -390,6 +390,7 @@ def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float
     return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
 
 
+@lru_cache(4096)
 def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
     """Write with three significant digits; integers in full, tiny values with an exponent."""
     if unit == COUNT:

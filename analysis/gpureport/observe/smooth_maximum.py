@@ -122,21 +122,19 @@ def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum
     if len(u) < FEWEST_POINTS:
         return None
     error = np.maximum(noise, LEAST_ERROR)
-    by_usual = np.diag(1.0 / DOUBT)
+    by_usual = np.vstack([np.zeros((2, 2)), np.diag(1.0 / DOUBT)])
 
     def residuals(parameters: Floats) -> Floats:
         return np.concatenate([(log_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
 
     def jacobian(parameters: Floats) -> Floats:
-        rows = np.zeros((len(u) + 2, 4))
-        rows[:-2], rows[-2:, 2:] = (log_slopes(parameters, u) / error).T, by_usual
-        return rows
+        return np.hstack([log_slopes(parameters, u) / error, by_usual])
 
     def fitted(p: float) -> Floats:
         start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])
         # least_squares takes the same steps in twice the time. Steps may overflow; the covariance is not used.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
+            found = leastsq(residuals, start, Dfun=jacobian, col_deriv=True, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
         return np.asarray(found[0])
 
     fits = [fit for fit in map(fitted, (1.5, 4.0)) if np.isfinite(fit).all()]
@@ -146,7 +144,7 @@ def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum
         costs = [float(np.nan_to_num(np.sum(residuals(fit) ** 2), nan=np.inf)) for fit in fits]
         best = fits[costs.index(min(costs))]
         slopes = jacobian(best)
-        information = slopes.T @ slopes
+        information = slopes @ slopes.T
     if not np.isfinite(information).all() or np.linalg.matrix_rank(information) < len(best):
         return None
     scale = float(np.mean(((log_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)

@@ -117,7 +117,7 @@ class PoclExecution(CpuExecution):
         emits other code for work-groups whose rows are shorter than a vector.
         """
         demand, wave = self.demand, self.architecture.wave_size
-        if demand.work_group[0] < wave or not (demand.instructions_per_stored_byte and demand.branches):
+        if not (demand.instructions_per_stored_byte and demand.branches) or demand.work_group[0] < wave:
             return None
         stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
         lanes = demand.instructions_per_stored_byte * stored * self._idle_factor * wave
