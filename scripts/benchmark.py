@@ -102,9 +102,8 @@ def main(
 ) -> None:
     """Compare the best kernels with the copy rate of the device and with published rates."""
     rows = _chosen(separated(row or ()))
-    choice = choose_working(device)
-    with choice.measurer:
-        candidate = choice.candidate  # opened again in this process, which times the rows
+    with choose_working(device) as measurer:
+        candidate = measurer.candidate  # opened again in this process, which times the rows
     present = candidate.device
     match = load_database().match(present)
     limits = run_limits(present, free_memory_bytes(present), quick=False)

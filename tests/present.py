@@ -38,9 +38,8 @@ database.read_file = _read_once  # the shipped database does not change while te
 @cache
 def working() -> RuntimeDevice:
     """The device that ``--device auto`` selects: of PoCL, or of another runtime if PoCL runs no kernels."""
-    choice = choose_working("auto")
-    with choice.measurer:
-        return choice.candidate
+    with choose_working("auto") as measurer:
+        return measurer.candidate
 
 
 def of_wheel() -> RuntimeDevice:

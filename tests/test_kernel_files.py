@@ -477,7 +477,7 @@ def test_one_wrong_kernel_does_not_stop_others(tmp_path: Path) -> None:
     """All problems are stated; kernels that do not fit are left out, and one that is wrong is part of the report."""
     (wrong,) = load_kernels([changed(tmp_path, "y + a * x", "y - a * x")])
     (large,) = load_kernels([changed(tmp_path, "work:", "work_groups: 100000\nwork:")])
-    with choose_working("auto").measurer as measurer:
+    with choose_working("auto") as measurer:
         fitting, problems = checked(measurer, [wrong, example("saxpy"), large], TOY, limits_of(TOY), Mock())
     assert [each.variant for each in fitting] == ["saxpy", "saxpy"]
     assert ["wrong results" in each for each in problems] == [True, False]

@@ -15,7 +15,8 @@ from gpureport.errors import DeviceError
 from gpureport.measure import child, presence
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child
-from gpureport.measure.presence import ChosenDevice, choose_working, find_devices, kernel_problems, named
+from gpureport.measure.measurer import Measurer
+from gpureport.measure.presence import choose_working, find_devices, kernel_problems, named
 from tests.fake_backend import PRESENT
 from tests.present import stand_in, working
 
@@ -82,10 +83,9 @@ def last_line(capsys: Captured) -> str:
     return captured.err.splitlines()[-1]
 
 
-def chosen(text: str) -> ChosenDevice:
-    choice = choose_working(text)
-    with choice.measurer:
-        return choice
+def chosen(text: str) -> Measurer:
+    with choose_working(text) as measurer:
+        return measurer
 
 
 @pytest.mark.usefixtures("isolated")

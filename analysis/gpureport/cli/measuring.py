@@ -167,10 +167,10 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
 
 def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
     """Open the device of ``--device``, as :func:`choose_working` does, and print remarks; the caller closes it."""
-    choice = choose_working(text, again)
-    for remark in choice.remarks:
+    measurer = choose_working(text, again)
+    for remark in measurer.remarks:
         note(f"Note: {sentence(remark)}")
-    return choice.measurer
+    return measurer
 
 
 @contextmanager

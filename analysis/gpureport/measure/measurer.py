@@ -52,7 +52,13 @@ class Measurer:
     """One open device: measures in a separate process, while this one may do other work; to be closed.
 
     If a driver ends the process, one workload is lost. If the device is lost, calls raise DeviceError.
+
+    Attributes:
+        candidate: the device.
+        remarks: sentences on how it was chosen.
     """
+
+    remarks: tuple[str, ...] = ()
 
     def __init__(self, candidate: RuntimeDevice, child: Child | None = None) -> None:
         """Begin to open a device in a process, a new one or *child*, and to run a test kernel on it.
@@ -60,7 +66,7 @@ class Measurer:
         Raises:
             DeviceError: the system starts no process.
         """
-        self._candidate = candidate
+        self.candidate = candidate
         self._task: Task | None = None
         self._done: list[Measurement] = []
         self._endings: list[str] = []  # how processes ended without loss, because a new one continued
@@ -70,8 +76,8 @@ class Measurer:
         self._child = self._begin(child)
 
     def _begin(self, child: Child | None = None) -> Child:
-        child = child or Child(self._candidate.runtime)
-        child.send("open", self._candidate, self._began_s)
+        child = child or Child(self.candidate.runtime)
+        child.send("open", self.candidate, self._began_s)
         return child
 
     def opened(self, limit_s: float = ANSWER_LIMIT_S) -> Self:
@@ -112,7 +118,7 @@ class Measurer:
     @property
     def device(self) -> PresentDevice:
         """The open device."""
-        return self._candidate.device
+        return self.candidate.device
 
     def now(self) -> float:
         """Return the seconds of the monotonic clock, which the process reads, too."""

@@ -51,21 +51,6 @@ class Presence:
         return tuple(f"{runtime}: {reason}" for runtime, reason in self.reasons.items())
 
 
-@dataclass(frozen=True)
-class ChosenDevice:
-    """The device that a command will use.
-
-    Attributes:
-        candidate: the device, which runs kernels.
-        measurer: the open device; to be closed.
-        remarks: sentences on the devices that were skipped, with the reasons.
-    """
-
-    candidate: RuntimeDevice
-    measurer: Measurer
-    remarks: tuple[str, ...] = ()
-
-
 def find_devices() -> Presence:
     """Return the devices of all runtimes.
 
@@ -133,10 +118,11 @@ def _opening(candidate: RuntimeDevice, presence: Presence) -> Measurer:
     return Measurer(candidate, presence.children.pop(candidate.runtime, None))
 
 
-def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
-    """Open the device that *text* selects, as :func:`choose`, if it runs kernels.
+def choose_working(text: str, again: PresentDevice | None = None) -> Measurer:
+    """Open the device that *text* selects, as :func:`choose`, if it runs kernels; the caller closes it.
 
     ``auto`` skips devices that run no kernels. It selects *again*, the device of an earlier run, if that is present.
+    The measurer's remarks are sentences on the devices that were skipped, with the reasons.
 
     Raises:
         InputError: no device or several devices match.
@@ -151,9 +137,8 @@ def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevic
             raise _with_failures(error, presence, text) from None
         remarks = list(presence.failures) if text == "auto" else []
         for place, device in enumerate(devices):
-            candidate = presence.candidates[device.index]
             try:
-                measurer = opened(candidate, presence)
+                measurer = opened(presence.candidates[device.index], presence)
             except DeviceError as error:
                 if text != "auto":
                     raise DeviceError(f"{named(device)} runs no kernels: {error}; {remedy(device)}") from error
@@ -164,7 +149,8 @@ def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevic
             if others:
                 same_cpu = f"{device.runtime} is used for this CPU; to use another runtime, pass --device"
                 remarks.append(f"{same_cpu}: {', '.join(others)}")
-            return ChosenDevice(candidate, measurer, tuple(remarks))
+            measurer.remarks += tuple(remarks)
+            return measurer
         raise DeviceError("; ".join(["no device of this machine runs kernels", *remarks, remedy(devices[-1])]))
 
 

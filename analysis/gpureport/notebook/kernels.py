@@ -70,7 +70,7 @@ class Kernel:
             InputError: there is no such device, or the kernel does not build, or gives wrong results.
         """
         silent = _Silent()
-        with choose_working(device).measurer as measurer:
+        with choose_working(device) as measurer:
             limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
             match = own_database().match(measurer.device)
             fitting, _ = checked(measurer, self._workloads, match.device, limits, silent)
