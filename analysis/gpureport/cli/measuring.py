@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import groupby
 from math import fsum
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -193,6 +195,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     if earlier:
         workloads = _planned_earlier(options, earlier, workloads)
     database = open_database(options.entries)
+    Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # while drivers load
     with working_device(options.device, again) as measurer:
         present = as_before(measurer.device, again)
         if options.only or not names:

@@ -86,6 +86,7 @@ class _Prepared:
     before: tuple[LaunchId, ...]
     cycle: tuple[LaunchId, ...]
     has_run: bool = False
+    allocations: int = 0
 
     def batch(self, dispatches: int) -> list[LaunchId]:
         return list(islice(cycle(self.cycle), dispatches))
@@ -149,6 +150,13 @@ class Bench:
         return [self._backend.compilation(launch) for launch, each in launched if not isinstance(each, Transfer)]
 
     def _prepare(self, point: Point) -> _Prepared:
+        prepared = self._prepared.get(id(point))
+        if prepared is None or prepared.allocations != self._pool.allocations:
+            prepared = self._again(point, prepared)
+            prepared.allocations = self._pool.allocations
+        return prepared
+
+    def _again(self, point: Point, prepared: _Prepared | None) -> _Prepared:
         @cache
         def with_contents() -> Job:
             return point.workload.job(point.key.parameters, RepeatedDraws(point.seed, self._drawn))
@@ -165,7 +173,6 @@ class Bench:
             lambda name, nbytes: replace(with_contents().buffers[name.removeprefix(owner)], nbytes=nbytes),
         )
         buffers = dict(zip(job.buffers, pooled.values(), strict=True))
-        prepared = self._prepared.get(id(point))
         if prepared is None or prepared.buffers != buffers:
             before, timed = (
                 tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)

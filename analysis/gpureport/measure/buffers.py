@@ -21,7 +21,13 @@ Make = Callable[[str, int], Buffer]
 
 
 class BufferPool:
-    """Allocates and enlarges buffers; frees those used longest ago when memory runs short."""
+    """Allocates and enlarges buffers; frees those used longest ago when memory runs short.
+
+    Attributes:
+        allocations: number of allocations so far; buffers are the same while it is.
+    """
+
+    allocations = 0
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
         self._backend = backend
@@ -53,6 +59,7 @@ class BufferPool:
         return identity
 
     def _allocate(self, name: str, best: int, sizes: Sizes, make: Make) -> tuple[BufferId, int]:
+        self.allocations += 1
         rest = sum(nbytes for other, nbytes in sizes.items() if other != name)
         if best > self._limits.max_buffer_bytes or best + max(rest, self._total()) > self._limits.max_bytes:
             best = sizes[name]

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -42,7 +42,11 @@ os.environ["PYOPENCL_NO_CACHE"] = "1"
 os.environ["CUDA_CACHE_DISABLE"] = "1"
 
 import pyopencl as cl
+from pyopencl import invoker
 
+# Without its cache on disk, pyopencl would compile the same Python function again for each kernel object.
+with contextlib.suppress(AttributeError):
+    invoker._generate_enqueue_and_set_args_module = cache(invoker._generate_enqueue_and_set_args_module)
 warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of each build is stored
 
 _T = TypeVar("_T")
@@ -174,6 +178,7 @@ class OpenCLBackend:
         self._memory: dict[BufferId, _Memory] = {}
         self._launches: dict[LaunchId, _Launch | _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
+        self._compilations: dict[tuple[object, ...], Compilation] = {}
 
     @property
     def device(self) -> PresentDevice:
@@ -340,6 +345,13 @@ class OpenCLBackend:
         PoCL has machine code of a kernel only after a launch; the code of the first requested size is cached.
         """
         (ready,) = self._kernels([launch])
+        local = tuple(each.nbytes for each in ready.dispatch.arguments if isinstance(each, Local))
+        key = ready.program, ready.dispatch.kernel, ready.dispatch.local_size, local
+        if key not in self._compilations or self._libraries:
+            self._compilations[key] = self._compiled(ready)
+        return self._compilations[key]
+
+    def _compiled(self, ready: _Launch) -> Compilation:
         facts = {query: self._kernel_fact(ready.kernel, query) for query in _KERNEL_FACTS}
         facts["MAX_SUB_GROUP_SIZE"] = self._sub_group_size(ready)
         return compilation(ready.dispatch, ready.program.options, ready.program.log, facts, self._binary(ready))
