@@ -78,7 +78,7 @@ def changed(report: Path, **fields: object) -> Path:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"machine": None}, "machine is missing"),
+        ({"machine": None}, "machine: is missing"),
         ({"schema_version": 1, "machines": []}, "is a comparison, not a report; give the reports that it compares"),
     ],
 )

@@ -48,38 +48,45 @@ def test_intervals_contain_what_they_promise(device_class: str, what: str, found
     assert 0.90 <= own.inside <= 0.98
 
 
-def copied(folder: Path, changes: dict[str, str]) -> None:
-    """Write the tables of a few bare machines with these texts changed."""
+def copied(folder: Path, old: str = "", new: str = "") -> None:
+    """Write the tables of a few bare machines and of a transfer, with a text changed."""
+    ways = "to_device,to_host,to_device_while_both,to_host_while_both"
+    texts = {"transfers.csv.xz": f"machine,device,{ways}\nm,nvidia/l4,9,9,8,8"}
     for name in ("bare_metal.csv.xz", "streams.csv.xz"):
         rows = lzma.decompress((FOLDER / name).read_bytes()).decode().splitlines()
         kept = rows[:3] if name.startswith("bare") else [row for row in rows if row.startswith(("machine", "1,"))]
-        text = "\n".join(kept)
-        for old, new in changes.items():
-            text = text.replace(old, new, 1)
-        (folder / name).write_bytes(lzma.compress(text.encode()))
+        texts[name] = "\n".join(kept)
+    for name, text in texts.items():
+        (folder / name).write_bytes(lzma.compress(text.replace(old, new, 1).encode()))
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("old", "new", "message"),
     [
-        ({",copy,": ",copied,"}, r"streams.csv.xz:\d+: kernel: 'copied' is unknown; did you mean 'copy'\?"),
-        ({",cores,": ",of,"}, r"bare_metal.csv.xz:3: cores: is missing"),
-        ({",bytes_per_core": ""}, "streams.csv.xz:2: bytes_per_core: is missing"),
-        ({"1,L1,": "9,L1,"}, "machine: bare_metal.csv.xz has no row 9; it has 2"),
-        ({",thunderx2": ",a40"}, "there is no architecture 'a40'"),
-        ({"2.2,": "inf,"}, "clock_GHz: 'inf' is no number above zero"),
-        ({"1.8,": "x" * 200_000 + ","}, "bare_metal.csv.xz:2: is not CSV"),
+        (",copy,", ",copied,", r"streams.csv.xz:\d+: kernel: 'copied' is unknown; did you mean 'copy'\?"),
+        (",cores,", ",of,", "bare_metal.csv.xz:3: cores: is missing"),
+        (",bytes_per_core", "", "streams.csv.xz:2: bytes_per_core: is missing"),
+        ("1,L1,", "9,L1,", "machine: bare_metal.csv.xz has no row 9; it has 2"),
+        (",thunderx2", ",a40", "there is no architecture 'a40'"),
+        ("2.2,", "inf,", "clock_GHz: 'inf' is no number above zero"),
+        ("2.2,", "x" * 200_000 + ",", "bare_metal.csv.xz:3: is not CSV"),
+        ("l4,9,9,8,8", "l4,9", "transfers.csv.xz:2: to_host: is missing"),
+        ("l4", "l5", "device: 'nvidia/l5' is unknown; did you mean 'nvidia/l4'"),
+        *(
+            ("9,8,", f"9,{rate},", "to_device_while_both: .* is no number above zero")
+            for rate in ("0", "nan", "-3", "x")
+        ),
     ],
 )
-def test_a_damaged_table_is_named(changes: dict[str, str], message: str, tmp_path: Path) -> None:
-    copied(tmp_path, changes)
+def test_a_damaged_table_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
+    copied(tmp_path, old, new)
 
     with pytest.raises(InputError, match=message):
         list(table_residuals(tmp_path, load_database()))
 
 
 def test_validate_reads_a_folder_of_tables_only(tmp_path: Path, capsys: Captured) -> None:
-    copied(tmp_path, {})
+    copied(tmp_path)
 
     assert main(["validate", str(tmp_path)]) == 0
 

@@ -259,8 +259,8 @@ def test_thousands_of_mistakes_are_named_in_part(text: str, message: str, tmp_pa
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("curves", [0] * 1_000_000, "curves[0] is wrong: it must be a mapping of names to values"),
-        ("workloads", {str(i): 0 for i in range(1001)}, "workloads is wrong: it must have at most 1000 entries"),
+        ("curves", [0] * 1_000_000, "curves[0]: must be a mapping of names to values"),
+        ("workloads", {str(i): 0 for i in range(1001)}, "workloads: must have at most 1000 entries"),
     ],
 )
 def test_the_first_of_many_mistakes_is_named(field: str, value: object, message: str, tmp_path: Path) -> None:

@@ -89,9 +89,9 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
     ("path", "value", "sentence"),
     [
         *((path, value, "") for path in NUMBERS for value in (-1e-9, 1e100, "nan")),
-        *((path, 0, "it must be ") for path in DIVISORS),
+        *((path, 0, ": must be ") for path in DIVISORS),
         # Far beyond the length of any name.
-        *((path, "x" * 1001, "it must have at most 1000 characters") for path in NAMES),
+        *((path, "x" * 1001, ": must have at most 1000 characters") for path in NAMES),
         ((*SAMPLES[:-1], "taken_at_s", 0), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
         (("machine", "clocks"), {"name": "core", "clock_hz": 1}, "must have a list of values in one of its columns"),
         (("timings",), {"stage": ["x"] * 400_000, "workload": "", "seconds": 1}, "must have at most 200000 rows"),
@@ -122,10 +122,10 @@ def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -
 def test_a_sweep_is_there_once(data: dict[str, Any], tmp_path: Path) -> None:
     curve = data["curves"][0]
     data["curves"] = [curve | {"points": curve["points"] | {"label": ["x"] * 200_001}}]
-    assert "curves[0].points is wrong: it must have at most 200000 rows" in _refusal(data, tmp_path)
+    assert "curves[0].points: must have at most 200000 rows" in _refusal(data, tmp_path)
     data["curves"] = [curve, curve]
     told = _refusal(data, tmp_path)
-    assert "curves is wrong: it must have each sweep once; " in told
+    assert "curves: must have each sweep once; " in told
     assert data["curves"][0]["key"]["variant"] in told
 
 
@@ -136,7 +136,7 @@ def test_a_point_is_there_once(part: str, data: dict[str, Any], tmp_path: Path) 
     at[-1] = at[0]
     told = _refusal(data, tmp_path)
 
-    assert f"curves[0].{part}.points is wrong: it must have each point once; " in told
+    assert f"curves[0].{part}.points: must have each point once; " in told
     assert labels[at[0]] in told
 
 
@@ -145,7 +145,7 @@ def test_a_point_is_there_once(part: str, data: dict[str, Any], tmp_path: Path) 
     [
         ("at", [10**6], "must have values of at below"),
         ("time_s", [1.0], "values of time_s, one for each row; it has 1"),
-        ("time_s", None, "specification.points is wrong: it must have time_s"),
+        ("time_s", None, "specification.points: must have time_s"),
         ("ceilings_s", {"L2": [1.0, None]}, "values of L2, one for each row; it has 2"),
     ],
 )
@@ -162,7 +162,7 @@ def test_calibrated_columns_may_be_those_of_the_specification(data: dict[str, An
     assert "time_s" in curve["calibrated"]["points"]
     assert "operations" not in curve["calibrated"]["points"]
     del curve["specification"]
-    assert ".calibrated is wrong: it must have " in _refusal(data, tmp_path)
+    assert ".calibrated: must have " in _refusal(data, tmp_path)
 
 
 @pytest.mark.parametrize("value", ["", "yesterday", "2026-11-22", "2026-13-01T00:00:00", "20261122T140411", "9" * 100])

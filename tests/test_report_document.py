@@ -146,12 +146,12 @@ def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, s
 
 def test_missing_and_wrong_fields_are_named_with_their_place(data: dict[str, Any], tmp_path: Path) -> None:
     unit = data["findings"].pop("unit")
-    assert ": findings.unit is missing" in refusal(tmp_path / "x.json", json.dumps(data))
+    assert ": findings.unit: is missing" in refusal(tmp_path / "x.json", json.dumps(data))
 
     data["findings"]["unit"] = unit
     data["device"]["compute_units"] = "many"
     wrong = refusal(tmp_path / "x.json", json.dumps(data))
-    assert wrong.endswith(": device.compute_units is wrong: it must be a whole number")
+    assert wrong.endswith(": device.compute_units: must be a whole number")
 
 
 def test_fields_of_a_later_tool_are_ignored(data: dict[str, Any], tmp_path: Path) -> None:

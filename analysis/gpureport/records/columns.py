@@ -193,7 +193,7 @@ def _place(name: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{name} is wrong: it {error}") from None
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _keys(columns: Columns, count: int) -> Rows[PointKey]:
