@@ -135,7 +135,7 @@ def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
             )
             for version in (3, True, "4", 0, 4.0)
         ),
-        ('{"schema_version": 4}', "tool_version is missing (and 4 more like it)"),
+        ('{"schema_version": 4}', "tool_version: is missing (and 4 more like it)"),
     ],
 )
 def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
