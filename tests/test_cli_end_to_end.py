@@ -15,7 +15,7 @@ from gpureport.measure.backends import opencl
 from gpureport.predict.calibration import learned
 from gpureport.records.report import Report, load_report
 from gpureport.run import drafting, pipeline
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.present import stand_in, working
 
@@ -131,7 +131,7 @@ def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkey
     monkeypatch.setattr(learned, "FURTHER", ())
     path = tmp_path / "mine" / "here.yaml"
     assert main(["devices", "new", "-o", str(path)]) == 0
-    assert [problem for problem in check_file(path) if problem.severity == "error"] == []
+    assert [problem for problem in check_folder([path]) if problem.severity == "error"] == []
     match = load_database([path.parent]).match(working().device)
     assert match.entry_id == "here"
     assert match.device.provenance["launch.batched"].kind == "measured"

@@ -13,7 +13,7 @@ from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.ceilings import ceilings
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, is_architecture, load_database
 from gpureport.spec.files import architecture_schema, device_schema
 from gpureport.spec.models import NvidiaOccupancy
@@ -35,7 +35,7 @@ def _ids(path: Path) -> str:
 @pytest.mark.parametrize("path", FILES, ids=_ids)
 def test_a_shipped_file_has_no_problem(database: Database, path: Path) -> None:
     """Neither an error nor an implausible or unsourced value."""
-    assert check_file(path, database) == []
+    assert check_folder([path], database) == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=_ids)

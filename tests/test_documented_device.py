@@ -11,7 +11,7 @@ from gpureport.cli import main
 from gpureport.measure import machine, sweep
 from gpureport.records.measurement import Verification
 from gpureport.run import drafting
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.fake_gpu import GPU, FakeGpu
 from tests.present import stand_in
@@ -59,6 +59,6 @@ def test_the_how_to_works_to_the_letter(capsys: pytest.CaptureFixture[str]) -> N
                 assert (match.entry_id, match.draft) == ("my_card", False)
                 assert match.device.provenance["caches.L2.capacity"].kind == "measured"
 
-    assert check_file(entry) == []
+    assert check_folder([entry]) == []
     assert output.startswith("NVIDIA A40 (nvidia/a40): 84 compute units at 1.74 GHz, ")
     assert error == f"Note: {entry} is used in place of the shipped nvidia/a40.\n"

@@ -15,7 +15,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, FileError, parse_yaml, read_json, read_yaml
 from gpureport.records.report import load_report, stored
 from gpureport.results import published
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.make_report import make_report
 
@@ -101,7 +101,7 @@ def test_a_bad_file_is_named_and_left_out(bad: tuple[Path, str]) -> None:
         load_database([path.parent])
     with pytest.raises(InputError, match=r"bad\.yaml"):
         published.load(path)
-    assert any(str(problem).startswith(f"{path}{message}") for problem in check_file(path))
+    assert any(str(problem).startswith(f"{path}{message}") for problem in check_folder([path]))
 
     folder = path.parent / "own" / "architectures"
     folder.mkdir(parents=True)
@@ -250,7 +250,7 @@ def test_thousands_of_mistakes_are_named_in_part(text: str, message: str, tmp_pa
     path = tmp_path / "mine.yaml"
     path.write_text(text)
 
-    problems = check_file(path)
+    problems = check_folder([path])
 
     assert any(problem.message == message for problem in problems)
     assert len(problems) < 110

@@ -13,7 +13,7 @@ from gpureport.errors import DeviceError
 from gpureport.measure import machine, presence, sweep
 from gpureport.records.measurement import Verification
 from gpureport.run import drafting
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import Draft, drafted_device, of_present, of_relative, quantity, write_entry
 from gpureport.spec.files import DeviceFile
@@ -47,7 +47,7 @@ def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def new(*arguments: str) -> Device:
     """Draft an entry, check it, and return the device that it describes."""
     assert main(["devices", "new", "-o", "drafts/new.yaml", "--force", *arguments]) == 0
-    assert {problem.severity for problem in check_file(Path("drafts/new.yaml"))} <= {"warning"}
+    assert {problem.severity for problem in check_folder([Path("drafts/new.yaml")])} <= {"warning"}
     return load_database([Path("drafts")]).device("new")
 
 
@@ -92,14 +92,14 @@ def test_a_draft_with_another_ending_is_refused(name: str, capsys: Captured) -> 
 @pytest.mark.parametrize("arguments", [("--empty",), ("--from", "A40")])
 def test_what_a_draft_leaves_to_its_author_is_a_warning(arguments: tuple[str, ...]) -> None:
     device, path = new(*arguments), Path("drafts/new.yaml")
-    problems = check_file(path)
+    problems = check_folder([path])
     assert {"clock", "compute_units", "memory.bandwidth", "caches.L2.capacity"} <= {p.field for p in problems}
     (message,) = {p.message for p in problems}
     assert message.startswith("is as drafted; ")
     line = next(line for line in path.read_text().splitlines() if line.startswith("clock: "))
     path.write_text(path.read_text().replace(line, f"clock: {{value: {device.clock_hz / 1e9} GHz, source: sheet}}"))
     path.write_text(path.read_text() + "sources: {sheet: A sheet}\n")
-    assert [p.field for p in check_file(path)] == [p.field for p in problems if p.field != "clock"]
+    assert [p.field for p in check_folder([path])] == [p.field for p in problems if p.field != "clock"]
 
 
 def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
@@ -242,8 +242,8 @@ def test_optional_fields_of_the_empty_entry_are_valid() -> None:
     path = Path("drafts/new.yaml")
     free = path.read_text().replace("    # ", "    ").replace("  # efficiency", "  efficiency")
     path.write_text(free.replace("# launch", "launch").replace("#   single", "  single"))
-    assert [problem for problem in check_file(path) if problem.severity == "error"] == []
-    assert any("has no source" in str(problem) for problem in check_file(path))
+    assert [problem for problem in check_folder([path]) if problem.severity == "error"] == []
+    assert any("has no source" in str(problem) for problem in check_folder([path]))
 
 
 def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:

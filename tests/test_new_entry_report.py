@@ -11,7 +11,7 @@ from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.learned import FURTHER
 from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measurement, PowerLoad
 from gpureport.records.report import Report, save_report
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Link
 from gpureport.workloads import select
@@ -75,7 +75,7 @@ def test_a_draft_has_the_values_of_the_run(draft: Path) -> None:
     device = load_database([draft.parent]).device("new")
     cache = device.caches[0]
 
-    assert not [problem for problem in check_file(draft) if problem.severity == "error"]
+    assert not [problem for problem in check_folder([draft]) if problem.severity == "error"]
     assert (cache.sector_bytes, device.board_power_w, str(device.link)) == (64, 650, "PCIe 5.0 x16")
     assert cache.ways == pytest.approx(16, rel=0.15)
     assert cache.capacity_bytes == pytest.approx(128 * 1024, rel=0.05)
@@ -105,7 +105,7 @@ def test_drafts_of_kept_reports_pass_the_check(name: str, tmp_path: Path) -> Non
     path = tmp_path / "new.yaml"
 
     assert main(["devices", "new", "--report", str(REPORTS / name), "-o", str(path)]) == 0
-    assert not [problem for problem in check_file(path) if problem.severity == "error"]
+    assert not [problem for problem in check_folder([path]) if problem.severity == "error"]
     assert load_database([tmp_path]).device("new").provenance["memory.latency"].kind == "measured"
 
 

@@ -8,7 +8,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.spec.check import check_file, check_folder
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.builders import altered
 from tests.fake_gpu import GPU
@@ -49,7 +49,7 @@ def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: st
     path = tmp_path / "mine.yaml"
     path.write_text(GOOD.read_text().replace(right, wrong, 1))
 
-    (problem,) = check_file(path)
+    (problem,) = check_folder([path])
     assert str(problem).startswith(f"{path}{sentence}")
 
 
@@ -77,7 +77,7 @@ def test_all_mistakes_are_reported_together(changes: dict[str, str], expected: l
         text = text.replace(right, wrong, 1)
     path.write_text(text)
 
-    messages = [f"{problem.field}: {problem.message}" for problem in check_file(path)]
+    messages = [f"{problem.field}: {problem.message}" for problem in check_folder([path])]
     assert len(messages) == len(expected), messages
     assert all(sentence.startswith(start) for sentence, start in zip(messages, expected, strict=True)), messages
 
@@ -123,7 +123,7 @@ def test_a_listed_peak_must_follow_from_lanes_units_and_clock(tflops: float, odd
     path = tmp_path / "mine.yaml"
     path.write_text(f"flops: {tflops} TFLOPS\n" + GOOD.read_text())
 
-    assert [p.field for p in check_file(path)] == ["flops"] * odd
+    assert [p.field for p in check_folder([path])] == ["flops"] * odd
     assert "flops" not in load_database([tmp_path]).device("mine").provenance
 
 
@@ -143,4 +143,4 @@ def test_a_known_zero_can_be_written(tmp_path: Path) -> None:
     path.write_text(text)
 
     assert text.count("value: 0 ") == 2
-    assert check_file(path) == []
+    assert check_folder([path]) == []

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import of_present, write_entry
 from gpureport.spec.host import HostCache, HostProcessor
@@ -191,7 +191,7 @@ def test_an_unknown_device_is_drafted_from_its_family(
     assert found.device.architecture.id == architecture
     assert found.device.provenance["memory.bandwidth"].kind == "assumed"
     assert found.device.provenance["memory.size"].kind == "queried"
-    assert [p for p in check_file(path) if p.severity == "error"] == []
+    assert [p for p in check_folder([path]) if p.severity == "error"] == []
     written = load_database([tmp_path]).device("draft")
     assert written.compute_units == found.device.compute_units
     sizes = [[d.memory.size_bytes, *(c.capacity_bytes for c in d.caches)] for d in (written, found.device)]

@@ -26,6 +26,7 @@ from gpureport.compare import FEW, Comparison, Run, compare, excerpt
 from gpureport.compare.contrast import Forecast
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
+from gpureport.inputs import read_text
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
@@ -133,7 +134,7 @@ def _note(files: Sequence[Path]) -> None:
 
 def _predict_listed(options: PredictOptions, path: Path) -> int:
     from gpureport.predict.cpu_memory import processor_forecast
-    from gpureport.spec.host import read_lscpu
+    from gpureport.spec.host import parse_lscpu
 
     others = {
         "DEVICE": options.devices,
@@ -146,7 +147,7 @@ def _predict_listed(options: PredictOptions, path: Path) -> int:
     }
     if given := [name for name, value in others.items() if value]:
         raise InputError(f"--lscpu: cannot be combined with {' or '.join(given)}")
-    forecast = processor_forecast(read_lscpu(path), open_database(options.entries))
+    forecast = processor_forecast(parse_lscpu(read_text(path), path), open_database(options.entries))
     if options.as_json:
         print_json(_processor_json(forecast))
     else:

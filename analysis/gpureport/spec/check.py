@@ -44,11 +44,18 @@ _LARGEST_BYTES = {
 """Largest cache by scope and kind of device: about twice the largest in the database."""
 _FLOPS_TOLERANCE = 0.05
 
-__all__ = ["Problem", "check_file", "check_folder", "doubts"]
+__all__ = ["Problem", "check_folder", "doubts"]
 
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
-    """Check the files of one folder: each file, and entries that cannot be distinguished; problems by file."""
+    """Check the files of one folder: each file, and entries that cannot be distinguished.
+
+    A device's architecture is in a folder ``architectures`` beside the file or one level above it, or in *database*
+    (default: the shipped one).
+
+    Returns:
+        Problems by file and line: errors, which make it unusable, and warnings.
+    """
     database, paths, problems = database or load_database(), list(paths), list[Problem]()
     former: list[tuple[Path, DeviceFile]] = []
     reported = set(map(real_path, paths))
@@ -86,18 +93,6 @@ def doubts(device: Device, database: Database) -> list[Problem]:
     return [problem for problem in found if problem.severity == "warning"]
 
 
-def check_file(path: Path, database: Database | None = None) -> list[Problem]:
-    """Check one file of either kind.
-
-    A device's architecture is in a folder ``architectures`` beside the file or one level above it, or in *database*
-    (default: the shipped one).
-
-    Returns:
-        Problems in the order of the file: errors, which make it unusable, and warnings.
-    """
-    return _check(_read(path), database, set())
-
-
 def _read(path: Path) -> Checked:
     """Read a file; elsewhere than in a folder ``architectures``, only an architecture has occupancy rules."""
     if is_architecture(path):
@@ -107,7 +102,7 @@ def _read(path: Path) -> Checked:
     return read_file(path, ArchitectureFile) if has_rules else document
 
 
-def _check(document: Checked, database: Database | None, reported: set[Path]) -> list[Problem]:
+def _check(document: Checked, database: Database, reported: set[Path]) -> list[Problem]:
     """Return the problems of a file by line; those of architectures whose files are *reported* are left out."""
     problems = [*document.problems, *_unsourced(document), *_check_values(document, database, reported)]
     if (misnamed := wrong_ending(document.path)) and document.path.exists():
@@ -129,7 +124,7 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
-def _check_values(document: Checked, database: Database | None, reported: set[Path]) -> Iterator[Problem]:
+def _check_values(document: Checked, database: Database, reported: set[Path]) -> Iterator[Problem]:
     """Yield a warning for each implausible value, and errors that prevent resolving a device.
 
     Architectures near the file take precedence over those of the *database*.
@@ -138,7 +133,7 @@ def _check_values(document: Checked, database: Database | None, reported: set[Pa
         values = layer(document.salvaged)
         yield from (document.problem(*remark) for remark in (*_out_of_range(values), *_uneven(values)))
     if isinstance(document.salvaged, DeviceFile):
-        database, folder = database or load_database(), real_path(document.path).parent
+        folder = real_path(document.path).parent
         near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
         if not near.items() <= database.architecture_paths.items():
             database = Database(database.entries, {**database.architecture_paths, **near})

@@ -13,7 +13,6 @@ from typing import Literal
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
-from gpureport.inputs import read_text
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
 from gpureport.text import quoted, requirement
@@ -204,16 +203,7 @@ def _read_cache(folder: Path) -> HostCache:
     )
 
 
-def read_lscpu(path: Path) -> ProcessorFacts:
-    """Read the output of ``lscpu`` or ``lscpu -J``.
-
-    Raises:
-        InputError: the file cannot be read, or is no such output.
-    """
-    return parse_lscpu(read_text(path), str(path))
-
-
-def parse_lscpu(text: str, file: str = "lscpu") -> ProcessorFacts:
+def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
     """Parse the output of ``lscpu`` or ``lscpu -J``; *file* names it in errors.
 
     Raises:
