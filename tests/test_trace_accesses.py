@@ -33,6 +33,7 @@ PLACEMENT = Placement(
     last_cache_bytes=0,
     allocates=False,
     banks=32,
+    schedulers=4,
     scalar_unit=False,
     latencies=(),
 )
@@ -234,6 +235,21 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
     assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
     assert trace.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
     assert [(each.hottest, each.same) for each in trace.accesses if each.kind == "atomic"] == [(2 * 65536, True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("steps", "uneven"),
+    [("500", 1), ("i / 32 % 4 ? 0 : 500", 4), ("i < 256 ? 500 : 0", 4), ("i / 32 % 2 ? 0 : 500", 2)],
+)
+def test_work_that_schedulers_do_not_share(steps: str, uneven: float, tmp_path: Path) -> None:
+    """Four groups of eight waves, each on a unit of its own, whose waves four schedulers execute in turn."""
+    (source := tmp_path / "k.cl").write_text(
+        f"kernel void k(global float *x) {{ int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; }}"
+    )
+    kernel, shape = program(compile_file(source), "k"), NDRange((1024,), (256,))
+    trace = trace_dispatch(kernel, [np.zeros(1024, np.float32)], shape, PLACEMENT)
+
+    assert trace.uneven == pytest.approx(uneven, rel=0.05)
 
 
 @pytest.mark.parametrize(("reordered", "links"), [(8, 400), (1 << 20, 100)])

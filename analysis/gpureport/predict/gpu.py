@@ -28,7 +28,7 @@ from gpureport.predict import traffic
 from gpureport.predict.accesses import without_order
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.uncertainty.propagation import maximum, minimum, where
-from gpureport.spec.models import AmdOccupancy, units_per_group
+from gpureport.spec.models import schedulers_of
 from gpureport.spec.uncertainty import constant
 
 _A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
@@ -105,15 +105,15 @@ class GpuExecution(Execution):
     @property
     def schedulers(self) -> int:
         """Number of schedulers of a place for work-groups."""
-        rules, schedulers = self.architecture.occupancy, self.architecture.schedulers
-        return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
+        return schedulers_of(self.architecture)
 
     def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
         """Return the times of instruction classes if *waves* are distributed among a compute unit's schedulers.
 
-        A wave stays with one scheduler. The pipes of the others idle while those with one wave more finish.
+        A wave stays with one scheduler. The pipes of the others idle while those with one wave more, or with more work,
+        finish.
         """
-        longer = self.schedulers * ceil(waves / self.schedulers) / waves
+        longer = self.schedulers * ceil(waves / self.schedulers) / waves * self.demand.uneven
         return {name: time_s if name in _SHARED_PIPES else time_s * longer for name, time_s in class_times.items()}
 
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:

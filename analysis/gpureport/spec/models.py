@@ -365,6 +365,12 @@ def units_per_group(rules: OccupancyRules) -> int:
             return 1
 
 
+def schedulers_of(architecture: "Architecture") -> int:
+    """Return the number of schedulers of the compute units that share a work-group's waves."""
+    rules, schedulers = architecture.occupancy, architecture.schedulers
+    return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
+
+
 def most_waves(rules: OccupancyRules) -> int | None:
     """Return the most waves that the units of a work-group keep resident; ``None`` on a CPU: one work-group a core."""
     match rules:

@@ -39,6 +39,7 @@ class Placement:
         last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
         allocates: whether stores bring lines into it.
         banks: of local memory, one word wide.
+        schedulers: of a unit, which execute its waves in turn.
         scalar_unit: whether one executes integer instructions with one result for all lanes, and branches.
         latencies: cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache.
         page_lines: lines of a page, if cores execute a group as loops over its waves; 0: its waves are in lock-step.
@@ -54,6 +55,7 @@ class Placement:
     last_cache_bytes: float
     allocates: bool
     banks: int
+    schedulers: int
     scalar_unit: bool
     latencies: tuple[tuple[str, float], ...]
     page_lines: int = 0

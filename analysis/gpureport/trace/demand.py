@@ -33,6 +33,7 @@ def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Deman
         accesses=trace.accesses,
         branches=trace.ways[0],
         maskable=trace.ways[1],
+        uneven=trace.uneven,
         phases_aligned=not atomic and missed + near <= 1,
     )
 

@@ -89,6 +89,8 @@ class Execution:
     """The same with the idle lanes of waves; ``branch`` also counts those of waves whose lanes took different ways."""
     uniform: Mapping[str, float]
     """Those of integers, and branches, among them that have one result for all lanes."""
+    work: NDArray[np.float64]
+    """Instructions of each wave: a row for each group."""
     chain: Mapping[str, float]
     """Instructions by class of a work-item's longest chain of dependent ones; loads are ``hit`` and ``miss``."""
     share: float
@@ -147,7 +149,8 @@ class _Lanes:
         self.index = np.flatnonzero(chosen)
         self.size = self.index.size
         self.waves = machine.wave_of[self.index]
-        self.wave_count = int(np.count_nonzero(np.diff(self.waves))) + 1
+        self.own_waves = self.waves[np.flatnonzero(np.diff(self.waves, prepend=-1))]
+        self.wave_count = self.own_waves.size
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -227,6 +230,8 @@ class _Machine:
             self.now[slot] = constant
         self.executed = [0] * len(program.blocks)
         self.issued = [0] * len(program.blocks)
+        self.instructions = [sum(block.counts.values()) for block in program.blocks]
+        self.work = np.zeros(int(self.wave_of[-1]) + 1)
         self.uniform = [_scalar_counts(block) for block in program.blocks]
         self.split = 0
         self.pending: dict[int, _Lanes] = {0: self.all}
@@ -457,6 +462,7 @@ class _Machine:
         self.lanes, first = lanes, not self.executed[number]
         self.executed[number] += lanes.size
         self.issued[number] += lanes.wave_count
+        self.work[lanes.own_waves] += self.instructions[number]
         for slot in block.inputs:
             now[slot] = self._read(slot, lanes)
         for function, operands, result in self.steps[number]:
@@ -515,7 +521,7 @@ class _Machine:
                 operations[kind] += count * lanes
                 issued[kind] += count * waves * self.wave
                 uniform[kind] += min(count, scalar[kind]) * waves * self.wave
-        return Execution(operations, issued, uniform, chain, share)
+        return Execution(operations, issued, uniform, self.work.reshape(len(self.groups), -1), chain, share)
 
 
 def _scalar_counts(block: Block) -> list[tuple[int, Mapping[str, float]]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.records.finding import AddressSpace
-from gpureport.spec.models import Device, units_per_group
+from gpureport.spec.models import Device, schedulers_of, units_per_group
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
@@ -47,6 +47,7 @@ class KernelTrace:
         chain: the longest chain of dependent operations of a work-item, by class; ``hit`` and ``miss``: loads.
         local_bytes: of a work-group.
         ways: whether work-items may take different ones, and whether they only skip instructions.
+        uneven: work of the busiest scheduler of a compute unit / what it would be if all waves were alike.
         lost: share of accesses beyond the nearest cache to lines that have left the last cache since their last access.
     """
 
@@ -57,6 +58,7 @@ class KernelTrace:
     chain: Mapping[str, float]
     local_bytes: int
     ways: tuple[bool, bool]
+    uneven: float
     lost: float
 
 
@@ -92,6 +94,7 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
         last_cache_bytes=float(last.capacity_bytes * last.transition("cyclic_transition").midpoint) if last else 0.0,
         allocates=architecture.write_allocate,
         banks=architecture.local_memory_banks,
+        schedulers=schedulers_of(architecture),
         scalar_unit=architecture.scalar_unit,
         latencies=tuple((name, float(cycles)) for name, cycles in sorted(latencies.items())),
         page_lines=device.page_bytes // device.line_bytes if loops else 0,
@@ -196,6 +199,7 @@ def trace_dispatch(program: Program, arguments: Sequence[Any], shape: NDRange, p
         chain=_chain(samples, together=prod(shape.groups) <= placement.units * placement.resident),
         local_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
         ways=_ways(program),
+        uneven=1.0 if in_loops else _uneven(samples, placement, prod(shape.groups)),
         lost=samples[0].lost or _lost(samples[0].recorder, footprints, placement, prod(shape.groups)),
     )
 
@@ -280,6 +284,31 @@ def _issued(samples: Sequence[_Sample], placement: Placement) -> dict[str, float
         for name, count in sample.execution.issued.items():
             found[name] += (count - elsewhere.get(name, 0.0)) * sample.weight
     return found
+
+
+_UNITS, _SHARE = 256, 256
+
+
+def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> float:
+    """Return the work of the busiest scheduler / what it would be if all waves were alike.
+
+    A wave stays with one scheduler, the next one of those of its unit: on an H200, waves 0, 4, 8 … share one.
+    Units that execute groups drawn from the samples show how the sums differ: up to the largest of all units if all
+    groups run at once; otherwise units that end earlier take more groups.
+    """
+    works = np.concatenate([sample.execution.work for sample in samples])
+    weights = np.concatenate([np.full(len(sample.execution.work), sample.weight) for sample in samples])
+    if not np.ptp(works):
+        return 1.0
+    share, units, weights = ceil(groups / placement.units), min(groups, placement.units), weights / weights.sum()
+    drawn = np.random.default_rng(0).choice(len(works), (_UNITS, min(share, _SHARE)), p=weights)
+    waves = works[drawn].reshape(_UNITS, -1)
+    turns = np.pad(waves, ((0, 0), (0, -waves.shape[1] % placement.schedulers))).reshape(
+        _UNITS, -1, placement.schedulers
+    )
+    busiest = turns.sum(axis=1).max(axis=1)
+    longest = np.quantile(busiest, units / (units + 1)) if share <= placement.resident else busiest.mean()
+    return max(1.0, float(longest / (turns.shape[1] * (weights @ works).mean())))
 
 
 def _hottest(samples: Sequence[_Sample], buffer: int) -> float:

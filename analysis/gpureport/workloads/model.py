@@ -270,6 +270,7 @@ class Demand:
     phases_aligned: bool = True
     """Whether each work-group loads once and then computes, so that work-groups that start together do not overlap
     their phases."""
+    uneven: float = 1.0  # work of the busiest scheduler of a compute unit / what it would be if all waves were alike
     loaded: bool = True  # whether the dispatch's own traffic raises the latency of its loads
     one_buffer: bool = False  # whether only the largest buffer occupies the caches
     idle_items: int = 0  # work-items that only pad work-groups and access no memory
