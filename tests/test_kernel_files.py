@@ -822,6 +822,15 @@ def test_sizes_between_those_of_work_groups_count(body: str, elements: list[str]
         assert [each.text for each in workload.formulas.buffers] == elements
 
 
+def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "local int t[64]; uint i = get_global_id(0), l = get_local_id(0); if (i >= n) return; t[l] = x[i];"
+    file = _written(
+        tmp_path / "k.cl", f"kernel void k(global int *x, uint n) {{ {body} barrier(1); x[i] = t[l ^ 1]; }}"
+    )
+    assert main(["predict", "a40", "--kernel", str(file), "--local", "64"]) == 0
+    assert "Note: k.cl:1: some work-items of a group do not reach this barrier" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

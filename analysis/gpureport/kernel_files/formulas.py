@@ -98,6 +98,8 @@ class Formulas:
     document: Document[KernelFields] | None = None
     later: "tuple[Formulas, ...]" = ()
     """Kernels of a sequence that follow."""
+    remark: str = ""
+    """What is suspicious in the source."""
     _known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
     traces: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
     """Of dispatches of this kernel."""

@@ -40,6 +40,7 @@ _FEW = 40
 """Work-groups of which all are executed: more than in one dimension at the sizes below."""
 _FACTORS = (1, 2, 4, 8, 16)
 """Sizes at which buffers are measured, as multiples of the smallest one."""
+_WAVE = 32
 _LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
 _MOST_DEGREE = 3
 _MOST_ROUNDS = 5
@@ -136,7 +137,8 @@ class _Kernel:
         if unused and not (buffers and all(buffers.values())):
             why = "it uses no data of a buffer, or its behaviour is undefined (an endless loop, a division by zero)"
             raise self._error("source", f"is without effect, and compilers remove all of its code: {why}")
-        self.formulas = replace(self.formulas, arguments=tuple(self._measured()))
+        measured = tuple(self._measured())
+        self.formulas = replace(self.formulas, arguments=measured)
         if not given:
             self._check_swept()
         return self.formulas
@@ -266,6 +268,10 @@ class _Kernel:
         values = [self._smallest()] if all(each.text for each in arguments) else self._values()
         between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
         found, odd = ([self._touched(self.fields.point(value)) for value in each] for each in (values, between))
+        if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
+            where = f"{self.path.name}:{line}"
+            remark = f"{where}: some work-items of a group do not reach this barrier, and its behaviour is undefined"
+            self.formulas = replace(self.formulas, remark=remark)
         if found[0].before:  # at larger sizes, indices of 32 bits may exceed their type
             raise InputError(found[0].before)
         for number, argument in enumerate(arguments):
@@ -392,8 +398,8 @@ class _Kernel:
             if each.name in changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
         program = program_of(self.path, self.formulas.build_options(parameters), self.fields.kernel)
-        extents = _Extents(program, host)
-        extents.operations = dict(execute(program, host, shape, _corners(shape.groups), 32, extents).operations)
+        extents = _Extents(program, prod(shape.local_size), host)
+        extents.operations = dict(execute(program, host, shape, _corners(shape.groups), _WAVE, extents).operations)
         return extents
 
     def _sized(self, argument: Argument, nbytes: int) -> Argument:
@@ -407,6 +413,8 @@ class _Extents:
     """Records the end of what each argument's accesses touch, bytes by its number."""
 
     program: Program
+    items: int
+    """Of a group."""
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
@@ -414,6 +422,8 @@ class _Extents:
     operations: Mapping[str, float] = field(default_factory=dict)
     before: str = ""
     """Problem of an access before the first element of a buffer."""
+    divergent: int = 0
+    """Line of a barrier that only some work-items of a group reach."""
 
     @property
     def outcome(self) -> tuple[object, ...]:
@@ -437,7 +447,9 @@ class _Extents:
         return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
-        """Ignore a barrier."""
+        """Record a barrier that lanes of *waves* leave, unless they are whole groups."""
+        lanes = np.bincount(waves // -(-self.items // _WAVE))
+        self.divergent = self.divergent if np.isin(lanes, (0, self.items)).all() else line
 
     def _check_index(self, access: Access, buffer: int, lowest: int, highest: int) -> None:
         """Refuse what a negative number is without its sign; record an element before the first one."""

@@ -387,7 +387,8 @@ class _Machine:
             values[0] = np.broadcast_to(self.load(expected, operands[1]), self.lanes.size)
         values = [value.view(view.dtype) for value in values[:2] if value.dtype.itemsize == view.dtype.itemsize]
         old = np.zeros(self.lanes.size, view.dtype)
-        for turn, index in _turns(offsets // view.dtype.itemsize, view.size):
+        turns = _exchanges if name.startswith(("cmpxchg", "compare")) else _turns
+        for turn, index in turns(offsets // view.dtype.itemsize, view, *values):
             old[turn] = found = view[index]
             view[index] = _changed(name, found, [value[turn] for value in values])
         if expected is None:
@@ -561,13 +562,31 @@ def _ways(block: Block, value: Value) -> list[tuple[int, Value]]:
     return [(target, chosen) for target, chosen in ways.items() if chosen.any()]
 
 
-def _turns(index: NDArray[np.int64], size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield lanes with their elements of *size* ones: each lane after those before it that have the same element."""
-    order = np.argsort(index, kind="stable")
-    order = order[(index[order] >= 0) & (index[order] < size)]
+def _turns(index: NDArray[np.int64], view: Value, *_: Value) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield lanes with their elements of *view*: each lane after those before it that have the same element."""
+    order = _by_element(index, view)
     rank = np.arange(order.size) - np.searchsorted(index[order], index[order])
     for lanes in np.split(order[np.argsort(rank, kind="stable")], np.cumsum(np.bincount(rank))[:-1]):
         yield lanes, index[lanes]
+
+
+def _exchanges(
+    index: NDArray[np.int64], view: Value, expected: Value, *_: Value
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the same for exchanges on a condition: those that fail, which are many, at once before one that holds."""
+    order = _by_element(index, view)
+    while order.size:
+        holds = expected[order] == view[index[order]]
+        before = np.cumsum(holds) - holds
+        now = before == before[np.searchsorted(index[order], index[order])]
+        yield order[now & ~holds], index[order[now & ~holds]]
+        yield order[now & holds], index[order[now & holds]]
+        order = order[~now]
+
+
+def _by_element(index: NDArray[np.int64], view: Value) -> NDArray[np.int64]:
+    order = np.argsort(index, kind="stable")
+    return order[(index[order] >= 0) & (index[order] < view.size)]
 
 
 _VOTES = {"all": "reduce_min", "any": "reduce_max"}
