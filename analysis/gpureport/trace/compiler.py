@@ -22,7 +22,8 @@ _FLAGS = shlex.split(
 )
 """Barriers and functions of sub-groups stay convergent; others may be combined and moved, as drivers do."""
 _OPTIMISED = shlex.split(
-    "-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600 -fno-vectorize -fno-slp-vectorize"
+    "-O2 -mllvm -inline-threshold=1000000 -mllvm -unroll-threshold=600 -fno-vectorize -fno-slp-vectorize "
+    "-mllvm -disable-loop-idiom-memset -mllvm -disable-loop-idiom-memcpy"
 )
 """All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)

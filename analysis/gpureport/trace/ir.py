@@ -1,6 +1,7 @@
 """A reader of the part of LLVM's assembly language that clang makes of OpenCL C (LLVM Language Reference Manual)."""
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -151,13 +152,24 @@ class Words:
             if not depth:
                 return
 
-    def _attributes(self) -> None:
-        """Leave attributes of an operand behind."""
+    def _attributes(self) -> Iterator[tuple[str, Type | None]]:
+        """Read attributes of an operand, with the type of a struct that is passed by value."""
         while re.match(r"[a-z]", self._next) and not (_TYPE.fullmatch(self._next) or self._next in _CONSTANTS):
-            if self._take() == "align" and self._next != "(":
-                self._take()
+            word, copied = self._take(), None
+            if word == "byval":
+                copied = (self._take(), self.type(), self._take())[1]
             elif self._next == "(":
                 self._group()
+            elif word == "align":
+                self._take()
+            yield word, copied
+
+    def _typed(self) -> Iterator[tuple[Type, Mapping[str, Type | None], Operand | None]]:
+        """Read the types of a list up to its end, each with its attributes and its value, if it has one."""
+        while not self._accept(")"):
+            kind, attributes = self.type(), dict(self._attributes())
+            yield kind, attributes, None if self._next in (",", ")") else self._value(kind)
+            self._accept(",", "to")
 
     def _starts_type(self) -> bool:
         word, after = self._next, "".join(self._rest[-3:-1][::-1])
@@ -188,7 +200,7 @@ class Words:
         return Type(word)
 
     def _value(self, of: Type) -> Operand:
-        if self._next.startswith("%"):
+        if self._next[0] in "%!":
             return Name(self._take())
         listed = np.frombuffer(self.constant(of), of.element.dtype)
         return listed[: of.count, None] if of.parts else listed[0]
@@ -222,30 +234,16 @@ class Words:
     def _expression(self, operation: str) -> int:
         while self._take() != "(":
             pass
-        bare, values = [], []
-        while not self._accept(")"):
-            kind = self.type()
-            if self._next in (",", ")"):
-                bare.append(kind)
-            else:
-                values.append(self._value(kind))
-            self._accept(",", "to")
+        listed = [*self._typed()]
         if operation != "getelementptr" and operation not in _SAME:
             raise Unsupported(f"constants that need {operation} are not supported")
-        return int(values[0]) + (walk(bare[0], values[1:])[0] if operation == "getelementptr" else 0)
+        base, *indices = (value for _, _, value in listed if value is not None)
+        return int(base) + (walk(listed[0][0], indices)[0] if operation == "getelementptr" else 0)
 
-    def parameters(self) -> Iterator[tuple[str, Type, set[str], Type | None]]:
-        """Read a function's parameters: name, type and attributes, and the type of a struct that is passed by value."""
-        while not self._accept(")"):
-            kind, copied, words = self.type(), None, set[str]()
-            while not self._next.startswith("%"):
-                words.add(self._take())
-                if words >= {"byval"} and copied is None:
-                    copied = (self._take(), self.type(), self._take())[1]
-                elif self._next == "(":
-                    self._group()
-            yield self._take(), kind, words, copied
-            self._accept(",")
+    def parameters(self) -> Iterator[tuple[str, Type, Mapping[str, Type | None]]]:
+        """Read a function's parameters: name, type and attributes, ``byval`` with the type of its struct."""
+        for kind, attributes, value in self._typed():
+            yield value.name, kind, attributes
 
     def instruction(self) -> Instruction:
         """Read an instruction."""
@@ -270,12 +268,15 @@ class Words:
             self._take()
         elif each.opcode == "call" and each.bare and word[0] in "@%":
             each.words.append(self._take())
-            self._arguments(each)
+            self._take()
+            for kind, _, value in self._typed():
+                each.types.append(kind)
+                each.operands.append(value)
         elif word == "asm":
             raise Unsupported("inline assembly is not supported")
         elif self._starts_type():
             kind = self.type()
-            self._attributes()
+            deque(self._attributes(), 0)
             self._operand(each, kind) if self._is_value(each) else each.bare.append(kind)
         elif word == "align":
             each.align = int(self._take(2))
@@ -293,17 +294,6 @@ class Words:
     def _operand(self, each: Instruction, kind: Type) -> None:
         each.types.append(kind)
         each.operands.append(self._value(kind))
-
-    def _arguments(self, each: Instruction) -> None:
-        self._take()
-        while not self._accept(")"):
-            kind = self.type()
-            if kind.name == "metadata":
-                self._take()
-            else:
-                self._attributes()
-                self._operand(each, kind)
-            self._accept(",")
 
 
 class Reader:

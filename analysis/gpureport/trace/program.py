@@ -219,8 +219,9 @@ class _Builder:
         notes = self.reader.notes(self.built.name)
         self.built.work_group = tuple(map(int, notes.get("reqd_work_group_size", ())))
         read = Words(self.reader, self.reader.kernels[self.built.name][0]).parameters()
-        for number, (value, of, attributes, copied) in enumerate(read):
+        for number, (value, of, attributes) in enumerate(read):
             self.slot(Name(value))
+            copied = attributes.get("byval")
             name, text = (notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
             space = SPACES[of.count] if of.name == "ptr" and not copied else "private"
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
