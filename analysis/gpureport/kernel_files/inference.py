@@ -40,6 +40,8 @@ _FEW = 40
 """Work-groups of which all are executed: more than in one dimension at the sizes below."""
 _FACTORS = (1, 2, 4, 8, 16)
 """Sizes at which buffers are measured, as multiples of the smallest one."""
+_MANY, _FEWEST = 2.0**24, 4
+"""Instructions at a size that is the largest one, unless it is among the first few: executing takes long."""
 _WAVE = 32
 _LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
 _MOST_DEGREE = 3
@@ -267,7 +269,7 @@ class _Kernel:
         arguments, swept = self.formulas.arguments, self.fields.swept
         values = [self._smallest()] if all(each.text for each in arguments) else self._values()
         between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
-        found, odd = ([self._touched(self.fields.point(value)) for value in each] for each in (values, between))
+        found, odd = ([*self._of_sizes(each)] for each in (values, between))
         if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
             where = f"{self.path.name}:{line}"
             remark = f"{where}: some work-items of a group do not reach this barrier, and its behaviour is undefined"
@@ -280,11 +282,18 @@ class _Kernel:
                 self._check_elements(argument, values[0], counts[0], found[0].lines.get(number, 0))
                 yield argument
                 continue
-            text = _enough(swept, values, counts, between, more)
+            text = _enough(swept, values[: len(counts)], counts, between[: len(more)], more)
             if text is None:
                 what = f"accesses {argument.name} up to an index that is no polynomial of {swept}"
                 raise self._error("arguments", f"{what}; write a description that gives its elements")
             yield replace(argument, text=self._by_work_item(text) if argument.kind == "local" else text)
+
+    def _of_sizes(self, values: Sequence[int]) -> Iterator["_Extents"]:
+        """Yield what executions at sizes touch, up to the first one that is long."""
+        for number, value in enumerate(values, 1):
+            yield (found := self._touched(self.fields.point(value)))
+            if found.instructions > _MANY and number >= _FEWEST:
+                return
 
     def _check_elements(self, argument: Argument, value: int, accessed: int, line: int) -> None:
         """Refuse a number of elements that is smaller than what a line of the source accesses at a size."""
@@ -424,6 +433,11 @@ class _Extents:
     """Problem of an access before the first element of a buffer."""
     divergent: int = 0
     """Line of a barrier that only some work-items of a group reach."""
+
+    @property
+    def instructions(self) -> float:
+        """Those of all executed work-items."""
+        return sum(self.operations.values())
 
     @property
     def outcome(self) -> tuple[object, ...]:

@@ -585,8 +585,9 @@ def _exchanges(
 
 
 def _by_element(index: NDArray[np.int64], view: Value) -> NDArray[np.int64]:
-    order = np.argsort(index, kind="stable")
-    return order[(index[order] >= 0) & (index[order] < view.size)]
+    order: NDArray[np.int64] = np.argsort(index, kind="stable")
+    found: NDArray[np.int64] = order[(index[order] >= 0) & (index[order] < view.size)]
+    return found
 
 
 _VOTES = {"all": "reduce_min", "any": "reduce_max"}
