@@ -397,25 +397,23 @@ class _Machine:
         return old == values[0]
 
     # exchange
-    def exchange(self, name: str, operands: Sequence[Value], *, of_group: bool, is_unsigned: bool) -> Value:
-        """Exchange values between the work-items of a sub-group or work-group; *name* as after ``sub_group_``."""
-        lanes = self.lanes
-        row = lanes.groups if of_group else self.sub_group_of[lanes.index]
-        column = (self.linear if of_group else self.lane_of)[lanes.index]
-        shape = (int(row[-1]) + 1, self.group_size if of_group else self.sub_group)
+    def exchange(self, name: str, operands: Sequence[Value], *, is_unsigned: bool) -> Value:
+        """Exchange values between the work-items of a sub-group; *name* as after ``sub_group_``."""
+        lanes, width = self.lanes, self.sub_group
+        row, column = self.sub_group_of[lanes.index], self.lane_of[lanes.index]
         value = np.broadcast_to(operands[0], lanes.size)
         if name == "ballot":
-            return _ballot(value != 0, row, column, shape)
+            return _ballot(value != 0, row, column, width)
         if name in _VOTES:
             name, value = _VOTES[name], (value != 0).astype(np.int32)
-        if name.startswith(("reduce", "scan")):
-            return _folded(name, unsigned(value) if is_unsigned else value, row, column, shape).view(value.dtype)
-        table, present = np.zeros(shape, value.dtype), np.zeros(shape, np.bool_)
+        if name.startswith("reduce"):
+            return _reduced(name, unsigned(value) if is_unsigned else value, row).view(value.dtype)
+        table, present = np.zeros((int(row[-1]) + 1, width), value.dtype), np.zeros((int(row[-1]) + 1, width), np.bool_)
         table[row, column], present[row, column] = value, True
         if name == "broadcast_first":
             return table[row, present.argmax(axis=1)[row]]
-        source = _source(name, column, operands[1:], (*self.shape.local_size, 1))
-        return table[row, np.where((source >= 0) & (source < shape[1]), source, column)]
+        source = _source(name, column, operands[1].astype(np.int64))
+        return table[row, np.where((source >= 0) & (source < width), source, column)]
 
     # state
     def _read(self, slot: int, lanes: _Lanes) -> Value:
@@ -605,39 +603,23 @@ def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
     return function(old, values[0]) if function else values[0]
 
 
-def _source(name: str, column: Value, operands: Sequence[Value], local: Sequence[int]) -> Value:
+def _source(name: str, column: Value, distance: Value) -> Value:
     """Return the lanes from which lanes take a value."""
-    distance = operands[0].astype(np.int64)
     if name == "shuffle_xor":
         return column ^ distance
     if name in ("shuffle_up", "shuffle_down"):
         return column + (distance if name == "shuffle_down" else -distance)
-    steps = (local[0], local[0] * local[1])
-    return distance + sum(index * step for index, step in zip(operands[1:], steps, strict=False))
+    return distance
 
 
-def _ballot(votes: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
-    table = np.zeros((shape[0], max(128, shape[1])), np.bool_)
+def _ballot(votes: Value, row: Value, column: Value, width: int) -> Value:
+    table = np.zeros((int(row[-1]) + 1, max(128, width)), np.bool_)
     table[row, column] = votes
     return np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)[row].T
 
 
-def _neutral(name: str, dtype: np.dtype[Any]) -> Value:
-    if name in ("min", "max"):
-        limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-        return limits.max if name == "min" else limits.min
-    return np.array({"mul": 1, "and": -1}.get(name, 0)).astype(dtype)
-
-
-def _folded(name: str, value: Value, row: Value, column: Value, shape: tuple[int, int]) -> Value:
-    """Return reductions and scans of rows; absent lanes do not count."""
-    operation = name.rpartition("_")[2]
-    fold: Any = FOLDS[operation]
-    neutral = _neutral(operation, value.dtype)
-    table = np.full(shape, neutral, value.dtype)
-    table[row, column] = value
-    if name.startswith("reduce"):
-        return fold.reduce(table, axis=1, dtype=value.dtype)[row]
-    if "exclusive" in name:
-        table = np.insert(table, 0, neutral, axis=1)
-    return fold.accumulate(table, axis=1, dtype=value.dtype)[row, column]
+def _reduced(name: str, value: Value, row: Value) -> Value:
+    """Return what lanes of the same row have together."""
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    fold: Any = FOLDS[name.rpartition("_")[2]]
+    return fold.reduceat(value, starts, dtype=value.dtype).repeat(np.diff(starts, append=row.size))

@@ -205,11 +205,6 @@ def _saturated(function: Function) -> Function:
     return limited
 
 
-def _joined(high: Value, low: Value) -> Value:
-    bits, wide = 8 * high.dtype.itemsize, np.dtype(f"{high.dtype.kind}{2 * high.dtype.itemsize}")
-    return (high.astype(wide) << wide.type(bits)) | unsigned(low).astype(wide)
-
-
 def _reversed(a: Value) -> Value:
     rows = np.ascontiguousarray(a.byteswap()).reshape(-1).view(np.uint8)
     return np.packbits(np.unpackbits(rows, bitorder="little")).view(a.dtype).reshape(a.shape)[()]
@@ -236,7 +231,6 @@ _INTEGER: Mapping[str, Function] = {
     "hadd": lambda a, b: (a >> 1) + (b >> 1) + (a & b & 1),
     "rhadd": lambda a, b: (a >> 1) + (b >> 1) + ((a | b) & 1),
     "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
-    "upsample": _joined,
     "bit_reverse": _reversed,
 }
 _INTRINSICS: Mapping[str, Function] = {
@@ -290,19 +284,6 @@ def _fraction(a: Value) -> tuple[Value, Value]:
     return np.minimum(a - below, np.nextafter(a.dtype.type(1), a.dtype.type(0))), below
 
 
-def _special(name: str) -> Function:
-    def apply(a: Value) -> Value:
-        from scipy import special  # takes a third of a second to load
-
-        return getattr(special, name)(a).astype(a.dtype)
-
-    return apply
-
-
-def _exponent(a: Value) -> Value:
-    return np.where(np.isfinite(a) & (a != 0), np.frexp(a)[1] - 1, np.log2(np.abs(a)))
-
-
 TWO_RESULTS: Mapping[str, Function] = {
     **_numpy("modf frexp"),
     "fract": _fraction,
@@ -327,12 +308,6 @@ _FLOATING: Mapping[str, Function] = {
     "recip": _as(lambda a: 1 / a),
     "pown": _as(np.power),
     "rootn": _as(lambda a, n: np.where((a < 0) & (n % 2 != 0), -np.power(-a, 1 / n), np.power(a, 1 / n))),
-    "logb": _as(_exponent),
-    "ilogb": lambda a: _limited(_exponent(a), np.dtype(np.int32)),
-    "maxmag": lambda a, b: np.where(abs(a) > abs(b), a, np.where(abs(b) > abs(a), b, np.fmax(a, b))),
-    "minmag": lambda a, b: np.where(abs(a) < abs(b), a, np.where(abs(b) < abs(a), b, np.fmin(a, b))),
-    "lgamma": _special("gammaln"),
-    "tgamma": _special("gamma"),
     "powi": _as(np.power),
     "round": _as(_rounded),
     "fma": fma,

@@ -359,7 +359,7 @@ class _Builder:
         self.built.has_sub_group_barriers |= name == "sub_group_barrier"
         if _NOTHING.match(name):
             return None
-        if name in ("barrier", "work_group_barrier"):
+        if _BARRIER.match(name):
             return Operation(lambda: None, (), -1, {"barrier": 1.0})
         for pattern, method in _CALLS.items():
             if re.match(pattern, name):
@@ -371,15 +371,14 @@ class _Builder:
         return self._made(line, lambda machine, *dimension: machine.identity(name, *dimension), {}, machine=True)
 
     def _exchange(self, line: Instruction, name: str, codes: str) -> Operation:
-        plain = re.sub(r"^(intel_)?(sub|work)_group_(non_uniform_)?", "", name)
+        plain, is_unsigned = re.sub(r"^(intel_)?sub_group_(non_uniform_)?", "", name), codes[:1] in "htjm"
         if not _EXCHANGES.match(plain):
             raise Unsupported(f"{name} is not supported")
-        of_group, is_unsigned = name.startswith("work"), codes[:1] in "htjm"
         counts = {"ballot": 1.0} if plain in ("ballot", "all", "any") else {"shuffle": 1.0}
         return self._made(
             line,
-            lambda machine, *values: machine.exchange(plain, values, of_group=of_group, is_unsigned=is_unsigned),
-            {"shuffle": 5.0} if plain.startswith(("reduce", "scan")) else counts,
+            lambda machine, *values: machine.exchange(plain, values, is_unsigned=is_unsigned),
+            {"shuffle": 5.0} if plain.startswith("reduce") else counts,
             machine=True,
         )
 
@@ -447,7 +446,7 @@ _NOTHING = re.compile(
     r"((read|write)_)?mem_fence|atomic_work_item_fence|sub_group_barrier|prefetch|printf"
     r"|llvm\.(lifetime|assume|experimental|dbg|prefetch)"
 )
-_EXCHANGES = re.compile(r"(ballot|all|any|broadcast(_first)?|shuffle(_xor|_up|_down)?|(reduce|scan_\w+)_[a-z]+)$")
+_EXCHANGES = re.compile(r"(ballot|all|any|broadcast(_first)?|shuffle(_xor|_up|_down)?|reduce_[a-z]+)$")
 _ATOMICS = frozenset(
     "add sub inc dec min max and or xor xchg exchange cmpxchg load store init compare_exchange_strong "
     "compare_exchange_weak".split()
@@ -461,13 +460,13 @@ _MEMORY: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
 }
 _CALLS: Mapping[str, Callable[[_Builder, Instruction, str, str], Operation]] = {
     r"get_": _Builder._identity,
-    r"(intel_)?sub_group_|work_group_(all|any|broadcast|reduce|scan)": _Builder._exchange,
+    r"(intel_)?sub_group_": _Builder._exchange,
     r"vloada?(\d|_half)|vstorea?(\d|_half)": _Builder._vector_access,
     r"((native|half)_)?(fract|sincos|modf|frexp)$": _Builder._two_results,
     r"atom": _Builder._atomic,
     r"llvm\.mem(cpy|move|set)": _Builder._copy,
 }
-_COLLECTIVE = re.compile(r"(work_group_)?barrier$|work_group_(all|any|broadcast|reduce|scan)")
+_BARRIER = re.compile(r"(work_group_)?barrier$")
 
 
 def next_local(offset: int, nbytes: int) -> int:
@@ -485,10 +484,10 @@ def _dtype(text: str, of: Type) -> np.dtype[Any]:
 
 
 def _pieces(lines: Sequence[Instruction]) -> list[list[Instruction]]:
-    """Split a block where work-items wait: at barriers and functions of whole groups."""
+    """Split a block where work-items wait."""
     parts: list[list[Instruction]] = [[]]
     for line in lines:
-        if line.opcode == "call" and _COLLECTIVE.match(operations.demangled(line.words[-1][1:])[0]):
+        if line.opcode == "call" and _BARRIER.match(operations.demangled(line.words[-1][1:])[0]):
             parts.append([])
         parts[-1].append(line)
     return parts
