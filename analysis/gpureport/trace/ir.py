@@ -164,8 +164,8 @@ class Words:
                 self._take()
             yield word, copied
 
-    def _typed(self) -> Iterator[tuple[Type, Mapping[str, Type | None], Operand | None]]:
-        """Read the types of a list up to its end, each with its attributes and its value, if it has one."""
+    def _typed(self) -> Iterator[tuple[Type, Mapping[str, Type | None], Operand]]:
+        """Read the types of a list up to its end, each with its attributes and its value, or ``None``."""
         while not self._accept(")"):
             kind, attributes = self.type(), dict(self._attributes())
             yield kind, attributes, None if self._next in (",", ")") else self._value(kind)
