@@ -180,11 +180,6 @@ def _check_arguments(name: str, call: ast.Call, function: Function) -> None:
         raise ExpressionError(what) from None
 
 
-def known_functions() -> tuple[str, ...]:
-    """Return the functions of all expressions, such as ``sum(array, axis=None)``."""
-    return tuple(_signature(name, function) for name, function in _FUNCTIONS.items())
-
-
 def _signature(name: str, function: Function) -> str:
     arguments = (str(each.replace(annotation=Parameter.empty)) for each in signature(function).parameters.values())
     return f"{name}({', '.join(arguments)})"

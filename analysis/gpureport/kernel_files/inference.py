@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -268,7 +269,8 @@ class _Kernel:
         """Yield the arguments with the elements that the kernel touches, as expressions of the swept size."""
         arguments, swept = self.formulas.arguments, self.fields.swept
         values = [self._smallest()] if all(each.text for each in arguments) else self._values()
-        between = [value + 1 for value in values] if len(values) > 1 and self._takes(values[0] + 1) else []
+        takes_all = self.fields.guarded and self.fields.multiple_of is None and bool(self._items(values[0] + 1))
+        between = [value + 1 for value in values] if len(values) > 1 and takes_all else []
         found, odd = ([*self._of_sizes(each)] for each in (values, between))
         if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
             where = f"{self.path.name}:{line}"
@@ -292,7 +294,7 @@ class _Kernel:
         """Yield what executions at sizes touch, up to the first one that is long."""
         for number, value in enumerate(values, 1):
             yield (found := self._touched(self.fields.point(value)))
-            if found.instructions > _MANY and number >= _FEWEST:
+            if sum(found.operations.values()) > _MANY and number >= _FEWEST:
                 return
 
     def _check_elements(self, argument: Argument, value: int, accessed: int, line: int) -> None:
@@ -303,13 +305,11 @@ class _Kernel:
         what = f"is {count}{at}, and {self.path.name}:{line} accesses {argument.name}[{accessed - 1}]"
         raise self.formulas.error(argument.field, what)
 
-    def _takes(self, value: int) -> bool:
-        """Return whether the swept size may have this value, no multiple of a work-group."""
-        try:
-            self.formulas.wanted(self.fields.point(value))
-        except FieldError:
-            return False
-        return self.fields.guarded and self.fields.multiple_of is None
+    def _items(self, value: int) -> tuple[int, ...]:
+        """Return the work-items at a size; none if expressions are invalid there."""
+        with suppress(FieldError):
+            return self.formulas.wanted(self.fields.point(value))
+        return ()
 
     def _elements(self, number: int, found: "Sequence[_Extents]") -> list[int]:
         """Return the elements of a buffer that executions touch."""
@@ -332,14 +332,11 @@ class _Kernel:
         formulas, base = self.formulas, self.fields.multiple_of or 1
 
         def is_small() -> bool:
-            try:
-                items, more = (formulas.wanted(self.fields.point(factor * base)) for factor in (1, 2))
-            except FieldError:
-                return True
+            items, more = self._items(base), self._items(2 * base)
             if items == more and all(items):
-                return base < 2 * prod(items)
-            local = formulas.local_size(self.fields.point(base))
-            return any(not n or n < min(other, 2 * size) for n, other, size in zip(items, more, local, strict=True))
+                return not items or base < 2 * prod(items)
+            sizes = zip(items, more, formulas.local_size(self.fields.point(base)), strict=False)
+            return not items or any(not n or n < min(other, 2 * size) for n, other, size in sizes)
 
         while is_small() and base < _LARGEST_BASE:
             base *= 2
@@ -378,7 +375,9 @@ class _Kernel:
         """Return the buffers on whose contents depends what is accessed, or how much is executed."""
 
         def outcome(*changed: str) -> object:
-            return self._executed(parameters, extents, given, changed).outcome
+            """Return what depends on the contents of buffers only if these decide which data are accessed."""
+            executed = self._executed(parameters, extents, given, changed)
+            return executed.ends, executed.operations
 
         found, usual = list[str](), outcome() if names else None
         for number, name in enumerate([*names, *names]):  # what an index selects may be an index
@@ -433,16 +432,6 @@ class _Extents:
     """Problem of an access before the first element of a buffer."""
     divergent: int = 0
     """Line of a barrier that only some work-items of a group reach."""
-
-    @property
-    def instructions(self) -> float:
-        """Those of all executed work-items."""
-        return sum(self.operations.values())
-
-    @property
-    def outcome(self) -> tuple[object, ...]:
-        """What depends on the contents of buffers only if these decide which data are accessed."""
-        return self.ends, self.operations
 
     def accessed(
         self,
