@@ -8,16 +8,14 @@ from pathlib import Path
 from gpureport.inputs import read_text
 from gpureport.trace.compiler import preprocessed
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _GLOBAL_ID = r"\bget_global_id\s*\(\s*([012])\s*\)"
 
 
 @dataclass(frozen=True)
 class Body:
-    """What a kernel's code up to the next one contains, without comments; *line* is that of its name."""
+    """What a kernel's code up to the next one contains, without comments."""
 
     text: str
-    line: int = 1
 
     @property
     def dimensions(self) -> int:
@@ -41,10 +39,6 @@ class Body:
 
 def body_of(path: Path, options: str, kernel: str) -> Body:
     """Return the body of a *kernel* of a file with these build options; all code if the file does not declare it."""
-    text = preprocessed(read_text(path), path.parent, options)
-    code = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    declared = re.search(rf"\b(?:__)?kernel\b[^;{{}}]*?\b({re.escape(kernel)})\s*\([^;{{}}]*\{{", code)
-    if not declared:
-        return Body(code)
-    body = re.split(r"\b(?:__)?kernel\b", code[declared.end() :])[0]
-    return Body(body, code.count("\n", 0, declared.start(1)) + 1)
+    code = preprocessed(read_text(path), path.parent, options)
+    declared = re.search(rf"\b(?:__)?kernel\b[^;{{}}]*?\b{re.escape(kernel)}\s*\([^;{{}}]*\{{", code)
+    return Body(re.split(r"\b(?:__)?kernel\b", code[declared.end() :])[0] if declared else code)

@@ -102,7 +102,7 @@ class _Kernel:
         self._change(kernel=self._name(kernels_of(self.path, self.options)))
         self.program = program_of(self.path, self.options, self.fields.kernel)
         self.body = body_of(self.path, self.options, self.fields.kernel)
-        self.where = f"{self.fields.kernel} ({self.path.name}:{self.body.line})"
+        self.where = f"{self.fields.kernel} ({self.path.name}:{self.program.line})"
         self.given = {each.name: each for each in self.fields.arguments}
 
     @property

@@ -29,9 +29,7 @@ _OPTIMISED = shlex.split(
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 """The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
-_PREPROCESSOR = shlex.split("-E -x cl -cl-std=CL1.2 -cl-no-stdinc -w --target=spir64-unknown-unknown")
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:if|include|define)", re.M)
-_MARKER = re.compile(r'#\s+(\d+)\s+"(.*?)"')
+_PREPROCESSOR = shlex.split("-E -P -x cl -cl-no-stdinc -w --target=spir64-unknown-unknown")
 _SECONDS = 120
 INSTALLATION = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
 """The command that installs the compiler where this runs."""
@@ -50,6 +48,11 @@ class Module:
         """Reads the text."""
         return Reader(self.text)
 
+    def line_of(self, kernel: str) -> int:
+        """Return the line of a kernel's name."""
+        found = re.search(rf'!DISubprogram\(name: "{kernel}".*?\bline: (\d+)', self.text)
+        return int(found[1]) if found else 1
+
 
 def compile_file(
     path: Path, options: str | Sequence[str] = "", *, variables: bool = False, restrict: bool = False
@@ -67,20 +70,10 @@ def compile_file(
         InputError: the file does not compile, with file, line and the compiler's message.
         GpuReportError: the compiler is not installed.
     """
-    folders = (data_dir("kernels_cl") / "trace", path.parent, data_dir("kernels_cl"))
-    command = [*_FLAGS, *(f"-I{folder}" for folder in folders), *_taken(options)]
-    try:
-        return _compiled(path, [*command, "-cl-std=CL1.2"], variables, restrict)
-    except InputError:
-        with suppress(InputError):
-            return _compiled(path, [*command, "-cl-std=CL2.0"], variables, restrict)
-        raise
-
-
-def _compiled(path: Path, command: Sequence[str], variables: bool, restrict: bool) -> Module:
+    command = [*_FLAGS, *_found_in(path.parent), *_taken(options), "-o", "-", str(path)]
     if not (variables or restrict):
-        return Module(path, _clang([*command, *_OPTIMISED, "-o", "-", str(path)], path))
-    plain = _clang([*command, "-O1", "-Xclang", "-disable-llvm-passes", "-o", "-", str(path)], path)
+        return Module(path, _translated([*command, *_OPTIMISED], path))
+    plain = _translated([*command, "-O1", "-Xclang", "-disable-llvm-passes"], path)
     again = shlex.split("-x ir -S -emit-llvm -w -o - -")
     if restrict:
         kernels = re.compile(r"^define [^\n]*spir_kernel[^\n]*", re.M)
@@ -94,31 +87,27 @@ def _compiled(path: Path, command: Sequence[str], variables: bool, restrict: boo
 
 @cache
 def preprocessed(text: str, folder: Path, options: str = "") -> str:
-    """Return a source without directives, in which everything keeps its line; an included file is in that of its name.
+    """Return a source as the compiler sees it: without directives and comments, with included files."""
+    return _translated([*_PREPROCESSOR, *_found_in(folder), *_taken(options), "-"], folder, text)
 
-    Unchanged without the compiler, or if the preprocessor reports an error: a driver may define other macros.
-    """
-    if not (_DIRECTIVE.search(text) or "-D" in options):
-        return text
-    try:
-        output = _clang([*_PREPROCESSOR, f"-I{folder}", *_taken(options), "-"], folder, text)
-    except GpuReportError:
-        return text
-    lines, line, inside = dict[int, str](), 1, True
-    for each in output.splitlines():
-        if marker := _MARKER.match(each):
-            inside = marker[2] == "<stdin>"
-            line = int(marker[1]) if inside else line
-        else:
-            lines[line] = f"{lines.get(line, '')} {each}" if line in lines else each
-            line += inside
-    return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
+
+def _found_in(folder: Path) -> list[str]:
+    return [f"-I{each}" for each in (data_dir("kernels_cl") / "trace", folder, data_dir("kernels_cl"))]
 
 
 def _taken(options: str | Sequence[str]) -> list[str]:
     words = shlex.split(options) if isinstance(options, str) else list(options)
     joined = [a + b if a in ("-D", "-I", "-U") else a for a, b in zip_longest(words, words[1:], fillvalue="")]
     return [word for word in joined if _TAKEN.match(word)]
+
+
+def _translated(arguments: Sequence[str], path: Path, text: str | None = None) -> str:
+    try:
+        return _clang([*arguments, "-cl-std=CL1.2"], path, text)
+    except InputError:
+        with suppress(InputError):
+            return _clang([*arguments, "-cl-std=CL2.0"], path, text)
+        raise
 
 
 def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str:

@@ -130,6 +130,7 @@ class Program:
     file: str
     digest: str
     """Of the code from which it was made."""
+    line: int = 1
     parameters: tuple[Parameter, ...] = ()
     accesses: tuple[Access, ...] = ()
     blocks: tuple[Block, ...] = ()
@@ -188,7 +189,8 @@ def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False
 class _Builder:
     def __init__(self, module: Module, name: str, unrolled: int, *, joins: bool) -> None:
         self.reader, self.unrolled, self.joins = module.reader, unrolled, joins
-        self.built = Program(name, str(module.path), blake2b(f"{unrolled} {joins} {module.text}".encode()).hexdigest())
+        digest = blake2b(f"{unrolled} {joins} {module.text}".encode()).hexdigest()
+        self.built = Program(name, str(module.path), digest, module.line_of(name))
         self.slot_of: dict[Any, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
