@@ -73,7 +73,7 @@ def test_examples_are_those_of_essential_workloads() -> None:
 def test_factors_of_one_and_terms_of_zero_are_left_out() -> None:
     tape = Tape()
     x, y, zero = tape.given("x", 3.0), tape.given("y", 5.0), tape.given("none", 0.0)
-    reader = Reader(tape)
+    reader = Reader()
 
     def text(value: float) -> str:
         return reader.read(value).written({}, values=False)

@@ -36,7 +36,7 @@ def arithmetic(device: Device, demand: Demand, resources: Resources, point: Poin
     answer = point_time(traced, _on_tape(tape, demand), resources)
     if not isinstance(answer.time_s, Uncertain):
         raise TypeError("the time depends on no fact of the device")
-    reader = Reader(tape)
+    reader = Reader()
     ceilings = {
         reader.read(number): f"t({name})" for name, number in answer.ceilings_s.items() if isinstance(number, Uncertain)
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isclose
 
-from gpureport.predict.uncertainty.propagation import Tape, Uncertain
+from gpureport.predict.uncertainty.propagation import Uncertain
 
 _SIGNS = {"+": " + ", "-": " \N{MINUS SIGN} ", "*": " \N{MULTIPLICATION SIGN} ", "/": " / ", "^": "^"}
 _NEUTRAL = {"+": 0.0, "-": 0.0, "*": 1.0, "/": 1.0, "^": 1.0}
@@ -70,11 +70,9 @@ def number(value: float) -> str:
 
 
 class Reader:
-    """Reads one tape."""
+    """Reads the numbers of one tape."""
 
-    def __init__(self, tape: Tape) -> None:
-        """Read *tape*."""
-        self._tape = tape
+    def __init__(self) -> None:
         self._read: dict[int, Expression] = {}
         self._made: dict[tuple[object, ...], Expression] = {}
 
@@ -85,9 +83,8 @@ class Reader:
         if x.index not in self._read:
             operation, left, right = x.step
             if operation == "given":
-                name = self._tape.names[x.index]
                 # A transition range varies by a factor of 1, which readers need not see.
-                made = self._leaf(float(x), "" if name.endswith("_transition") else name)
+                made = self._leaf(float(x), "" if left.endswith("_transition") else left)
             else:
                 operands = (left,) if operation in ("ln", "exp", "clamp") else (left, right)
                 made = self._simple(operation, tuple(self.read(operand) for operand in operands), float(x))

@@ -9,6 +9,7 @@ resources in use      ``execution``, with what differs in ``gpu`` and ``cpu``: i
                       ``accesses``: single load, store and atomic instructions
 ceilings, time        this one
 interval              ``uncertainty``: the model runs on numbers that record how they depend on the device's figures
+all points of a sweep ``together``: the model runs once on numbers of many points, or once for each part that differs
 ====================  ==================================================================================================
 
 Each ceiling is the time of the dispatch if nothing else limited it; the largest is the bottleneck::

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamp"]
 
 Step = tuple[Operation, Any, Any]
-"""How a number was computed: operation, left operand, right operand (0 if the operation has fewer operands).
+"""How a number was computed: operation, left operand (name of a given number), right operand (0 if there is none).
 
 The right operand of a clamped number is its derivatives by the facts, shape (facts, points)."""
 
@@ -46,13 +46,11 @@ class Tape:
 
     Attributes:
         length: how many numbers it has.
-        names: of given numbers, by index.
         sigmas: standard deviations of the facts.
     """
 
     def __init__(self) -> None:
         self.length = 0
-        self.names: dict[int, str] = {}
         self.sigmas: list[float] = []
 
     def fact(self, name: str, value: float, sigma: float) -> "Uncertain":
@@ -62,8 +60,7 @@ class Tape:
 
     def given(self, name: str, value: float) -> "Uncertain":
         """Return a number without uncertainty."""
-        self.names[self.length] = name
-        return Uncertain(value, self, ("given", value, 0.0))
+        return Uncertain(value, self, ("given", name, 0.0))
 
 
 class Divided(Exception):  # noqa: N818 - no error
@@ -114,7 +111,7 @@ class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # sta
     __slots__ = ("index", "step", "tape", "value")
     __array_ufunc__ = None  # NumPy scalars use the methods below
 
-    def __init__(self, value: float | Floats, tape: Tape | None = None, step: Step = ("given", 0.0, 0.0)) -> None:
+    def __init__(self, value: float | Floats, tape: Tape | None = None, step: Step = ("given", "", 0.0)) -> None:
         """Give it the next place on the *tape*."""
         self.value: Any = value
         self.tape, self.step = tape, step
