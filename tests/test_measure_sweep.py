@@ -311,8 +311,8 @@ def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kern
     assert point.dispatches == 1
 
 
-@pytest.mark.parametrize(("milliseconds", "runs"), [(4, 2), (6, 1)])
-def test_a_dispatch_of_five_milliseconds_runs_once_to_size_its_samples(milliseconds: int, runs: int) -> None:
+@pytest.mark.parametrize(("milliseconds", "runs"), [(0.05, 2), (4, 1)])
+def test_a_dispatch_as_long_as_a_sample_runs_once_to_size_its_samples(milliseconds: float, runs: int) -> None:
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
     rounds_on(backend, SweepSettings(LIMITS)).chosen([point_of(100)], 1, np.random.default_rng(0))
     assert len(backend.log) == runs

@@ -24,7 +24,7 @@ FEWEST_ROUNDS = 3
 _FEWEST_POINTS = 16
 """The points of a sweep that is predicted to exceed its time limit are halved while there are more than these."""
 _PASSES = 2.5  # times the cost of a sample: a pilot run with two untimed dispatches before it, and a sample
-_LONG_S = 5e-3  # one run of a dispatch this long is enough to size its samples
+_OVERHEAD_S = 2e-3  # wall time of a first run beside its dispatches, at most
 _SETTLED = 0.02
 _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget for points beyond the coarse ones
@@ -158,14 +158,16 @@ class Rounds:
         return True
 
     def _costs_s(self, point: Point) -> float:
-        """Return the expected seconds of a sample: one dispatch untimed, one timed.
+        """Return the expected seconds of a sample: one dispatch untimed, one timed."""
+        return 2 * (point.expected_s or 0.0) * (self._ratio(point) or 1.0)
 
-        If several points of similar work have run, the prediction is scaled by the lowest of their ratios of measured
-        to predicted time: higher ratios may be specific to their points.
+    def _ratio(self, point: Point) -> float | None:
+        """Return the lowest ratio of measured to predicted time if several points of similar work have run.
+
+        Higher ratios may be specific to their points.
         """
-        expected_s = point.expected_s or 0.0
         similar = [ratio for work, ratio in self._ratios if 1 / _SIMILAR <= work / point.key.work <= _SIMILAR]
-        return 2 * expected_s * (min(similar) if len(similar) >= _FEWEST_SIMILAR else 1.0)
+        return min(similar) if len(similar) >= _FEWEST_SIMILAR else None
 
     @contextmanager
     def _charging(self, most_s: float) -> Iterator[None]:
@@ -183,12 +185,15 @@ class Rounds:
         began = self._backend.now()
         cycle = self._bench.cycle_length(point)  # which prepares the point
         self._set_ups.append((point.key.working_set_bytes, self._backend.now() - began))
-        seconds, point.cost_s = self._timed(point, 1)
+        ratio = self._ratio(point)
+        first = sampling.dispatches(length_s, point.expected_s * ratio, cycle) if point.expected_s and ratio else 1
+        seconds, point.cost_s = self._timed(point, first)
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
-        if point.isolated or (seconds >= _LONG_S and point.cost_s < (2 + cycle) * seconds):
+        if point.isolated:
             return seconds
-        # The first run may include the build of the kernel; the wall time of the second is that of a sample.
-        seconds, point.cost_s = self._timed(point, sampling.dispatches(length_s, seconds, cycle))
+        usual_s = (cycle + first) * seconds + max(seconds, _OVERHEAD_S)
+        if first * seconds < length_s / 2 or point.cost_s >= usual_s:  # it was short, or included a build
+            seconds, point.cost_s = self._timed(point, sampling.dispatches(length_s, seconds, cycle))
         point.dispatches = sampling.dispatches(length_s, seconds, cycle)
         return seconds
 
