@@ -144,11 +144,11 @@ def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, SweepSamp
 
 def _curves(report: Report, curves: Iterable[Curve]) -> Iterator[MachineCurve]:
     for record in (record for curve in curves if (record := shown(curve, report))):
-        if record.axis.quantity in SIZES and (found := machine_curve(record)).points:
+        if record.axis.quantity in SIZES and (found := _machine_curve(record)).points:
             yield found
 
 
-def machine_curve(record: Observation | Prediction) -> MachineCurve:
+def _machine_curve(record: Observation | Prediction) -> MachineCurve:
     """Return a curve with its intervals, without points that do not fit on logarithmic axes."""
     points = sorted((p for p in record.points if p.point.x > 0 and p.value > 0), key=lambda p: p.point.x)
     return MachineCurve(

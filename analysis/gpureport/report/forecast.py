@@ -101,24 +101,23 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
             "workload": each.workload,
             "best": value_of(each),
             "bottleneck": ceiling_label(each.bottleneck),
-            **dict(zip(("cliffs", "n90"), cliffs_and_n90(each), strict=True)),
+            "cliffs": _cliffs(each),
+            "n90": format_value(each.taper.value, "B" if each.taper.unit == "B" else "") if each.taper else "",
             "occupancy": occupancy_text(each.occupancy) if each.occupancy else "",
         }
         for each in outlooks(predictions)
     )
 
 
-def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
-    """Write the midpoints of cliffs, ``L2 55.7 MiB``, and n90 if there is a taper: work-items, of transfers bytes."""
-    cliffs = (
+def _cliffs(outlook: Outlook) -> str:
+    """Write the midpoints of cliffs: ``L2 55.7 MiB``."""
+    return ", ".join(
         f"transition at {format_bytes(level.transition_bytes)}"
         if level.is_unexplained
         else f"{level}{'' if level.is_transition else f' {format_bytes(cliff.value)}'}"
         for cliff in outlook.cliffs
         for level in [cliff.level]
     )
-    taper = outlook.taper
-    return ", ".join(cliffs), format_value(taper.value, "B" if taper.unit == "B" else "") if taper else ""
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:

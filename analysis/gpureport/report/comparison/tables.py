@@ -36,7 +36,7 @@ from gpureport.records.ceilings import KIND_TEXTS, ceiling_label, ceiling_words
 from gpureport.records.curves import DRAM
 from gpureport.report.comparison.sentences import work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
-from gpureport.report.text.tables import Table, side_by_side
+from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_title
 from gpureport.text import listed, printable, shorten
 from gpureport.units import (
@@ -189,10 +189,14 @@ def _works_of_few(comparison: Comparison) -> Table:
 def _of_few(
     comparison: Comparison, heads: Sequence[str], rows: Iterable[tuple[str, ...]], after: Sequence[str], what: str = ""
 ) -> Table:
-    """Return a table with a value of each machine, and the ratios of the others to the baseline."""
+    """Return a table with a value of each machine, and the ratios of the others to the baseline.
+
+    *heads* are the columns before, *after* those after them. Heads of values begin with *what*.
+    """
     short = _short(comparison)
-    baseline = short[comparison.baseline]
-    return side_by_side(heads, list(short.values()), rows, what=what, baseline=baseline, after=after)
+    values = (f"{what}{name}" for name in short.values())
+    ratios = (f"{short[name]} / {short[comparison.baseline]}" for name in comparison.others)
+    return Table((*heads, *values, *ratios, *after), tuple(rows))
 
 
 def _short(comparison: Comparison) -> dict[str, str]:

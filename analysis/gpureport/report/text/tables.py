@@ -101,24 +101,6 @@ def unbroken(text: str) -> str:
     return _BRACKETS.sub(lambda found: found[0].replace(" ", "\xa0"), _BEFORE_UNIT.sub("\xa0", text))
 
 
-def side_by_side(
-    heads: Sequence[str],
-    names: Sequence[str],
-    rows: Iterable[tuple[str, ...]],
-    *,
-    what: str = "",
-    baseline: str = "",
-    after: Sequence[str] = (),
-) -> Table:
-    """Return a table with the values of *names*, then the ratios of the others to the *baseline* (the first of them).
-
-    *heads* are the columns before, *after* those after them. Heads of values begin with *what*.
-    """
-    baseline = baseline or names[0]
-    numbers = (*(f"{what}{name}" for name in names), *(f"{name} / {baseline}" for name in names if name != baseline))
-    return Table((*heads, *numbers, *after), tuple(rows))
-
-
 def without_constant_columns(table: Table) -> tuple[Table, str]:
     """Remove the columns with the same text in every row; return the rest and a line with the removed texts."""
     if len(table.rows) < _MANY_ROWS:
