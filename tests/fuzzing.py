@@ -37,11 +37,12 @@ from gpureport.results.opening import open_record, predicted_report
 from gpureport.results.replay import report_result
 from gpureport.spec import database as files
 from gpureport.spec.check import check_folder
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.validate.residuals import residuals
 from gpureport.workloads import all_workloads
+from tests.kept import CPU, PUBLISHED, REPORTS, kept
+from tests.kept import database as shipped
 
-ROOT = Path(__file__).parents[1]
 LIMIT_S = 10.0
 DEVICES = ("nvidia/h200_sxm", "amd/rx_7900_xt", "intel/arc_a770", "apple/m1_max", "cpu/x86_64", "nvidia/a40")
 ARCHITECTURES = {
@@ -226,12 +227,6 @@ def in_time() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@cache
-def shipped() -> Database:
-    """Return the database without entries of the user's."""
-    return load_database()
-
-
 EVERY = True
 """Whether parts of all kept reports are tried, not of quick runs only."""
 
@@ -239,18 +234,12 @@ EVERY = True
 @cache
 def reports() -> tuple[dict[str, Any], ...]:
     """Return small reports as their files have them: parts of those that are kept, and a publication's."""
-    paths = reports_below(ROOT / "reports")
-    kept = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
-    record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
+    paths = reports_below(REPORTS)
+    every = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
+    record = published.load(PUBLISHED / "gtx_1060_bit_transpose.yaml")
     cited = published.published_report(record, shipped().device(record.fields.device))
-    parts = (Report.model_validate(_part(report.model_dump())) for report in kept)
+    parts = (Report.model_validate(_part(report.model_dump())) for report in every)
     return tuple(map(stored, (*parts, cited)))
-
-
-@cache
-def other() -> Report:
-    """Return a kept report."""
-    return load_report(ROOT / "reports" / "pocl-epyc-2-cores-quick")
 
 
 def _part(report: dict[str, Any]) -> dict[str, Any]:
@@ -338,7 +327,7 @@ class Fuzzer:
     def _record(self, rng: random.Random) -> None:
         """Read a published record, predict and explain it, and render it."""
         path = self.folder / "record.yaml"
-        path.write_bytes(_yaml(rng, ROOT / "reports" / "published" / f"{rng.choice(RECORDS)}.yaml"))
+        path.write_bytes(_yaml(rng, PUBLISHED / f"{rng.choice(RECORDS)}.yaml"))
         record = open_record(path, shipped())
         report = published.published_report(record, shipped().device(record.fields.device))
         _check(report)
@@ -359,7 +348,7 @@ class Fuzzer:
         render_html(report)
 
     def _compare(self, report: Report) -> None:
-        self._written({"changed": (excerpt(report),), "base": (excerpt(other()),)})
+        self._written({"changed": (excerpt(report),), "base": (excerpt(kept(CPU)),)})
 
     def _compare_with_itself(self, report: Report) -> None:
         again = excerpt(report)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import fuzzing
-from tests.fuzzing import KINDS, Fuzzer, reports, shipped
+from tests.fuzzing import KINDS, Fuzzer, reports
 
 FEW, MANY = 48, 320
 """Default numbers of inputs: of the fast suite, and with ``--all``."""
@@ -19,7 +19,6 @@ def test_changed_inputs_are_refused_or_used(kind: str, tmp_path: Path, pytestcon
     fuzzing.EVERY = every = bool(pytestconfig.getoption("all") or pytestconfig.getoption("fuzz"))
     seeds = (pytestconfig.getoption("fuzz") or (MANY if every else FEW)) // len(KINDS)
     fuzzer, failures = Fuzzer(tmp_path), []
-    shipped()
     reports()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -28,12 +28,12 @@ from gpureport.predict.uncertainty.propagation import (
 from gpureport.predict.uncertainty.sensitivity import (
     Fact,
     fact,
+    figures,
     ranked,
     sensitivities,
     spread,
     uncertain,
     varied,
-    visit_facts,
 )
 from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
@@ -148,18 +148,12 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
 
 def _plain_figures(device: Device) -> list[str]:
     """Return the paths of the figures of *device* that are plain numbers although the model varies them."""
-    figures = {path: value for path, value in _figures(device).items() if not path.endswith("_transition")}
+    found = {path: value for path, value in figures(device).items() if not path.endswith("_transition")}
     for cache in device.caches:
         for name in TRANSITIONS:
             positions: Transition | None = getattr(cache, name)
-            figures |= {f"{cache.name}.{name}.{position}": value for position, value in positions or ()}
-    return [path for path, value in figures.items() if type(value) is not Uncertain]
-
-
-def _figures(device: Device) -> dict[str, float]:
-    found: dict[str, float] = {}
-    visit_facts(device, found.setdefault)
-    return found
+            found |= {f"{cache.name}.{name}.{position}": value for position, value in positions or ()}
+    return [path for path, value in found.items() if type(value) is not Uncertain]
 
 
 def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeypatch: pytest.MonkeyPatch) -> None:
