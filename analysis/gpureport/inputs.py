@@ -10,8 +10,7 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP
 from io import StringIO
@@ -23,7 +22,7 @@ from typing import NoReturn
 import yaml
 
 from gpureport.errors import InputError
-from gpureport.text import quoted, suggestion
+from gpureport.text import quoted
 
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
@@ -32,7 +31,6 @@ PACKED = ".xz"
 MOST_LEVELS = 100
 """Nested mappings and lists of YAML; JSON is limited by its parser."""
 _MOST_DIGITS = 400
-_LEAST_CELL, _MOST_CELL = 1e-30, 1e30  # numbers of a table
 _MOST_XZ_MEMORY = 1 << 27  # xz -9 needs 65 MiB
 _LOOP = "is a loop of symbolic links; give the file itself"
 _NOT_XZ = "is not one complete file compressed with xz; copy or compress it again"
@@ -119,47 +117,8 @@ def read_json(path: Path) -> object:
         raise FileError(file, str(error)) from None
 
 
-class Row(dict[str, str]):
-    """The cells of a row of a table, by column; errors name its file and line."""
-
-    def __init__(self, file: Path, line: int, cells: Mapping[str, str]) -> None:
-        """Describe a row of *file*."""
-        super().__init__(cells)
-        self._file, self._line = str(file), line
-
-    def __missing__(self, column: str) -> NoReturn:
-        """Raise: the row has no such cell."""
-        raise self.error(column, "is missing")
-
-    def error(self, column: str, message: str) -> FileError:
-        """Return an error of a cell."""
-        return FileError(self._file, f"{column}: {message}", self._line)
-
-    def number(self, column: str, *, zero: bool = False) -> float:
-        """Return a number above zero, or with *zero* also zero.
-
-        Raises:
-            FileError: the cell contains something else.
-        """
-        with suppress(ValueError):
-            value = float(self[column])
-            if _LEAST_CELL <= value <= _MOST_CELL or (zero and value == 0):
-                return value
-        raise self.error(column, f"{quoted(self[column])} is no number above zero")
-
-    def choice(self, column: str, known: Collection[str]) -> str:
-        """Return a text that is *known*.
-
-        Raises:
-            FileError: it is another.
-        """
-        if (text := self[column]) not in known:
-            raise self.error(column, f"{quoted(text)} is unknown{suggestion(text, known)}")
-        return text
-
-
-def read_table(path: Path) -> list[Row]:
-    """Return the rows of a CSV file, which is read as :func:`json_bytes` does.
+def read_table(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Return line and cells, by column, of each row of a CSV file, which is read as :func:`json_bytes` does.
 
     Raises:
         FileError: it cannot be read, is too large, is damaged, or is not UTF-8.
@@ -167,7 +126,7 @@ def read_table(path: Path) -> list[Row]:
     reader = csv.reader(StringIO(_text(path, json_bytes(path))))
     try:
         columns = next(reader, [])
-        return [Row(path, reader.line_num, dict(zip(columns, cells, strict=False))) for cells in reader if cells]
+        return [(reader.line_num, dict(zip(columns, cells, strict=False))) for cells in reader if cells]
     except csv.Error as error:
         raise FileError(str(path), f"is not CSV ({error})", reader.line_num) from None
 

@@ -87,12 +87,6 @@ class Published:
     series: tuple[Series, ...]
 
 
-LABELS: dict[Quantity, str] = {
-    "working_set": "working set",
-    "work_items": "work-items",
-    "work_group": "work-group",
-    "case": "case",
-}
 VALUES: dict[str, tuple[str, float]] = {
     "time_s": ("", 1.0),
     "time_ms": ("", 1e-3),
@@ -182,7 +176,8 @@ def _series(document: Document[RecordFields], number: int) -> Series:
         refuse(field, message)
     rows = [fields.fixed | dict(zip(fields.columns, row, strict=True)) for row in fields.rows]
     points = tuple({name: int(value) for name, value in row.items() if name not in _VALUED} for row in rows)
-    axis = Axis(quantity=fields.axis, label=fields.label or LABELS[fields.axis])
+    named = fields.axis.replace("work_", "work-").replace("_", " ")
+    axis = Axis(quantity=fields.axis, label=fields.label or named)
     title, isolated = fields.conditions or axis.label, record.isolated
     sweep = Sweep(fields.sweep, axis, points, title, isolated=isolated, read_between=record.read_between)
     measured = []

@@ -211,12 +211,11 @@ def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
     """
     try:
         fields = dict(_json_fields(json.loads(text))) if text.lstrip().startswith("{") else dict(_fields(text))
-    except (ValueError, RecursionError):
-        raise InputError(f"{file}: is not valid JSON; write it with `lscpu -J`") from None
-    try:
         return processor_facts(fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{file}: is not valid JSON; write it with `lscpu -J`") from None
 
 
 def _json_fields(part: object) -> Iterator[tuple[str, str]]:

@@ -1,17 +1,19 @@
 """Published tables of many machines, CPUs and transfers of GPUs, compared with predictions from the database."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from math import log
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, Row, read_table
+from gpureport.inputs import FileError, read_table
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import (
     KERNELS,
@@ -28,6 +30,7 @@ from gpureport.spec.cores import core_of_machine, topology
 from gpureport.spec.database import Database
 from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
+from gpureport.text import quoted, suggestion
 from gpureport.units import format_bytes
 from gpureport.validate.residuals import PredictedCurve, Residual, What, independence
 
@@ -44,9 +47,40 @@ _TRANSFERS: dict[str, tuple[Direction, float]] = {
 """Direction and share of the link, by column."""
 _NARROWER = (1.0, 0.5)
 """Rate of links with half of the lanes, or of an earlier generation, relative to the listed link."""
+_LEAST, _MOST = 1e-30, 1e30  # number of a cell
 MACHINES, CURVES = "machines.csv.xz", "curves.csv.xz"
 BARE_METAL, STREAMS = "bare_metal.csv.xz", "streams.csv.xz"
 _PLACES = tuple(Path(parent, name) for name in ("cpus", "transfers") for parent in ("", "published"))
+
+
+class _Row(dict[str, str]):
+    """The cells of a row, by column; errors name file and line."""
+
+    def __init__(self, file: Path, line: int, cells: Mapping[str, str]) -> None:
+        super().__init__(cells)
+        self._file, self._line = str(file), line
+
+    def __missing__(self, column: str) -> NoReturn:
+        raise self.error(column, "is missing")
+
+    def error(self, column: str, message: str) -> FileError:
+        return FileError(self._file, f"{column}: {message}", self._line)
+
+    def number(self, column: str, *, zero: bool = False) -> float:
+        with suppress(ValueError):
+            value = float(self[column])
+            if _LEAST <= value <= _MOST or (zero and value == 0):
+                return value
+        raise self.error(column, f"{quoted(self[column])} is no number above zero")
+
+    def choice(self, column: str, known: Collection[str]) -> str:
+        if (text := self[column]) not in known:
+            raise self.error(column, f"{quoted(text)} is unknown{suggestion(text, known)}")
+        return text
+
+
+def _read(path: Path) -> list[_Row]:
+    return [_Row(path, line, cells) for line, cells in read_table(path)]
 
 
 @dataclass(frozen=True)
@@ -133,18 +167,18 @@ def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
         )
 
 
-def _tables(folder: Path | None, machines: str, values: str) -> Iterator[tuple[int, Row, list[Row]]]:
+def _tables(folder: Path | None, machines: str, values: str) -> Iterator[tuple[int, _Row, list[_Row]]]:
     """Yield number and fields of each machine of a table, with its rows of the table of *values*."""
     folder = folder or data_dir("reports") / "published" / "cpus"
-    listed = read_table(folder / machines)
-    for number, rows in groupby(read_table(folder / values), key=lambda row: row.number("machine", zero=True)):
+    listed = _read(folder / machines)
+    for number, rows in groupby(_read(folder / values), key=lambda row: row.number("machine", zero=True)):
         own = list(rows)
         if number not in range(len(listed)):
             raise own[0].error("machine", f"{machines} has no row {number:g}; it has {len(listed)}")
         yield int(number), listed[int(number)], own
 
 
-def _column(rows: Iterable[Row], name: str, scale: float = 1.0) -> Floats:
+def _column(rows: Iterable[_Row], name: str, scale: float = 1.0) -> Floats:
     return np.array([row.number(name) * scale for row in rows])
 
 
@@ -263,7 +297,7 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     Raises:
         InputError: the table cannot be read, or an entry does not exist.
     """
-    for row in read_table(folder / TRANSFERS):
+    for row in _read(folder / TRANSFERS):
         device = database.device(row.choice("device", database.entries))
         seen = {name: row.number(name) * 1e9 for name in _TRANSFERS}
         listed = {name: link_bytes_per_s(device.host_link, way) * both for name, (way, both) in _TRANSFERS.items()}
