@@ -175,7 +175,7 @@ def command(
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
             _refuse_beside_resume(_typed(context))
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
-            with resolve_name("gpureport.measure.child.drivers")(early=True) if measures else nullcontext():
+            with resolve_name("gpureport.measure.child.drivers")() if measures else nullcontext():
                 return int(resolve_name(f"gpureport.cli.{action}")(request))
 
         run.__doc__ = getdoc(cls)

@@ -28,7 +28,7 @@ def list_devices(options: DevicesOptions) -> int:
     """List the devices of the database, or those of this machine."""
     if options.known:
         return _list_known(options, open_database(options.entries))
-    with child.drivers(early=True):
+    with child.drivers():
         return _list_present(options, open_database(options.entries))
 
 

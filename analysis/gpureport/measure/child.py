@@ -35,7 +35,7 @@ _POLL_S = 0.2
 _LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
 _OUTPUT_BYTES = 65536
 _END_S = 1.0
-_early: list[dict[Runtime, "Child | None"]] = []
+_children: dict[Runtime, "Child | None"] = {}
 
 
 class EndedError(DeviceError):
@@ -214,21 +214,19 @@ def _how(code: int | None) -> str:
 
 
 @contextmanager
-def drivers(*, early: bool = False) -> Iterator[dict[Runtime, Child | None]]:
+def drivers() -> Iterator[dict[Runtime, Child | None]]:
     """Start a process for each installed runtime without a problem, which lists its devices; end them afterwards.
 
-    Processes that were started *early* belong to the next context: they load drivers while modules are imported.
+    A context within another gets its processes, and ends them: they load drivers while modules are imported.
     """
-    children = _early.pop() if _early else {each: _listing(each) for each in installed_runtimes()}
-    if early:
-        _early.append(children)
+    if not _children:
+        _children.update((runtime, _listing(runtime)) for runtime in installed_runtimes())
     try:
-        yield children
+        yield _children
     finally:
-        _early.clear()
-        for child in filter(None, children.values()):
+        for child in filter(None, _children.values()):
             child.end()
-        children.clear()
+        _children.clear()
 
 
 def _listing(runtime: Runtime) -> Child | None:

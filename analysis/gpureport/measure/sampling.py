@@ -38,10 +38,8 @@ def dispatches(length_s: float, dispatch_s: float, cycle: int) -> int:
 
 def is_narrow(samples: Sequence[float], width: float = 0.01) -> bool:
     """Return whether the median's confidence interval is within ± *width* of the median; ``False`` without samples."""
-    if not samples:
-        return False
-    found = median_interval(np.array(samples))
-    return found.low is not None and found.high is not None and (found.high - found.low) / 2 <= width * found.value
+    found = median_interval(np.array(samples)) if samples else None
+    return bool(found and found.low and found.high and (found.high - found.low) / 2 <= width * found.value)
 
 
 def between(positions: Sequence[float], times: Sequence[float | None], most: int) -> list[int]:

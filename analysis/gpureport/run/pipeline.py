@@ -113,8 +113,8 @@ class _Run:
         keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, self._features)) for part in unfinished}
 
         def place(part: WorkloadRun) -> tuple[bool, bool, int, bool]:
-            isolated = any(sweep.isolated for sweep in part.sweeps)
-            return not part.workload.microbenchmark, isolated, len(keys[part.name]), not part.workload.essential
+            isolated, workload = any(sweep.isolated for sweep in part.sweeps), part.workload
+            return not workload.microbenchmark, isolated, len(keys[part.name]), not workload.essential
 
         parts = sorted(unfinished, key=place)
         self.measurer.build_ahead(key for part in parts for key in keys[part.name])
