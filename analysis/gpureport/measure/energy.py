@@ -20,10 +20,9 @@ from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Limits, Workload
 
-LOAD_S = 0.5
+LOAD_S = 0.75
 """Duration of a load."""
-_IDLE_S = 0.75
-_SETTLED = 0.3
+_SETTLED = 0.2
 """Share of a load after which clocks and power count as settled."""
 _PERIOD_S = 0.02
 _BATCH_S = 0.05
@@ -99,8 +98,8 @@ def measure_energy(backend: Backend, loads: Sequence[Load], settings: SweepSetti
         progress.advance("power: idle", 0.0)
         power = _Power(sensor, began)
         with repeated(power.read, _PERIOD_S):
-            time.sleep(_IDLE_S)
-        measured = [PowerLoad(name=IDLE, duration_s=_IDLE_S, **power.fields())]
+            time.sleep(LOAD_S)
+        measured = [PowerLoad(name=IDLE, duration_s=LOAD_S, **power.fields())]
         for number, load in enumerate(loads):
             progress.advance(f"power: {load.name}", number / len(loads))
             measured.append(_loaded(backend, load, settings, _Power(sensor, began)))
@@ -165,8 +164,8 @@ class _Power:
 def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:
     """Return the mean power from readings of an energy counter, (time in s, energy in J), in the order of time.
 
-    The counter may change rarely. The first and the last change after 0.3 of the time are used, because the time of a
-    change is known better than the energy between two.
+    The counter may change rarely. The first and the last change after a fifth of the time are used, because the time of
+    a change is known better than the energy between two.
 
     Returns:
         ``None`` with fewer than two changes, or if the counter ever fell.
