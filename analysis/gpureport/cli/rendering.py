@@ -24,7 +24,6 @@ from gpureport.results.opening import (
 )
 
 if TYPE_CHECKING:
-    from gpureport.spec.database import Database
     from gpureport.spec.models import Device
 
 _begun: "dict[str, Callable[[], tuple[tuple[MeasuredRates, ...], Device | None]]]" = {}
@@ -96,15 +95,10 @@ def prepare_documents(report: Report) -> None:
 
 def _kept(report: Report) -> "tuple[tuple[MeasuredRates, ...], Device | None]":
     """Return the findings of kept reports of the same model, and the current entry."""
-    shipped, entry = _shipped(), report.match.entry
-    return same_model(report, kept_folders()), shipped.device(entry) if entry in shipped.entries else None
-
-
-@cache
-def _shipped() -> "Database":
     from gpureport.spec.database import load_database
 
-    return load_database()
+    shipped, entry = load_database(), report.match.entry
+    return same_model(report, kept_folders()), shipped.device(entry) if entry in shipped.entries else None
 
 
 def write_documents(
