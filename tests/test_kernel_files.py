@@ -740,6 +740,17 @@ def test_a_dispatch_is_predicted_from_its_trace() -> None:
     assert (numbers[0] != numbers[1]).any()
 
 
+def test_contents_of_indices_are_not_asked_for_where_all_elements_are_given(tmp_path: Path) -> None:
+    text = (
+        "kernel void k(global int *y, global uchar *x, constant int *t) { int i = get_global_id(0); y[i] = t[x[i]]; }"
+    )
+    elements = [{"name": "y", "elements": "n"}, {"name": "x", "elements": "n"}, {"name": "t", "elements": 256}]
+    given = {**GIVEN, "sizes": {"n": "auto"}}
+    assert load_kernels([_written(tmp_path / "k.cl", text)], {**given, "arguments": elements})
+    with pytest.raises(InputError, match="the integers in x as indices"):
+        load_kernels([tmp_path / "k.cl"], given)
+
+
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = ["--kernel", str(SAXPY), "--quick"]
     assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0

@@ -268,10 +268,11 @@ class _Kernel:
     def _measured(self) -> Iterator[Argument]:
         """Yield the arguments with the elements that the kernel touches, as expressions of the swept size."""
         arguments, swept = self.formulas.arguments, self.fields.swept
-        values = [self._smallest()] if all(each.text for each in arguments) else self._values()
+        given = all(each.text for each in arguments)
+        values = [self._smallest()] if given else self._values()
         takes_all = self.fields.guarded and self.fields.multiple_of is None and bool(self._items(values[0] + 1))
         between = [value + 1 for value in values] if len(values) > 1 and takes_all else []
-        found, odd = ([*self._of_sizes(each)] for each in (values, between))
+        found, odd = ([*self._of_sizes(each, ask=not given)] for each in (values, between))
         if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
             where = f"{self.path.name}:{line}"
             remark = f"{where}: some work-items of a group do not reach this barrier, and its behaviour is undefined"
@@ -290,10 +291,10 @@ class _Kernel:
                 raise self._error("arguments", f"{what}; write a description that gives its elements")
             yield replace(argument, text=self._by_work_item(text) if argument.kind == "local" else text)
 
-    def _of_sizes(self, values: Sequence[int]) -> Iterator["_Extents"]:
-        """Yield what executions at sizes touch, up to the first one that is long."""
+    def _of_sizes(self, values: Sequence[int], *, ask: bool) -> Iterator["_Extents"]:
+        """Yield what executions at sizes touch, up to the first one that is long; *ask* for contents of indices."""
         for number, value in enumerate(values, 1):
-            yield (found := self._touched(self.fields.point(value)))
+            yield (found := self._touched(self.fields.point(value), ask=ask))
             if sum(found.operations.values()) > _MANY and number >= _FEWEST:
                 return
 
@@ -352,7 +353,7 @@ class _Kernel:
         names, swap = [each.name for each in self.formulas.arguments], self.fields.swap or ()
         return [names.index(each) for each in swap] if names[number] in swap else [number]
 
-    def _touched(self, parameters: Mapping[str, int]) -> "_Extents":
+    def _touched(self, parameters: Mapping[str, int], *, ask: bool) -> "_Extents":
         """Execute work-groups at corners and within, until buffers that index others are large enough."""
         given = {*self.formulas.arrays, *(a.name for a in self.fields.arguments if "values" in a.model_fields_set)}
         extents = self._executed(parameters)
@@ -362,7 +363,7 @@ class _Kernel:
                 break
         read = {each.region for each in self.program.accesses if not each.write or each.atomic}
         names = [a.name for number, a in enumerate(self.formulas.arguments) if number in read and a.dtype.kind in "iu"]
-        names = [name for name in names if name not in given]
+        names = [name for name in names if ask and name not in given]
         if indices := self._indices(parameters, extents, given, names):
             examples = " ".join(f"--data '{name}=random(0,{self.fields.swept or 1000})'" for name in indices)
             what = f"uses the integers in {listed(indices)} as indices; give their contents, such as {examples}"

@@ -208,7 +208,7 @@ class KernelFileWorkload(Workload):
         points = possible if self._listed else self._from_the_first_octave(possible, coarse)
         most_size = MOST_SIZE
         if (fewer := self._fewer(points, device)) != points:
-            points, coarse, most_size = fewer, 1, fewer[-1][self.fields.swept]
+            points, coarse, most_size = fewer, 1, fewer[-2:][0][self.fields.swept]
         sizes = Sweep("size", self._axis(points), tuple(points), title, coarse)
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
