@@ -33,10 +33,9 @@ THROUGHPUT_EXPONENT = constant(
 def smooth_maximum(times: Iterable[float], exponent: float) -> float:
     """Return the p-norm of *times* with p = *exponent*: slightly more than their maximum if several are large."""
     values = list(times)
-    largest = maximum(0.0, *values)
-    if not largest:
+    largest, sharp = maximum(0.0, *values), exponent == inf
+    if sharp is True or not largest:
         return largest
-    sharp = exponent == inf
     p = where(sharp, 1.0, exponent)
     total: float = sum((value / largest) ** p for value in values) ** (1 / p)
     return where(sharp, largest, largest * total)

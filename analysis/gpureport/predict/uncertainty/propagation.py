@@ -241,24 +241,21 @@ _SLOPES: dict[Operation, tuple[Callable[[Any, Any], Any], ...]] = {
 
 def log(x: float) -> float:
     """Return the natural logarithm of *x*, on its tape if it is on one."""
-    value = _applied(math.log, np.log, x)
-    return _noted("ln", x, 0.0, value) if type(x) is Uncertain else value
+    return _noted("ln", x, 0.0, _applied(math.log, np.log, x)) if type(x) is Uncertain else math.log(x)
 
 
 def exp(x: float) -> float:
     """Return e to the power of *x*, on its tape if it is on one."""
-    value = _applied(math.exp, np.exp, x)
-    return _noted("exp", x, 0.0, value) if type(x) is Uncertain else value
+    return _noted("exp", x, 0.0, _applied(math.exp, np.exp, x)) if type(x) is Uncertain else math.exp(x)
 
 
 def where(condition: bool, this: T, that: T) -> T:
     """Return *this* for points that meet the *condition*, *that* for the others: numbers, or names."""
-    truths = condition.tolist() if isinstance(condition, Each) else [condition]
-    if all(truths) or not any(truths):
-        return this if truths[0] else that
+    if not isinstance(condition, Each) or len(set(condition.tolist())) == 1:
+        return this if condition else that
     chosen: Any = np.where(condition, plain(this), plain(that))
     if chosen.dtype.kind not in "fi":
-        return chosen.view(Each)  # type: ignore[no-any-return]
+        return chosen.view(Each)
     of_this = np.asarray(condition, dtype=float)
     left, right = _noted("*", this, of_this, 0.0), _noted("*", that, 1.0 - of_this, 0.0)
     return _noted("+", left, right, chosen.astype(float))
@@ -267,14 +264,16 @@ def where(condition: bool, this: T, that: T) -> T:
 def maximum(first: float, *others: float) -> float:
     """Return the largest number, of each point."""
     for other in others:
-        first = where(other > first, other, first)
+        larger = other > first
+        first = where(larger, other, first) if isinstance(larger, Each) else other if larger else first
     return first
 
 
 def minimum(first: float, *others: float) -> float:
     """Return the smallest number, of each point."""
     for other in others:
-        first = where(other < first, other, first)
+        smaller = other < first
+        first = where(smaller, other, first) if isinstance(smaller, Each) else other if smaller else first
     return first
 
 
@@ -288,12 +287,14 @@ def clamped(x: float, low: float, high: float) -> float:
     Its derivatives are differences over one standard deviation to both sides, not slopes. So a working set just below a
     cliff is uncertain, too.
     """
-    value = _applied(lambda one: float(min(high, max(low, one))), lambda several: np.clip(several, low, high), x)
-    certain = np.abs(plain(x) - value) > _REACH * (high - low)
-    if type(x) is not Uncertain or x.tape is None or np.all(certain):
-        return Uncertain(value) if isinstance(value, np.ndarray) else value
+    if type(x) is not Uncertain:
+        return float(min(high, max(low, x)))
+    value = np.clip(x.value, low, high)
+    certain = np.abs(x.value - value) > _REACH * (high - low)
+    if x.tape is None or np.all(certain):
+        return Uncertain(value) if isinstance(value, np.ndarray) else float(value)
     deviations, sigmas = np.atleast_2d(x.deviations), np.array(x.tape.sigmas)
-    moved = np.clip(plain(x) + deviations.T, low, high) - np.clip(plain(x) - deviations.T, low, high)
+    moved = np.clip(x.value + deviations.T, low, high) - np.clip(x.value - deviations.T, low, high)
     slopes = np.divide(moved.T, 2.0 * sigmas, out=np.zeros(deviations.shape), where=sigmas > 0.0).T
     return _noted("clamp", x, np.where(certain, 0.0, slopes), value)
 
