@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from runpy import run_path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gpureport.errors import GpuReportError, InputError, limit_remark
@@ -28,6 +29,7 @@ P = ParamSpec("P")
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LONGEST_REASON = 300
+_LIMITING = Lock()  # two threads would restore the limit of each other
 
 
 def isolated(
@@ -108,14 +110,15 @@ def end_with_parent() -> None:
 @contextmanager
 def limited_growth(most_bytes: int) -> Iterator[None]:
     """Limit what this process may allocate meanwhile; threads that have not started need some megabytes each."""
-    used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
-    present = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, present)
+    with _LIMITING:
+        used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
+        present = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, present)
 
 
 def _main() -> None:
