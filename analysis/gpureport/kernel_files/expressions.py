@@ -7,6 +7,7 @@ Memory is limited.
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
 from inspect import Parameter, signature
 from math import ceil, floor, isfinite, log2
@@ -56,8 +57,9 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     for name, call in calls:
         _check_arguments(name, call, known[name])
     own = {_of_function(name): function for name, function in {**known, **_OWN}.items()}
+    large = calls or any(np.ndim(names[name]) for name in used)
     try:
-        with np.errstate(all="ignore"), limited_growth(_MOST_BYTES):
+        with np.errstate(all="ignore"), limited_growth(_MOST_BYTES) if large else nullcontext():
             return eval(code, {"__builtins__": {}, **own, **names})  # noqa: S307 - its syntax was checked
     except ExpressionError:
         raise
