@@ -296,7 +296,7 @@ def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, ca
     def lose(self: Measurer, progress: Steps) -> Measured:
         found = finish(self, progress)
         self._child.end()
-        self._candidate = replace(self._candidate, position=99)
+        self.candidate = replace(self.candidate, position=99)
         return found
 
     monkeypatch.setattr(Measurer, "finish", lose)

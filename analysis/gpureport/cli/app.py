@@ -152,15 +152,12 @@ app.add_typer(fleet_app)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def command(
-    group: typer.Typer, name: str, action: str, *, measures: bool = False, **settings: bool
-) -> Callable[[type[Options]], type[Options]]:
+def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Callable[[type[Options]], type[Options]]:
     """Make a class a command of *group*, or without a *name* what *group* does without a subcommand.
 
     The class becomes a dataclass. Its fields of an ``Annotated`` type are the arguments and options of the command, and
     the docstrings are the help. The *action* is a function ``module.function`` of this package, which gets an instance
-    and returns the exit code; its module is imported when the command runs, while processes load the drivers if the
-    command *measures*.
+    and returns the exit code; its module is imported when the command runs, while drivers load if it measures.
     """
 
     def register(cls: type[Options]) -> type[Options]:
@@ -175,7 +172,7 @@ def command(
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
             _refuse_beside_resume(_typed(context))
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
-            with resolve_name("gpureport.measure.child.drivers")() if measures else nullcontext():
+            with resolve_name("gpureport.measure.child.drivers")() if "measuring." in action else nullcontext():
                 return int(resolve_name(f"gpureport.cli.{action}")(request))
 
         run.__doc__ = getdoc(cls)
@@ -359,7 +356,7 @@ _Entries = Annotated[
 _Store = Annotated[Path | None, _path("DIR", text="Folder of the store. Default: $GPUREPORT_STORE.")]
 
 
-@command(app, "", "measuring.measure", measures=True)
+@command(app, "", "measuring.measure")
 class RunOptions:
     """Predict, measure and compare; write report.json, report.html, report.pdf and report-appendix.pdf.
 
@@ -393,7 +390,7 @@ class RunOptions:
     entries: _Entries = ()
 
 
-@command(app, "measure", "measuring.measure", measures=True)
+@command(app, "measure", "measuring.measure")
 class MeasureOptions(RunOptions):
     """Predict and measure; write report.json only. `gpureport render` makes HTML and PDF of it."""
 
@@ -460,7 +457,7 @@ class PredictOptions:
     entries: _Entries = ()
 
 
-@command(app, "kernel", "measuring.use_kernels", measures=True)
+@command(app, "kernel", "measuring.use_kernels")
 class KernelOptions(RunOptions):
     """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
 

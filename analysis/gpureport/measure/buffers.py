@@ -21,13 +21,10 @@ Make = Callable[[str, int], Buffer]
 
 
 class BufferPool:
-    """Allocates and enlarges buffers; frees those used longest ago when memory runs short.
-
-    Attributes:
-        allocations: number of allocations so far; buffers are the same while it is.
-    """
+    """Allocates and enlarges buffers; frees those used longest ago when memory runs short."""
 
     allocations = 0
+    """Number of allocations so far; all buffers are the same while it is."""
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
         self._backend = backend

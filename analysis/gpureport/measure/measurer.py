@@ -51,11 +51,8 @@ class Measured:
 class Measurer:
     """One open device: measures in a separate process, while this one may do other work; to be closed.
 
-    If a driver ends the process, one workload is lost. If the device is lost, calls raise DeviceError.
-
-    Attributes:
-        candidate: the device.
-        remarks: sentences on how it was chosen.
+    If a driver ends the process, one workload is lost. If the device is lost, calls raise DeviceError. Its remarks are
+    sentences on how the device was chosen.
     """
 
     remarks: tuple[str, ...] = ()
