@@ -248,8 +248,9 @@ def _neighbours(lines: Sequence[Instruction]) -> Iterator[list[tuple[int, Instru
         stores += line.opcode == "store" or (line.opcode == "call" and any(each.name == "ptr" for each in line.types))
     for loads in groups.values():
         while loads:
-            start, width = min((offset, -line.align) for offset, line in loads)
-            inside = [start <= offset < start + min(_WIDEST, -width) for offset, _ in loads]
+            start, least = min((offset, -line.align) for offset, line in loads)
+            starts = range(start, start + max(1, min(_WIDEST, -least)), loads[0][1].of.nbytes)
+            inside = [offset in starts for offset, _ in loads]
             if len({offset for (offset, _), within in zip(loads, inside, strict=True) if within}) > 1:
                 yield list(compress(loads, inside))
             loads = [each for each, within in zip(loads, inside, strict=True) if not within]
