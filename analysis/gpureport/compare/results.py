@@ -66,7 +66,19 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Workloa
         for (workload, regime), point in best.points.items():
             if (workload in sized) == (regime in (BEYOND, WITHIN, BEST_SIZE)):
                 common.setdefault((workload, regime), {})[machine] = point
+    if all(len(points) < 2 for points in common.values()):
+        common = _of_any_size(machines)
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
+
+
+def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[str, ComparedPoint]]:
+    """Return the best points of few sizes, which are within the caches of some machines only."""
+    found: dict[ContestKey, dict[str, ComparedPoint]] = {}
+    for machine, best in machines.items():
+        for (workload, _), point in best.points.items():
+            points = found.setdefault((workload, BEST_SIZE), {})
+            points[machine] = max(points.get(machine, point), point, key=lambda each: _rank(each, BEST_SIZE))
+    return found
 
 
 def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
