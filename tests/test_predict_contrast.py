@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
+from gpureport.compare import compare, excerpt
 from gpureport.compare.contrast import SAME, Forecast, contrast, effects
+from gpureport.errors import InputError
 from gpureport.records.ceilings import Kind, kind_of
-from gpureport.results.opening import predicted
+from gpureport.results.opening import predicted, predicted_report
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
@@ -60,6 +62,22 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert memory.unchanged < len(memory.kernels)
     assert found["fp32"].unchanged == len(found["fp32"].kernels)
+
+
+def test_only_equal_cases_are_compared() -> None:
+    """Cases of two sweeps with one label stay apart; different cases have no ratio, as sizes have."""
+    queued = excerpt(predicted_report(TOY, select(["launch/queued"]), quick=True))
+    cases = [contest.regime for contest in compare({"a": queued, "b": queued}).contests]
+    assert {"1 group, isolated", "1 group, batched"} < {*cases}
+
+    report = predicted_report(TOY, select(["instructions/rate"]), quick=True)
+    (rates,) = report.predictions
+    runs = [
+        excerpt(altered(report, predictions=(altered(rates, points=rates.points[number : number + 1]),)))
+        for number in range(2)
+    ]
+    with pytest.raises(InputError, match="no two of a, b have a workload in common"):
+        compare(dict(zip("ab", runs, strict=True)))
 
 
 def test_bottlenecks_have_kinds() -> None:

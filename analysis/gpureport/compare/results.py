@@ -1,6 +1,7 @@
 """Speed of each machine at each workload, relative to the baseline and to its own predicted peak."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import hypot, log
 
@@ -76,8 +77,9 @@ def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[st
     found: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
         for (workload, _), point in best.points.items():
-            points = found.setdefault((workload, BEST_SIZE), {})
-            points[machine] = max(points.get(machine, point), point, key=lambda each: _rank(each, BEST_SIZE))
+            if workload in best.sized:
+                points = found.setdefault((workload, BEST_SIZE), {})
+                points[machine] = max(points.get(machine, point), point, key=lambda each: _rank(each, BEST_SIZE))
     return found
 
 
@@ -100,13 +102,14 @@ def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
 
 
 def _all_points(
-    report: Report, curves: Iterable[tuple[Observation | Prediction, Prediction | None]]
+    report: Report, curves: Sequence[tuple[Observation | Prediction, Prediction | None]]
 ) -> Iterator[tuple[ContestKey, ComparedPoint]]:
     """Yield every point of a machine, with its regime by the prediction of its sweep.
 
     Rates of a part of the compute units are left out: the size of that part differs between devices.
     """
     far_bytes = _FAR * last_cache_bytes(report.device)
+    sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")
     for curve, prediction in curves:
         parameters = (point.point.parameters for point in curve.points)
         if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
@@ -114,6 +117,7 @@ def _all_points(
         workload = curve.key.workload
         info, fixed = report.workloads.get(workload), _is_without_data(curve, last_cache_bytes(report.device))
         of_transfers = curve.axis.quantity == "transfer"
+        name = f", {curve.key.sweep}" if of_transfers or sweeps_of_cases[workload] > 1 else ""
         largest = max((point.point.x for point in curve.points), default=0.0)
         for point in curve.points:
             if of_transfers and point.point.x < largest:
@@ -125,7 +129,7 @@ def _all_points(
                     metric=curve.metric,
                     sweep=curve.key.sweep,
                     point=point.point,
-                    label=f"large transfers, {curve.key.sweep}" if of_transfers else point.point.label,
+                    label=f"{'large transfers' if of_transfers else point.point.label}{name}",
                     value=point.value,
                     interval=interval_of(point),
                     predicted_peak=predicted.value if predicted else None,
