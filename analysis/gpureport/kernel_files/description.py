@@ -18,6 +18,8 @@ _POWER = re.compile(r"\s*\d+\s*\^\s*\d+\s*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (256,), (32, 8), (32, 4, 2))
 """Usual work-groups, by the dimensions of the kernel."""
+MULTIPLES = (1024, 64, 32)
+"""Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
 MOST_SIZE = 2**40
 """Largest value of a size."""
 RESERVED = ("local_x", "local_y", "local_z")
@@ -227,6 +229,12 @@ class KernelFields(VariantFields):
     def shape(self) -> tuple[int, ...]:
         """The first of the described work-groups, or the usual one."""
         return next(iter(self.shapes), _SHAPES[len(self.global_size)])
+
+    @property
+    def multiple(self) -> int:
+        """What values of a range are multiples of."""
+        usual = 1 if self.guarded else MULTIPLES[len(self.global_size) - 1]
+        return self.multiple_of or usual
 
     def point(self, value: int | None, shape: Sequence[int] = ()) -> dict[str, int]:
         """Return the parameters of a point: the swept size, fixed ones, and the work-group."""

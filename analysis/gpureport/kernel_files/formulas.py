@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.isolation import arrays_of, isolated
-from gpureport.kernel_files.description import RESERVED, KernelFields
+from gpureport.kernel_files.description import RESERVED, KernelFields, Swept
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
@@ -124,6 +124,16 @@ class Formulas:
     def steps(self) -> "tuple[Formulas, ...]":
         """The kernel, and those after it in the sequence."""
         return (self, *self.later)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last value of a range."""
+        swept, unit = self.fields.swept_values or Swept(), self.fields.multiple
+        first, last = ceil(swept.low / unit) * unit, swept.high // unit * unit
+        if first > last:
+            what = f"{swept.low}..{swept.high} contains no multiple of {unit}; write a wider range, or multiple_of"
+            raise self.error(f"sizes.{self.fields.swept}", what)
+        return first, last
 
     @cached_property
     def buffers(self) -> tuple[Argument, ...]:

@@ -69,12 +69,12 @@ def completed(
             to give.
         GpuReportError: the compiler of the extra ``trace`` is not installed.
     """
-    sizes, steps = fields.sizes, list[Formulas]()
+    shared, steps = dict[str, Any](), list[Formulas]()
     for number, own in enumerate(steps_of(fields)):
         prefix = f"sequence.{number - 1}." if number else ""
-        kernel = _Kernel(Formulas(own.model_copy(update={"sizes": sizes}), (), arrays, prefix, document), folder)
+        kernel = _Kernel(Formulas(own.model_copy(update=shared), (), arrays, prefix, document), folder)
         steps.append(kernel.completed())
-        sizes = steps[0].fields.sizes
+        shared = {"sizes": steps[0].fields.sizes, "multiple_of": steps[0].fields.multiple}
     first, *later = steps
     if any(len(step.fields.global_size) != len(first.fields.global_size) for step in later):
         raise first.error("sequence", "all kernels need the same number of dimensions in global_size")
@@ -270,7 +270,7 @@ class _Kernel:
         arguments, swept = self.formulas.arguments, self.fields.swept
         given = all(each.text for each in arguments)
         values = [self._smallest()] if given else self._values()
-        takes_all = self.fields.guarded and self.fields.multiple_of is None and bool(self._items(values[0] + 1))
+        takes_all = self.fields.guarded and self.fields.multiple == 1 and bool(self._items(values[0] + 1))
         between = [value + 1 for value in values] if len(values) > 1 and takes_all else []
         found, odd = ([*self._of_sizes(each, ask=not given)] for each in (values, between))
         if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
@@ -346,7 +346,10 @@ class _Kernel:
     def _smallest(self) -> int:
         """Return a small size that the description allows."""
         swept = self.fields.swept_values
-        return min(swept.listed) if swept and swept.listed else max(self._values()[0], swept.low if swept else 0)
+        if swept is None or swept.listed:
+            return min(swept.listed) if swept else 0
+        first, last = self.formulas.ends
+        return min(max(first, self._values()[0]), last)
 
     def _swapped(self, number: int) -> Sequence[int]:
         """Return the numbers of the buffers that dispatches exchange if one of them has this number, else only this."""

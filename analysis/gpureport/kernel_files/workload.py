@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
-from math import ceil, inf, prod
+from math import inf, prod
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
-from gpureport.kernel_files.description import MOST_SIZE, Swept
+from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
 from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
 from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results, function_file
 from gpureport.records.curves import Axis, Metric
@@ -40,8 +40,6 @@ _LONG, _MOST_INSTRUCTIONS = 2**12, 2**16
 """Instructions of a work-item with long loops, and at the largest size if these grow."""
 _MOST_COMPUTED = 2**27
 """Elements of contents that are expressions."""
-_MULTIPLES = (1024, 64, 32)
-"""Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
 _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4, 4), (32, 4, 2), (32, 8, 4))
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
@@ -139,31 +137,16 @@ class KernelFileWorkload(Workload):
         return self.fields.expect is not None or self.fields.expect_from is not None
 
     @property
-    def _multiple(self) -> int:
-        usual = 1 if self.fields.guarded else _MULTIPLES[len(self.fields.global_size) - 1]
-        return self.fields.multiple_of or usual
-
-    @property
     def _listed(self) -> tuple[int, ...]:
         """The sizes that are listed, ascending."""
         return tuple(sorted({*self.fields.swept_values.listed})) if self.fields.swept_values else ()
-
-    @property
-    def _ends(self) -> tuple[int, int]:
-        """The first and the last value of a range."""
-        swept, unit = self.fields.swept_values or Swept(), self._multiple
-        first, last = ceil(swept.low / unit) * unit, swept.high // unit * unit
-        if first > last:
-            what = f"{swept.low}..{swept.high} contains no multiple of {unit}; write a wider range, or multiple_of"
-            raise self.formulas.error(f"sizes.{self.fields.swept}", what)
-        return first, last
 
     def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False, work: float = inf) -> int:
         """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
 
         *odd*: an odd multiple of the size's unit. *work*: the most units of work.
         """
-        unit, (first, _) = self._multiple, self._ends
+        unit, (first, _) = self.fields.multiple, self.formulas.ends
 
         def fits(count: int) -> bool:
             return unit * count < first or self._fits(self.fields.point(unit * count, shape), nbytes, work)
@@ -236,7 +219,7 @@ class KernelFileWorkload(Workload):
 
         If these grow, and no range is given, the first one at which a work-item has many instructions is the last.
         """
-        swept, name, unit = self.fields.swept_values, self.fields.swept, self._multiple
+        swept, name, unit = self.fields.swept_values, self.fields.swept, self.fields.multiple
         if swept is None or swept.listed or not points:
             return points
         first, grow = self._instructions(points[0], device), False
@@ -262,8 +245,8 @@ class KernelFileWorkload(Workload):
         if swept is None or swept.listed:
             return self._listed or (None,)
         if not swept.automatic:
-            first, last = self._ends
-            inner = grid.sizes(swept.low, swept.high, grid.multiple(self._multiple))
+            first, last = self.formulas.ends
+            inner = grid.sizes(swept.low, swept.high, grid.multiple(self.fields.multiple))
             return sorted({first, last, *(value for value in inner if first < value < last)})
         most = grid.most_bytes(device, limits, "described", len(self.formulas.every_buffer))
         values = sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
@@ -305,10 +288,10 @@ class KernelFileWorkload(Workload):
             value = self._listed[-1]
         elif swept:
             most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
-            first, last = self._ends
+            first, last = self.formulas.ends
             value = max(first, min(self._value_of(most, self.fields.shape), last, largest))
-            least = _MULTIPLES[0]
-            value -= value % least if value > least and least % self._multiple == 0 else 0
+            least = MULTIPLES[0]
+            value -= value % least if value > least and least % self.fields.multiple == 0 else 0
         points = []
         for point in (self.fields.point(value, shape) for shape in shapes):
             with suppress(FieldError):  # work-items do not divide into its work-groups
@@ -422,7 +405,7 @@ class KernelFileWorkload(Workload):
             large = [n for n in self._listed if self.is_verified and self._fits(self.fields.point(n, shape), *_LARGE)]
             values = sorted({*self._listed[:2], *large[-1:]})
         elif swept:
-            first, last = self._ends
+            first, last = self.formulas.ends
             odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
             if self.is_verified:
                 odd.add(self._value_of(_LARGE[0], shape, odd=True, work=_LARGE[1]))
