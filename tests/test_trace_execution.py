@@ -373,7 +373,10 @@ def test_addresses_of_different_ways_are_not_the_same(tmp_path: Path) -> None:
             "global int *x) {\n x[0] = work_group_scan_inclusive_add(1); }",
             "kernel.cl:2: work_group_scan_inclusive_add is",
         ),
+        ("global int *x) {\n x[0] = *(global int *)get_local_id(0); }", "kernel.cl:2: access through a pointer that"),
         ("global int *x) {\n x[0] = y; }", "kernel.cl:2: use of undeclared identifier 'y'"),
+        ("global int *x) { int *p = 0; p = x;\n x[0] = y; }", "kernel.cl:2: use of undeclared identifier 'y'$"),
+        ("global int *x) { int y = x; }", "kernel.cl:1: incompatible pointer to integer .*'__global int [^\\[]*'$"),
         ("global T *x) { x[0] = N; }", "kernel.cl:1: unknown type name 'T'.* such as -D T=float -D N=16$"),
         ('global int *x) {\n#include "none.h"\n}', "kernel.cl:2: 'none.h' file not found; .* such as -I include$"),
     ],
@@ -392,6 +395,14 @@ def test_included_files(tmp_path: Path) -> None:
     assert "\ufffd" in preprocessed('#include "text.h"', tmp_path)
     with pytest.raises(InputError, match=r"own\.txt:1: unknown type name '\.\.\.'$"):
         run(tmp_path / "kernels", '#include "../own.txt"', [])
+
+
+@pytest.mark.parametrize(("options", "result"), [("", 120), ("-cl-std=CL2.0", 200), ("-cl-std=CL3.0", 300)])
+def test_the_language_is_that_of_the_build_options(options: str, result: int, tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text("kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; }")
+    data = np.zeros(1, np.int32)
+    execute(program(compile_file(tmp_path / "k.cl", options), "k"), [data], NDRange((1,), (1,)), [0])
+    assert data[0] == result
 
 
 def test_compiling_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import zip_longest
@@ -28,11 +27,19 @@ _OPTIMISED = shlex.split(
 """All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 """The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
-_TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|O|Xclang|disable-llvm-passes)")
+_TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|cl-std=CL[23]|O|Xclang|disable-llvm-passes)")
 _PREPROCESSOR = shlex.split("-E -P -x cl -cl-no-stdinc -w --target=spir64-unknown-unknown")
 _SECONDS = 120
 INSTALLATION = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
 """The command that installs the compiler where this runs."""
+
+
+class _RefusedError(InputError):
+    """A source that does not compile, with the number of errors."""
+
+    def __init__(self, message: str, errors: int = 0) -> None:
+        super().__init__(message)
+        self.errors = errors
 
 
 @dataclass(frozen=True)
@@ -61,8 +68,8 @@ def compile_file(
 
     Args:
         path: the file; its folder and ``kernels_cl`` are searched for included files.
-        options: build options as for OpenCL; those of other compilers and language versions are left out. The language
-            is OpenCL C 1.2, as drivers compile, or else 2.0.
+        options: build options as for OpenCL; those of other compilers are left out. The language is that of
+            ``-cl-std=CL2.0`` or ``CL3.0``; otherwise OpenCL C 1.2, as drivers compile, or else 2.0.
         variables: keep the program's variables in memory, without optimisation, to find out which are never set.
         restrict: compile as if all pointers to global memory had this qualifier.
 
@@ -102,12 +109,15 @@ def _taken(options: str | Sequence[str]) -> list[str]:
 
 
 def _translated(arguments: Sequence[str], path: Path, text: str | None = None) -> str:
-    try:
-        return _clang([*arguments, "-cl-std=CL1.2"], path, text)
-    except InputError:
-        with suppress(InputError):
-            return _clang([*arguments, "-cl-std=CL2.0"], path, text)
-        raise
+    if any(each.startswith("-cl-std=") for each in arguments):
+        return _clang(arguments, path, text)
+    refusals = []
+    for version in ("1.2", "2.0"):
+        try:
+            return _clang([*arguments, f"-cl-std=CL{version}"], path, text)
+        except _RefusedError as error:
+            refusals.append(error)
+    raise min(refusals, key=lambda each: each.errors)
 
 
 def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str:
@@ -125,13 +135,13 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
     except subprocess.TimeoutExpired:
         raise InputError(f"{path}: it does not compile within {_SECONDS} s") from None
     if done.returncode:
-        raise InputError(_complaint(done.stderr, path))
+        raise _RefusedError(_complaint(done.stderr, path), len(re.findall(r"\berror: ", done.stderr)))
     return done.stdout
 
 
 def _complaint(output: str, path: Path) -> str:
     """Return the first error of the compiler."""
-    found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$", output, re.M)
+    found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*?)(?: \[-W.*\])?$", output, re.M)
     if not found:
         return f"{path}: it does not compile: {output.strip()[:500]}"
     place, text = f"{found[1]}:{found[2]}", found[3]
