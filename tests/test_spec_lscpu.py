@@ -62,6 +62,10 @@ def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int 
     assert read.l1 == ListedCache(instance_bytes=size, instances=instances)
 
 
+def test_a_clock_of_zero_is_unknown() -> None:
+    assert [parse_lscpu(TEXT.replace("3500,0000", text)).clock_hz for text in ("0.0000", "0,0", "0")] == [None] * 3
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -274,9 +274,8 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
 
 
 def _is_unknown(name: str, text: str) -> bool:
-    return text.lower() in ("", "-", "unknown") or (
-        text == "0" and name in ("threads_per_core", "sockets", "numa_nodes")
-    )
+    zero = name in ("threads_per_core", "sockets", "numa_nodes", "clock_hz") and re.fullmatch(r"0+([.,]0*)?", text)
+    return text.lower() in ("", "-", "unknown") or bool(zero)
 
 
 def _value(name: str, text: str) -> object:
