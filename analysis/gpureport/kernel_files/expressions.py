@@ -128,14 +128,14 @@ def _check_syntax(text: str, nodes: list[ast.AST]) -> None:
     for node in nodes:
         constant = isinstance(node, ast.Constant) and not isinstance(node.value, int | float | None)
         if constant or not isinstance(node, _SYNTAX):
-            what = "text" if constant else type(node).__name__.lower()
+            what = type(node.value if isinstance(node, ast.Constant) else node).__name__.lower()
             raise ExpressionError(f"{quoted(text)} contains something that expressions do not support ({what})")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
             raise ExpressionError(f"{quoted(text)} calls something that is not the name of a function")
 
 
 class _Arrays(ast.NodeTransformer):
-    """Makes arrays of lists, limits powers, and tells functions from values of the same name."""
+    """Makes arrays of lists, limits powers and shifts, and tells functions from values of the same name."""
 
     def visit_List(self, node: ast.List | ast.Tuple) -> ast.expr:
         self.generic_visit(node)
@@ -151,7 +151,8 @@ class _Arrays(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        return _call("power", [node.left, node.right]) if isinstance(node.op, ast.Pow) else node
+        name = {ast.Pow: "power", ast.LShift: "shift"}.get(type(node.op))
+        return _call(name, [node.left, node.right]) if name else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name, lists = getattr(node.func, "id", ""), ast.List | ast.Tuple
@@ -208,9 +209,18 @@ def _cast(kind: str) -> Function:
 
 
 def _power(a: Any, b: Any) -> Any:  # noqa: ANN401
-    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * log2(abs(a)) > 63:
-        raise ExpressionError("an integer exceeds 64 bits")
+    _check_bits(b * log2(abs(a)) if isinstance(a, int) and isinstance(b, int) and a else 0)
     return a**b
+
+
+def _shift(a: Any, b: Any) -> Any:  # noqa: ANN401
+    _check_bits(b if isinstance(a, int) and isinstance(b, int) else 0)
+    return a << b
+
+
+def _check_bits(count: float) -> None:
+    if count > 63:
+        raise ExpressionError("an integer exceeds 64 bits")
 
 
 def _array(values: Any) -> NDArray[np.generic]:  # noqa: ANN401
@@ -248,8 +258,8 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> 
     return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
 
-_OWN: Mapping[str, Function] = {"array": _array, "power": _power}
-"""What lists and ``**`` become."""
+_OWN: Mapping[str, Function] = {"array": _array, "power": _power, "shift": _shift}
+"""What lists, ``**`` and ``<<`` become."""
 _FUNCTIONS: Mapping[str, Function] = {
     **{name: _unary(getattr(np, name)) for name in ("abs", "sqrt", "exp", "log", "sin", "cos")},
     **{name: _binary(getattr(np, name)) for name in ("minimum", "maximum")},
