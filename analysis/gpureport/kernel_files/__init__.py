@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
-from gpureport.inputs import Steps, is_there
+from gpureport.inputs import Steps, is_there, read_text
 from gpureport.kernel_files.description import KernelFields, variants_of
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.inference import completed
@@ -144,8 +144,11 @@ def _workloads(
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
 ) -> Iterator[KernelFileWorkload]:
-    if not (folder / fields.source).is_file():
-        raise FieldError("source", f"there is no file {quoted(str(folder / fields.source))}", document)
+    source = folder / fields.source
+    if not source.is_file() or "\0" in read_text(source):
+        what = f"there is no file of text {quoted(str(source))}"
+        remedy = "; give the source of a kernel (FILE.cl), or its description (FILE.yaml)" if is_there(source) else ""
+        raise FieldError("source", what + remedy, document)
     used = str(fields.model_dump(exclude={"name", "description", "sizes"}))
     used += str([each for each in fields.sizes.values() if isinstance(each, str)])
     for name, own in variants_of(fields).items():
