@@ -88,7 +88,7 @@ def test_expressions_compute_sizes_and_arrays() -> None:
 _UNSUPPORTED = (
     *("x.tofile('a')", "x.size", "__import__('os')", "open(1)", "lambda: 1", "(lambda a: a)(2)", "sum(x)(2)"),
     *("x +", "", "[i for i in x]", "f'{x}'", "n, n", "n; n", "z", "x[9]", "1 / 0", "sum(x, axis=7)", "n / 4", "-n"),
-    *("'a' * 10", "2 ** 1000", "1 << 100", "(" * 300 + "n" + ")" * 300, "n + " * 400 + "n"),
+    *("'a' * 10", "2 ** 1000", "1 << -1", "(" * 300 + "n" + ")" * 300, "n + " * 400 + "n"),
 )
 _TOO_LARGE = ("zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-11)", "tile([0], 2 ** 31)", "repeat(x, 2 ** 40)")
 
@@ -98,7 +98,8 @@ _TOO_LARGE = ("zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-11)", "tile([0], 2 ** 
     [
         *((text, "") for text in _UNSUPPORTED),
         *((text, "Unable to allocate") for text in _TOO_LARGE),
-        ("9 ** 9 ** 9", "64 bits"),
+        *((text, "64 bits") for text in ("9 ** 9 ** 9", "1 << 100", "((1 << (1 << 24)) // 7) * 3")),
+        ("x[..., 0]", "(ellipsis)"),
         ("concatenate(x)", "list"),
         ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
         ("sum(x, out=x)", "sum(array, axis=None)"),
@@ -409,6 +410,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.yaml").write_bytes(b"\xff\x00\x01")
     with pytest.raises(InputError, match="UTF-8"):
         load_kernels([tmp_path / "binary.yaml"])
+    (tmp_path / "image.png").write_bytes(b"PNG\0")
+    for path in (tmp_path, tmp_path / "image.png"):
+        with pytest.raises(InputError, match=r"no file of text '.*'; give the source of a kernel \(FILE.cl\), or"):
+            load_kernels([path])
     with pytest.raises(InputError, match="family"):
         load_kernels([changed(tmp_path, "name: SAXPY", "name: Memory")])
     with pytest.raises(InputError, match="twice"):
@@ -751,6 +756,29 @@ def test_contents_of_indices_are_not_asked_for_where_all_elements_are_given(tmp_
         load_kernels([tmp_path / "k.cl"], given)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "elements", "more"),
+    [
+        ("1..64", "64", {}),
+        ("1..100", "64", {"multiple_of": 64}),
+        ("1000..100000", "n // 64 * 64", {"multiple_of": 64}),
+        ("1000..100000", "n // 64 * 64", {"guarded": False}),
+        ("1..64", "63", {}),
+    ],
+)
+def test_elements_are_checked_at_a_size_that_is_measured(
+    sizes: str, elements: str, more: dict[str, object], tmp_path: Path
+) -> None:
+    guard = "" if more.get("guarded") is False else "if (i < n)"
+    text = f"kernel void k(global float *x, uint n) {{ uint i = get_global_id(0); {guard} x[i] = 2 * x[i] + n; }}"
+    _written(tmp_path / "k.cl", text)
+    arguments = [{"name": "x", "elements": elements}]
+    given = {"source": "k.cl", "sizes": {"n": sizes}, "global_size": ["n"], "arguments": arguments, **more}
+    refused = pytest.raises(InputError, match=r"is 63 at n = 64, and k.cl:1 accesses x\[63\]")
+    with refused if elements == "63" else nullcontext():
+        assert described(given, tmp_path)
+
+
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = ["--kernel", str(SAXPY), "--quick"]
     assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0
@@ -774,8 +802,8 @@ _RACE = "without a barrier in between, and one of them stores it"
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("y[i + 1] = x[i];", "accesses y[128]"),
-        ("y[i] = vload4(i, x).x;", "accesses x[511]"),
+        ("y[i + 1] = x[i];", "work-item 127 stores y[128], and y has 128 elements"),
+        ("y[i] = vload4(i, x).x;", "work-item 112 loads x[112], and x has 32 elements"),
         ("part[l] = x[(int)i - 1];", "accesses x[-1], which is before its first element"),
         ("tile[l + 1] = 1;", "work-item 15 stores tile[16], and tile has 16 elements"),
         ("part[(int)l - 1] = 1;", "work-item 0 stores part[-1], and part has 16 elements"),
@@ -797,14 +825,16 @@ _RACE = "without a barrier in between, and one of them stores it"
 def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
     (tmp_path / "faulty.cl").write_text(FAULTY.replace("BODY", body))
     arguments = [
-        {"name": "y", "elements": "n"},
-        {"name": "x", "elements": "n"},
+        {"name": "y", "elements": "4 * n"},
+        {"name": "x", "elements": "4 * n"},
         {"name": "part", "local": 16},
     ]
     fields = {"name": "Faulty", "source": "faulty.cl", "kernel": "faulty", "sizes": {"n": [128]}, "work_groups": [16]}
     work = {"amount": "n", "unit": "elements"}
     with pytest.raises(InputError, match=f"faulty.cl:4:? .*{re.escape(fault)}") if fault else nullcontext():
         (kernel,) = described({**fields, "arguments": arguments, "global_size": ["n"], "work": work}, tmp_path)
+        exact = (replace(each, text=each.text.replace("4 * n", "n")) for each in kernel.formulas.arguments)
+        kernel.formulas = replace(kernel.formulas, arguments=tuple(exact))
         parameters = kernel.verification()[0]
         assert check(kernel, parameters, kernel.job(parameters, np.random.default_rng(0)))
 

@@ -22,6 +22,7 @@ from gpureport.predict.uncertainty.propagation import (
     log,
     maximum,
     minimum,
+    plain,
     relative_deviations,
     where,
 )
@@ -159,12 +160,16 @@ def _plain_figures(device: Device) -> list[str]:
 def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeypatch: pytest.MonkeyPatch) -> None:
     """From ``uncertain`` to times; records of results have plain numbers."""
     calls: list[Execution] = []
+    single: list[Execution] = []
 
     def checked(run: Execution) -> PointTime:
         assert not _plain_figures(run.device)
         found = dispatch_time(run)
         assert type(found.time_s) is Uncertain
         assert Uncertain in map(type, found.ceilings_s.values())
+        if np.ndim(plain(found.time_s)) == 0:
+            assert type(found.ceilings_s[found.bottleneck]) is Uncertain
+            single.append(run)
         calls.append(run)
         return found
 
@@ -179,6 +184,7 @@ def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeyp
         predictions = predict(device, workload, QUICK)
         assert calls
         assert {type(point.time_s) for prediction in predictions for point in prediction.points} == {float}
+    assert single
 
 
 def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
