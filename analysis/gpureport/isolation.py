@@ -109,7 +109,10 @@ def end_with_parent() -> None:
 
 @contextmanager
 def limited_growth(most_bytes: int) -> Iterator[None]:
-    """Limit what this process may allocate meanwhile; threads that have not started need some megabytes each."""
+    """Limit what this process may allocate meanwhile: all of its threads together, of which one sets a limit at a time.
+
+    Threads that have not started need some megabytes each.
+    """
     with _LIMITING:
         used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
         present = resource.getrlimit(resource.RLIMIT_DATA)

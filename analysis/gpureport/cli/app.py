@@ -448,8 +448,8 @@ class PredictOptions:
     """Print every feature of every sweep, and the occupancy of each work-group."""
     as_json: _Json = False
     pdf: _Flag = False
-    """Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: report.html
-    and report.pdf, side by side for up to four, or else a comparison as by `gpureport compare`."""
+    """Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: a
+    comparison, as by `gpureport compare`."""
     output: _OutputFolder = None
     """Folder of --pdf. Default: reports/<device>-predicted-<date>."""
     paper: _Paper = "a4"

@@ -1,4 +1,4 @@
-"""``gpureport predict``: predictions for one device, or for several side by side, or from the output of ``lscpu``."""
+"""``gpureport predict``: predictions for one device, also from the output of ``lscpu``, or a comparison of several."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
