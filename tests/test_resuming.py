@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, InputError
 from gpureport.files import reserved
 from gpureport.measure.measurer import Measured
 from gpureport.measure.rounds import Progress
@@ -19,7 +19,7 @@ from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
 from tests.fake_backend import PRESENT, FakeBackend, Steps
-from tests.fake_run import Again, Copy, Missing, Two, Wide, install, plan
+from tests.fake_run import Again, Copy, Missing, Slow, Two, Wide, install, plan
 from tests.present import LocalMeasurer, stand_in
 
 Captured = pytest.CaptureFixture[str]
@@ -339,7 +339,7 @@ def test_the_end_of_a_process_is_recorded_though_the_run_is_interrupted() -> Non
 
 def test_a_device_that_is_lost_while_it_measures_costs_no_workload_twice() -> None:
     class Lost(LocalMeasurer):
-        left = 3
+        left = 2
 
         def finish(self, progress: Progress) -> Measured:
             self.left -= 1
@@ -347,7 +347,23 @@ def test_a_device_that_is_lost_while_it_measures_costs_no_workload_twice() -> No
                 raise DeviceError("it is gone")
             return super().finish(progress)
 
-    report = run(plan(*WORKLOADS), Lost(FakeBackend()), lambda _: None, Steps())
+    report = run(plan(*WORKLOADS, Two(), Slow()), Lost(FakeBackend()), lambda _: None, Steps())
     assert (report.status, report.stopped) == ("partial", "it is gone")
-    assert [m.key.variant for m in report.measurements] == ["copy", "wide", "missing"]
-    assert {each.workload for each in report.conditions} == {"test/copy", "test/wide", "test/missing"}
+    assert [m.key.variant for m in report.measurements] == ["copy", "missing"]
+    assert sorted(each.workload for each in report.conditions) == ["test/copy", "test/missing"]
+    assert {p.key.variant for p in report.predictions} == {"copy", "wide", "again", "missing", "two", "slow"}
+
+
+@pytest.mark.parametrize("described", [False, True])
+def test_an_error_while_predicting_loses_no_measurement(*, described: bool, fake: pytest.MonkeyPatch) -> None:
+    """Of a user's kernel, it is raised before anything is measured."""
+
+    def fail(*_: object) -> None:
+        raise InputError("impossible")
+
+    fake.setattr(Again, "demand", fail)
+    fake.setattr(Again, "described", described)
+    saved: list[Report] = []
+    with pytest.raises(InputError, match="impossible"):
+        run(plan(Copy(), Wide(), Two(), Again()), LocalMeasurer(FakeBackend()), saved.append, Steps())
+    assert [m.key.variant for report in saved[-1:] for m in report.measurements] == ([] if described else ["copy"])

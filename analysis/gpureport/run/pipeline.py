@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import Literal
 
 from gpureport import __version__
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends import sensors
 from gpureport.measure.energy import power_loads
 from gpureport.measure.kernels import programs
@@ -43,7 +43,7 @@ class Plan:
 
     Attributes:
         match: the device in the database.
-        workloads: in the order in which they run.
+        workloads: in the order of the report.
         settings: limits of sweeps.
         requested: the user's settings, as the report stores them.
         with_power: whether to read power while kernels run, at the end.
@@ -63,8 +63,8 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
 
     *save* is called before the first dispatch, after every workload, and at the end. Before a workload's first
     dispatch, its prediction from the specification is saved, and never changes. If the device is lost, the run ends
-    with what it has. An interrupt is passed on after the finished sweeps are saved. Workloads and sweeps that an
-    *earlier*, interrupted run of the same plan finished are not repeated.
+    with what it has. Other errors and interrupts are passed on after the finished sweeps are saved. Workloads and
+    sweeps that an *earlier*, interrupted run of the same plan finished are not repeated.
     """
     state = _Run(plan, measurer)
     if earlier is not None:
@@ -72,7 +72,7 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
     parts = state.begin(save)
     try:
         state.carry_out(parts, save, progress)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, GpuReportError):
         save(state.interrupted())
         raise
     report = state.report("partial" if state.stopped else "complete")
@@ -103,8 +103,8 @@ class _Run:
         self._features = features(measurer.device)
         self._host = machine_facts()
 
-    def _build_ahead(self) -> list[WorkloadRun]:
-        """Start builds; return the unfinished workloads in their order.
+    def _in_order(self) -> list[WorkloadRun]:
+        """Return the unfinished workloads in the order in which they are measured, and start builds in this order.
 
         Microbenchmarks come first. Of these, workloads with few programs come first, while the others are built, and
         isolated dispatches last, because their times depend on the host.
@@ -162,10 +162,14 @@ class _Run:
         self.timings[key] = self.timings.get(key, 0.0) + seconds
 
     def begin(self, save: Save) -> list[WorkloadRun]:
-        """Start builds, predict and save; return the unfinished workloads in their order."""
-        parts = self._build_ahead()
-        self._unspecified = iter(parts)
-        self._specify(None if self.plan.match.device.architecture.on_host else _AHEAD)
+        """Start builds, predict and save; return the unfinished workloads in their order.
+
+        On a GPU, only the first workloads and users' kernels, which may be wrong, are predicted here.
+        """
+        parts = self._in_order()
+        described = [part for part in parts if part.workload.described]
+        self._unspecified = iter(described + [part for part in parts if not part.workload.described])
+        self._specify(None if self.plan.match.device.architecture.on_host else len(described) + _AHEAD)
         self.save(save)
         return parts
 
@@ -196,6 +200,7 @@ class _Run:
                     self.energy = self.measurer.energy(loads, self.plan.settings, progress)
         except DeviceError as error:
             self.stopped = str(error)
+            self._specify(None)
         self._evaluate(save)
 
     def _may_overlap(self, last: Workload, following: Workload) -> bool:
