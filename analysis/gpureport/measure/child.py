@@ -219,9 +219,9 @@ def drivers() -> Iterator[dict[Runtime, Child | None]]:
 
     A context within another gets its processes, and ends them: they load drivers while modules are imported.
     """
-    if not _children:
-        _children.update((runtime, _listing(runtime)) for runtime in installed_runtimes())
     try:
+        if not _children:
+            _children.update((runtime, _listing(runtime)) for runtime in installed_runtimes())
         yield _children
     finally:
         for child in filter(None, _children.values()):
