@@ -47,7 +47,7 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_fact
 
     Commands in this process start no drivers before they need them, as fakes may take their place.
     """
-    monkeypatch.setattr("gpureport.measure.child.drivers", nullcontext)
+    monkeypatch.setattr("gpureport.cli.app._drivers", nullcontext)
     folder = tmp_path / ".config"
     monkeypatch.delenv("COLUMNS", raising=False)  # xdist sets it
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))

@@ -19,8 +19,10 @@ from typing import Any
 import pytest
 
 from gpureport.cli import main, measuring
+from gpureport.errors import DeviceError
 from gpureport.measure import child, driver_process
 from gpureport.measure import measurer as remote
+from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measured, Measurer
@@ -265,6 +267,30 @@ def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkey
         assert measured(opened, Sound()).measurements
     assert children() <= before
     assert not list(folder.iterdir())
+
+
+def test_drivers_end_with_the_inner_context_and_if_one_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[object] = []
+
+    class Fake(Child):
+        def __init__(self, runtime: Runtime) -> None:
+            if runtime.library == "none":
+                raise DeviceError("no process")
+
+        def send(self, *_: object) -> None: ...
+
+        def end(self) -> None:
+            ended.append(self)
+
+    monkeypatch.setattr(child, "Child", Fake)
+    monkeypatch.setattr(child, "installed_runtimes", lambda: (Runtime("a"),))
+    with child.drivers() as outer, child.drivers() as inner:
+        assert list(outer.values()) == list(inner.values())
+        assert len(outer) == 1
+    monkeypatch.setattr(child, "installed_runtimes", lambda: (Runtime("a"), Runtime("none")))
+    with pytest.raises(DeviceError, match="no process"), child.drivers():
+        pass
+    assert len(ended) == 2
 
 
 def install(monkeypatch: pytest.MonkeyPatch, *workloads: Sound) -> None:

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
@@ -157,7 +157,7 @@ def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Cal
 
     The class becomes a dataclass. Its fields of an ``Annotated`` type are the arguments and options of the command, and
     the docstrings are the help. The *action* is a function ``module.function`` of this package, which gets an instance
-    and returns the exit code; its module is imported when the command runs, while drivers load if it measures.
+    and returns the exit code; its module is imported when the command runs, while drivers load if it needs them.
     """
 
     def register(cls: type[Options]) -> type[Options]:
@@ -172,7 +172,7 @@ def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Cal
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
             _refuse_beside_resume(_typed(context))
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
-            with resolve_name("gpureport.measure.child.drivers")() if "measuring." in action else nullcontext():
+            with _drivers(request):
                 return int(resolve_name(f"gpureport.cli.{action}")(request))
 
         run.__doc__ = getdoc(cls)
@@ -193,6 +193,12 @@ def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Cal
         return options
 
     return register
+
+
+def _drivers(request: object) -> AbstractContextManager[object]:
+    measures = isinstance(request, RunOptions) and not request.check
+    lists = isinstance(request, DevicesOptions) and not request.known
+    return resolve_name("gpureport.measure.child.drivers")() if measures or lists else nullcontext()
 
 
 def _parameter(each: Field[Any], owner: type) -> Parameter:
@@ -373,6 +379,7 @@ class RunOptions:
     kernels: _Kernels = ()
     only_kernels: bool = False  # and the microbenchmarks that calibrate them
     recalibrate: bool = False
+    check: bool = False
     output: _OutputFolder = None
     """Folder of the report. Default: reports/<device>-<date>."""
     force: _Force = False

@@ -11,7 +11,6 @@ from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import DeviceError, InputError
 from gpureport.files import write_file
-from gpureport.measure import child
 from gpureport.spec import drafts
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, Entry, load_database, wrong_ending
@@ -26,13 +25,9 @@ if TYPE_CHECKING:
 
 def list_devices(options: DevicesOptions) -> int:
     """List the devices of the database, or those of this machine."""
+    database = open_database(options.entries)
     if options.known:
-        return _list_known(options, open_database(options.entries))
-    with child.drivers():
-        return _list_present(options, open_database(options.entries))
-
-
-def _list_present(options: DevicesOptions, database: Database) -> int:
+        return _list_known(options, database)
     from gpureport.measure import presence
 
     with presence.present() as found:
