@@ -1,14 +1,16 @@
 """Ceilings, outlooks and contrasts of predictions: by hand on small devices."""
 
+import json
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.compare import compare, excerpt
-from gpureport.compare.contrast import SAME, Forecast, contrast, effects
+from gpureport.compare.contrast import SAME, Forecast, contrast
 from gpureport.errors import InputError
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.results.opening import predicted, predicted_report
@@ -53,15 +55,15 @@ def test_effects_belong_to_bottlenecks() -> None:
     """Kernels that memory limits gain; the others do not change. Both have their values."""
     other = _faster_memory(1.4)
     first, second = (_all(device, "memory/copy", "memory/latency", "instructions/rate") for device in (TOY, other))
-    found = {effect.bottleneck: effect for effect in effects(contrast("b", first, second).sweeps)}
+    found = {effect.bottleneck: effect for effect in contrast("b", first, second).effects}
 
-    memory = found["DRAM"]
+    memory = found[Kind.MEMORY]
     assert memory.kernels == ("memory/copy",)
     assert memory.ratio.value == pytest.approx(1.4, rel=0.02)
     assert (memory.ratio.ci_low or 0) < 1.4 < (memory.ratio.ci_high or 0)
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert memory.unchanged < len(memory.kernels)
-    assert found["fp32"].unchanged == len(found["fp32"].kernels)
+    assert found[Kind.COMPUTE].unchanged == len(found[Kind.COMPUTE].kernels)
 
 
 def test_only_equal_cases_are_compared() -> None:
@@ -126,4 +128,13 @@ def test_many_devices_are_compared_as_machines(tmp_path: Path, capsys: pytest.Ca
 
     assert "Speed relative to h200_sxm" in printed
     assert "Prediction only." in page
-    assert not any(text in printed + page for text in ("eff.", "<td></td>", 'id="against-'))
+    assert not any(text in printed + page for text in ("efficiency of", "eff.", "<td></td>", 'id="against-'))
+    with patch("gpureport.cli.predicting.predicted_run", side_effect=AssertionError("predicted again")):
+        assert main(["predict", *names, "-w", "launch/queued", "--all"]) == 0
+
+
+def test_json_has_all_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
+    """Traces of frames too, which documents leave out."""
+    assert main(["predict", "nvidia/a40", "--quick", "-w", "particles/structs32", "--json"]) == 0
+    sweeps = {each["key"]["sweep"] for each in json.loads(capsys.readouterr().out)["predictions"]}
+    assert sweeps == {"particles", "work_group", "frames"}

@@ -78,7 +78,7 @@ def _compared(options: CompareOptions) -> Comparison:
         for number, source in enumerate(sources)
         if not any(is_there(Path(run)) for run in runs_of(source))
     }
-    predict = partial(predicted_run, workloads=workloads, only=names)
+    predict = partial(predicted_run, workloads=workloads, only=names, contrasted=len(named) <= FEW)
     # Predictions take seconds: files come first, so that bad ones are refused at once.
     with ProgressBar("reading") as bar:
         for number in set(range(len(named))) - devices.keys():

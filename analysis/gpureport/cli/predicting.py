@@ -91,10 +91,11 @@ def predict_devices(options: PredictOptions) -> int:
         ]
         comparison = None
         if len(devices) > 1:
-            predict = partial(predicted_run, workloads=workloads, quick=options.quick)
-            comparison = _compared(devices, map(_run, reports, found) if whole else _each(devices, predict))
+            predict = partial(predicted_run, workloads=workloads, quick=options.quick, contrasted=False)
+            runs = map(_run, reports, found) if len(devices) <= FEW else map(excerpt, reports)
+            comparison = _compared(devices, runs if whole else _each(devices, predict))
         if options.as_json:
-            print_json(_json(reports, comparison))
+            print_json(_json(reports, found, comparison))
         else:
             _print(options, reports, comparison)
         if options.pdf and comparison:
@@ -173,19 +174,21 @@ def _devices(options: PredictOptions) -> list[Device]:
     return devices
 
 
-def _json(reports: Sequence[Report], comparison: Comparison | None) -> dict[str, object]:
-    devices = list(map(_device_json, reports))
+def _json(
+    reports: Sequence[Report], found: "Iterable[Sequence[Predicted]]", comparison: Comparison | None
+) -> dict[str, object]:
+    devices = list(map(_device_json, reports, found))
     return {"devices": devices, "comparison": comparison.model_dump(mode="json")} if comparison else devices[0]
 
 
-def _device_json(report: Report) -> dict[str, object]:
+def _device_json(report: Report, found: "Iterable[Predicted]") -> dict[str, object]:
     records = {
         "ceilings": ceilings(report.device),
         "outlooks": outlooks(report.predictions),
-        "predictions": report.predictions,
+        "predictions": [each.prediction for each in found],
         "sensitivities": ranked(report.predictions),
     }
-    plain = {name: [each.model_dump(mode="json") for each in found] for name, found in records.items()}
+    plain = {name: [each.model_dump(mode="json") for each in own] for name, own in records.items()}
     return {"device": report.device.model_dump(mode="json"), **plain}
 
 

@@ -201,15 +201,6 @@ def ratio_points(shared: Columns, first: Rates, other: Rates) -> tuple[RatioPoin
     )
 
 
-def effects(sweeps: Sequence[SweepContrast], kind: Callable[[str], str] = str) -> tuple[Effect, ...]:
-    """Return the effect for each bottleneck of the first device.
-
-    *kind* returns the name under which a bottleneck counts; by default each counts separately.
-    """
-    by_kind = grouped((kind(p.first_bottleneck), (sweep.key.workload, p)) for sweep in sweeps for p in sweep.points)
-    return tuple(_effect(name, members, kind) for name, members in by_kind.items())
-
-
 def _effect(name: str, members: Iterable[tuple[str, RatioPoint]], kind: Callable[[str], str]) -> Effect:
     by_kernel = grouped(members)
     ratios = list(map(_median, by_kernel.values()))
@@ -235,8 +226,9 @@ def limit_effects(devices: tuple[Device, Device], sweeps: Sequence[SweepContrast
         size = abs(log(effect.ratio.value)) * len(effect.kernels)
         return effect.bottleneck != Kind.MEMORY, effect.bottleneck in (Kind.LAUNCH, Kind.LINK), -size
 
-    caches = {cache.name for device in devices for cache in device.caches}
-    return tuple(sorted(effects(sweeps, partial(kind_of, caches=caches)), key=weight))
+    kind = partial(kind_of, caches={cache.name for device in devices for cache in device.caches})
+    by_kind = grouped((kind(p.first_bottleneck), (sweep.key.workload, p)) for sweep in sweeps for p in sweep.points)
+    return tuple(sorted((_effect(name, members, kind) for name, members in by_kind.items()), key=weight))
 
 
 def capacities(devices: tuple[Device, Device]) -> tuple[float, float] | None:

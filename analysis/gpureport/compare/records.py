@@ -243,9 +243,9 @@ class Effect(Record):
     """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device."""
 
     bottleneck: str
-    """On the first device, or its :class:`~gpureport.records.ceilings.Kind`."""
+    """On the first device, as :class:`~gpureport.records.ceilings.Kind`."""
     other_bottleneck: str
-    """On the other device, the most frequent bottleneck or kind."""
+    """On the other device, the most frequent kind."""
     kernels: tuple[str, ...]
     """Their names, ``family/variant``."""
     ratio: RatioEstimate

@@ -158,14 +158,23 @@ def device_named(source: str, database: Database) -> "Device":
 
 
 def predicted_run(
-    device: "Device", workloads: "Sequence[Workload]", only: "Collection[str]" = (), *, quick: bool = False
+    device: "Device",
+    workloads: "Sequence[Workload]",
+    only: "Collection[str]" = (),
+    *,
+    quick: bool = False,
+    contrasted: bool = True,
 ) -> "Run":
-    """Predict a device for a comparison; *workloads* and *only* are those of :func:`open_machine`."""
+    """Predict a device for a comparison; *workloads* and *only* are those of :func:`open_machine`.
+
+    With what contrasts need, which takes megabytes, if it is *contrasted*.
+    """
     from gpureport.compare import excerpt
     from gpureport.compare.contrast import Forecast
 
     found = predicted(device, workloads, quick=quick)
-    return excerpt(prediction_report(device, workloads, found, quick=quick), only, Forecast.of(device, found))
+    forecast = Forecast.of(device, found) if contrasted else None
+    return excerpt(prediction_report(device, workloads, found, quick=quick), only, forecast)
 
 
 def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool) -> "tuple[Predicted, ...]":

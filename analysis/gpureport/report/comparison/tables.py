@@ -32,7 +32,7 @@ from gpureport.compare.summary import (
 )
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
-from gpureport.records.ceilings import KIND_TEXTS, ceiling_label, ceiling_words
+from gpureport.records.ceilings import KIND_TEXTS, ceiling_label
 from gpureport.records.curves import DRAM
 from gpureport.report.comparison.sentences import work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
@@ -178,7 +178,7 @@ def _works_of_few(comparison: Comparison) -> Table:
         every, base = work.machines, {comparison.baseline} & work.machines
         bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
-        ratios = (_with_half_width(mean.ratio if mean else None) for mean in found)
+        ratios = (_with_interval(mean.ratio if mean else None) for mean in found)
         spans = (format_range(mean.ends, format_ratio) if mean and len(mean.kernels) > 1 else "" for mean in found)
         row = work_name(work), DATA_IN[work.place], str(max(kernels, default=0)), *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
@@ -235,10 +235,10 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
     a, b = short[comparison.baseline], short[found.machine]
     return Table.of(
         {
-            f"limited on {a} by": KIND_TEXTS.get(e.bottleneck) or ceiling_words(e.bottleneck),
-            f"on {b} by": KIND_TEXTS.get(e.other_bottleneck) or ceiling_words(e.other_bottleneck),
+            f"limited on {a} by": KIND_TEXTS[e.bottleneck],
+            f"on {b} by": KIND_TEXTS[e.other_bottleneck],
             "kernels": str(len(e.kernels)),
-            f"{b} / {a}": _with_factor(e.ratio),
+            f"{b} / {a}": _with_interval(e.ratio, style="factor"),
             "range": format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
             "for example": _kernel_names(e.kernels),
         }
@@ -251,10 +251,6 @@ def _kernel_names(kernels: Sequence[str]) -> str:
     return f"{', '.join(kernels[:_MOST_KERNELS])}{more}"
 
 
-def _with_factor(ratio: RatioEstimate) -> str:
-    return format_interval(ratio.value, ratio.ci_low, ratio.ci_high, RATIO, "factor")
-
-
 def stretch_table(comparison: Comparison, found: Contrast) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     short = _short(comparison)
@@ -265,7 +261,7 @@ def stretch_table(comparison: Comparison, found: Contrast) -> Table:
             "working set or work-items": " to ".join(
                 format_value(end, sweep.axis.unit) for end in (stretch.start, stretch.end)
             ),
-            f"{b} / {a}": _with_factor(stretch.ratio),
+            f"{b} / {a}": _with_interval(stretch.ratio, style="factor"),
             f"bottleneck {a}": ceiling_label(stretch.first_bottleneck),
             f"bottleneck {b}": ceiling_label(stretch.other_bottleneck),
         }
@@ -341,14 +337,14 @@ def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) ->
     return (
         row.contests[0].variant,
         place_of(row),
-        *(_with_half_width(best_of(row.contests, name), row.unit) for name in comparison.names),
-        *(_with_half_width(mean.ratio if mean else None) for mean in ratios),
+        *(_with_interval(best_of(row.contests, name), row.unit) for name in comparison.names),
+        *(_with_interval(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )
 
 
-def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RATIO) -> str:
-    return format_interval(found.value, found.ci_low, found.ci_high, unit, "half-width") if found else UNKNOWN
+def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATIO, style: Style = "half-width") -> str:
+    return format_interval(found.value, found.ci_low, found.ci_high, unit, style) if found else UNKNOWN
 
 
 def landmarks_table(comparison: Comparison) -> Table:
@@ -386,7 +382,7 @@ def differences_table(comparison: Comparison) -> Table:
             "machine": d.machine,
             "sweep": d.sweep,
             "points": str(d.points),
-            "speed / baseline": _with_half_width(d.speed),
+            "speed / baseline": _with_interval(d.speed),
             "p-value": format_number(d.p_value, ".1g") if d.p_value >= _LEAST_P_VALUE else least,
             "verdict": _VERDICTS[d.significant],
         }
