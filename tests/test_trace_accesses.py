@@ -211,6 +211,18 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     assert (demand.memory_chain, demand.nearest_chain, demand.operations["memory"]) == (1, 0, 2 * items)
 
 
+@pytest.mark.parametrize(("name", "kind"), [("nvidia/h200_sxm", "int32_mul"), ("cpu/x86_64", "shift")])
+def test_left_shifts_are_multiplications_where_these_have_a_pipe(
+    name: str, kind: str, database: Database, tmp_path: Path
+) -> None:
+    (source := tmp_path / "k.cl").write_text("kernel void k(global uint *x) { x[get_global_id(0)] <<= 13; }")
+    kernel, shape, device = program(compile_file(source), "k"), NDRange((256,), (64,)), database.device(name)
+    placement = placed(device, kernel, shape, Resources(32))
+    demand = demand_of_trace(trace_dispatch(kernel, [np.zeros(256, np.uint32)], shape, placement), shape, device)
+
+    assert demand.operations.keys() & {"int32_mul", "shift"} == {kind}
+
+
 LOOP = "for (int k = 0; k < ({}); k++) v = v * v + 1;"
 BRANCH, REST, TRIANGLE, VALUES = "i < m ? 500 : 0", "i < m ? 0 : 500", "i / 64", "x[0] > 0.25f ? 500 : 0"
 

@@ -61,10 +61,12 @@ def _listed(counts: Mapping[str, float], listed: Mapping[str, float], architectu
     does so for nine shifts of ten in kernels, and for three of four where all instructions are shifts and logic.
     """
     rates, found = architecture.rates_per_cycle, dict[str, float]()
+    apart = any("shift" in pipe and "int32_mul" not in pipe for pipe in architecture.pipes.values())
+    multiplied = apart and rates["int32_mul"] >= rates.get("shift", rates["int32"])
     conversion = "conversion" if "conversion" in listed else "int32"
     usual = {
         "address": "int32",
-        "left_shift": "int32_mul" if rates["int32_mul"] >= rates.get("shift", rates["int32"]) else "shift",
+        "left_shift": "int32_mul" if multiplied else "shift",
         "conversion": conversion,
         "from_int32": "from_int32" if "from_int32" in listed else conversion,
     }
