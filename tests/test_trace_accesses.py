@@ -221,6 +221,7 @@ def test_left_shifts_are_multiplications_where_these_have_a_pipe(
     demand = demand_of_trace(trace_dispatch(kernel, [np.zeros(256, np.uint32)], shape, placement), shape, device)
 
     assert demand.operations.keys() & {"int32_mul", "shift"} == {kind}
+    assert dict(placement.latencies)["left_shift"] == device.architecture.latency_cycles[kind]
 
 
 LOOP = "for (int k = 0; k < ({}); k++) v = v * v + 1;"

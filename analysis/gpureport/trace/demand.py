@@ -5,7 +5,7 @@ from math import prod
 
 from gpureport.spec.models import Architecture, Device
 from gpureport.trace.execution import NDRange
-from gpureport.trace.summary import Footprint, KernelTrace
+from gpureport.trace.summary import Footprint, KernelTrace, emitted_as
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Demand, Stream
 
@@ -55,21 +55,8 @@ def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
 
 
 def _listed(counts: Mapping[str, float], listed: Mapping[str, float], architecture: Architecture) -> dict[str, float]:
-    """Return *counts* by the classes that an architecture has *listed*.
-
-    Compilers shift to the left by a multiplication where it has the rate of shifts, and a pipe of its own: ptxas 13
-    does so for nine shifts of ten in kernels, and for three of four where all instructions are shifts and logic.
-    """
-    rates, found = architecture.rates_per_cycle, dict[str, float]()
-    apart = any("shift" in pipe and "int32_mul" not in pipe for pipe in architecture.pipes.values())
-    multiplied = apart and rates["int32_mul"] >= rates.get("shift", rates["int32"])
-    conversion = "conversion" if "conversion" in listed else "int32"
-    usual = {
-        "address": "int32",
-        "left_shift": "int32_mul" if multiplied else "shift",
-        "conversion": conversion,
-        "from_int32": "from_int32" if "from_int32" in listed else conversion,
-    }
+    """Return *counts* by the classes that an architecture has *listed*."""
+    usual, found = emitted_as(architecture, listed), dict[str, float]()
     for name, count in counts.items():
         known = listed_class(usual.get(name, name), listed)
         found[known] = found.get(known, 0.0) + count

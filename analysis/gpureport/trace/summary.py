@@ -1,7 +1,7 @@
 """The trace of a dispatch: what sampled work-groups do, extrapolated to all of them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
@@ -10,11 +10,12 @@ import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.records.finding import AddressSpace
-from gpureport.spec.models import Device, schedulers_of, units_per_group
+from gpureport.spec.models import Architecture, Device, schedulers_of, units_per_group
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
 from gpureport.trace.program import LOCAL, Access, Program
+from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import AccessDemand
 
 
@@ -82,7 +83,10 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
     beyond = [*(cache.latency_cycles for cache in device.caches[1:]), device.memory.latency_cycles]
     in_use = local_memory_in_use_bytes(architecture, fitting, groups / device.compute_units)
     capacity = near.capacity_bytes - (in_use if near.unified_with_local_memory else 0.0) if near else 0.0
-    latencies = {**architecture.latency_cycles, "hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
+    cycles = architecture.latency_cycles
+    emitted = {name: listed_class(known, cycles) for name, known in emitted_as(architecture, cycles).items()}
+    latencies = {**cycles, **{name: cycles[known] for name, known in emitted.items() if known in cycles}}
+    latencies |= {"hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
     return Placement(
         wave=min(lanes),
         units=device.compute_units,
@@ -99,6 +103,24 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
         latencies=tuple((name, float(cycles)) for name, cycles in sorted(latencies.items())),
         page_lines=device.page_bytes // device.line_bytes if loops else 0,
     )
+
+
+def emitted_as(architecture: Architecture, listed: Collection[str]) -> dict[str, str]:
+    """Return the classes of the instructions that compilers emit for others, with those that are *listed*.
+
+    They shift to the left by a multiplication where it has the rate of shifts, and a pipe of its own: ptxas 13 does so
+    for nine shifts of ten in kernels, and for three of four where all instructions are shifts and logic.
+    """
+    rates = architecture.rates_per_cycle
+    apart = any("shift" in pipe and "int32_mul" not in pipe for pipe in architecture.pipes.values())
+    multiplied = apart and rates["int32_mul"] >= rates.get("shift", rates["int32"])
+    conversion = "conversion" if "conversion" in listed else "int32"
+    return {
+        "address": "int32",
+        "left_shift": "int32_mul" if multiplied else "shift",
+        "conversion": conversion,
+        "from_int32": "from_int32" if "from_int32" in listed else conversion,
+    }
 
 
 def _ways(program: Program) -> tuple[bool, bool]:
