@@ -25,7 +25,8 @@ from gpureport.trace.summary import placed, trace_dispatch
 PLACEMENT = Placement(
     wave=32,
     units=4,
-    resident=2,
+    units_per_group=1,
+    groups_per_place=2,
     line_bytes=128,
     sector_bytes=32,
     unit_bytes=32,
@@ -240,7 +241,7 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
         "atomic_dec(count); }"
     )
     kernel, shape = program(compile_file(source), "k"), NDRange((65536,), (64,))
-    placement = replace(PLACEMENT, resident=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
+    placement = replace(PLACEMENT, groups_per_place=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
     for value in (0, 1):  # traces of other values are others
         arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
         trace = trace_dispatch(kernel, [*arrays, np.int32(39322)], shape, placement)
@@ -251,16 +252,20 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
 
 
 @pytest.mark.parametrize(
-    ("steps", "uneven"),
-    [("500", 1), ("i / 32 % 4 ? 0 : 500", 4), ("i < 256 ? 500 : 0", 4), ("i / 32 % 2 ? 0 : 500", 2)],
+    ("steps", "units", "uneven"),
+    [
+        *(("500", 1, 1), ("i / 32 % 4 ? 0 : 500", 1, 4), ("i < 256 ? 500 : 0", 1, 4), ("i / 32 % 2 ? 0 : 500", 1, 2)),
+        ("i < 256 ? 500 : 0", 4, 1),
+    ],
 )
-def test_work_that_schedulers_do_not_share(steps: str, uneven: float, tmp_path: Path) -> None:
-    """Four groups of eight waves, each on a unit of its own, whose waves four schedulers execute in turn."""
+def test_work_that_schedulers_do_not_share(steps: str, units: int, uneven: float, tmp_path: Path) -> None:
+    """Four groups of eight waves, each on a unit of its own or all on one place, whose four schedulers take turns."""
     (source := tmp_path / "k.cl").write_text(
         f"kernel void k(global float *x) {{ int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; }}"
     )
     kernel, shape = program(compile_file(source), "k"), NDRange((1024,), (256,))
-    trace = trace_dispatch(kernel, [np.zeros(1024, np.float32)], shape, PLACEMENT)
+    placement = replace(PLACEMENT, units_per_group=units)
+    trace = trace_dispatch(kernel, [np.zeros(1024, np.float32)], shape, placement)
 
     assert trace.uneven == pytest.approx(uneven, rel=0.05)
 

@@ -31,7 +31,8 @@ class Placement:
     Attributes:
         wave: lanes of a wave.
         units: compute units.
-        resident: work-groups that share the nearest cache of a unit.
+        units_per_group: units that share the waves of a work-group, as one place for groups.
+        groups_per_place: work-groups that are resident together.
         line_bytes: of this cache.
         sector_bytes: that it fetches on a miss.
         unit_bytes: smallest unit that any cache or the memory moves.
@@ -39,7 +40,7 @@ class Placement:
         last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
         allocates: whether stores bring lines into it.
         banks: of local memory, one word wide.
-        schedulers: of a unit, which execute its waves in turn.
+        schedulers: of a place, which execute its waves in turn.
         scalar_unit: whether one executes integer instructions with one result for all lanes, and branches.
         latencies: cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache.
         page_lines: lines of a page, if cores execute a group as loops over its waves; 0: its waves are in lock-step.
@@ -47,7 +48,8 @@ class Placement:
 
     wave: int
     units: int
-    resident: int
+    units_per_group: int
+    groups_per_place: int
     line_bytes: int
     sector_bytes: int
     unit_bytes: int
@@ -59,6 +61,11 @@ class Placement:
     scalar_unit: bool
     latencies: tuple[tuple[str, float], ...]
     page_lines: int = 0
+
+    @property
+    def resident(self) -> int:
+        """Work-groups that share the nearest cache of a unit."""
+        return max(1, self.groups_per_place // self.units_per_group)
 
 
 COUNTED = (

@@ -90,7 +90,8 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
     return Placement(
         wave=min(lanes),
         units=device.compute_units,
-        resident=max(1, fitting.groups_per_compute_unit // units_per_group(architecture.occupancy)),
+        units_per_group=units_per_group(architecture.occupancy),
+        groups_per_place=max(1, fitting.groups_per_compute_unit),
         line_bytes=device.line_bytes,
         sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
         unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
@@ -308,28 +309,30 @@ def _issued(samples: Sequence[_Sample], placement: Placement) -> dict[str, float
     return found
 
 
-_UNITS, _SHARE = 256, 256
+_PLACES, _SHARE = 256, 256
+"""Places that are drawn, and groups of each at most (chosen, not fitted: few enough for a draw in milliseconds)."""
 
 
 def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> float:
     """Return the work of the busiest scheduler / what it would be if all waves were alike.
 
-    A wave stays with one scheduler, the next one of those of its unit: on an H200, waves 0, 4, 8 … share one.
-    Units that execute groups drawn from the samples show how the sums differ: up to the largest of all units if all
-    groups run at once; otherwise units that end earlier take more groups.
+    A wave stays with one scheduler, the next one of those of its place: on an H200, waves 0, 4, 8 … share one.
+    Places that execute groups drawn from the samples show how the sums differ: up to the largest of all places if all
+    groups run at once; otherwise places that end earlier take more groups.
     """
     works = np.concatenate([sample.execution.work for sample in samples])
     weights = np.concatenate([np.full(len(sample.execution.work), sample.weight) for sample in samples])
     if not np.ptp(works):
         return 1.0
-    share, units, weights = ceil(groups / placement.units), min(groups, placement.units), weights / weights.sum()
-    drawn = np.random.default_rng(0).choice(len(works), (_UNITS, min(share, _SHARE)), p=weights)
-    waves = works[drawn].reshape(_UNITS, -1)
+    places, weights = min(groups, max(1, placement.units // placement.units_per_group)), weights / weights.sum()
+    share = ceil(groups / places)
+    drawn = np.random.default_rng(0).choice(len(works), (_PLACES, min(share, _SHARE)), p=weights)
+    waves = works[drawn].reshape(_PLACES, -1)
     turns = np.pad(waves, ((0, 0), (0, -waves.shape[1] % placement.schedulers))).reshape(
-        _UNITS, -1, placement.schedulers
+        _PLACES, -1, placement.schedulers
     )
     busiest = turns.sum(axis=1).max(axis=1)
-    longest = np.quantile(busiest, units / (units + 1)) if share <= placement.resident else busiest.mean()
+    longest = np.quantile(busiest, places / (places + 1)) if share <= placement.groups_per_place else busiest.mean()
     return max(1.0, float(longest / (turns.shape[1] * (weights @ works).mean())))
 
 
