@@ -19,6 +19,7 @@ from gpureport.predict.memory import (
 from gpureport.predict.model import execution
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.traffic import memory_bytes
+from gpureport.spec.database import Database
 from gpureport.workloads.model import AccessDemand, Demand, Stream
 from tests.builders import altered
 from tests.toy import L1, L2, TOY, of_groups, toy
@@ -112,6 +113,17 @@ def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: flo
     run = execution(SLICED, _demand(atomic, atomic, streams=(Stream("a", 4, 32, 32, write=True),)), Resources(32))
 
     assert waiting_cycles(run) == pytest.approx(cycles)
+
+
+@pytest.mark.parametrize(("branches", "barriers", "lanes"), [(False, 0, 16), (False, 1, 1), (True, 0, 1)])
+def test_waves_of_a_core_have_the_lanes_of_its_traces(
+    branches: bool, barriers: int, lanes: int, database: Database
+) -> None:
+    """Of 12,500 groups of 256 work-items, which wait twice."""
+    demand = _demand(memory_chain=2.0, branches=branches, operations={"barrier": 1.0} if barriers else {})
+
+    run = execution(database.device("cpu/core_i7_7800x"), demand, Resources(32))
+    assert run.waits == 12_500 * 256 / lanes * 2
 
 
 @pytest.mark.parametrize(("new", "share"), [(1.0, 1.0), (0.5, 1 - 0.5**4)])

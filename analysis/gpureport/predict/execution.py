@@ -16,7 +16,7 @@ from gpureport.predict.accesses import constant_cycles, further_load_cycles, glo
 from gpureport.predict.occupancy import Resident
 from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.predict.uncertainty.propagation import maximum, where
-from gpureport.spec.models import Architecture, Device, units_per_group
+from gpureport.spec.models import Architecture, Device, traced_lanes, units_per_group
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
 
@@ -233,7 +233,9 @@ class Execution(ABC):
     @cached_property
     def waits(self) -> float:
         """Waits of all waves for loads that miss the nearest cache, those for several loads together counted once."""
-        return self.demand.groups * self.waves_per_group * self.demand.memory_chain
+        demand = self.demand
+        lanes = traced_lanes(self.architecture, branches=demand.branches, barriers="barrier" in demand.operations)
+        return demand.groups * ceil(prod(demand.work_group) / lanes) * demand.memory_chain
 
     @cached_property
     def start_s(self) -> float:

@@ -371,6 +371,14 @@ def schedulers_of(architecture: "Architecture") -> int:
     return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
 
 
+def traced_lanes(architecture: "Architecture", *, branches: bool, barriers: bool) -> int:
+    """Return the lanes of a wave of traced kernels; compilers for cores turn fewer work-items with these into lanes."""
+    lanes = [architecture.wave_size]
+    if architecture.groups_as_loops:
+        lanes += [int(architecture.masked_lanes)] * branches + [int(architecture.barrier_lanes)] * barriers
+    return min(lanes)
+
+
 def most_waves(rules: OccupancyRules) -> int | None:
     """Return the most waves that the units of a work-group keep resident; ``None`` on a CPU: one work-group a core."""
     match rules:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.records.finding import AddressSpace
-from gpureport.spec.models import Architecture, Device, schedulers_of, units_per_group
+from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes, units_per_group
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
@@ -73,11 +73,7 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
     """
     architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
     fitting = occupancy(architecture, shape.local_size, resources)
-    lanes = [architecture.wave_size]
-    if loops and _ways(program)[0]:
-        lanes.append(int(architecture.masked_lanes))
-    if loops and any(block.waits for block in program.blocks):
-        lanes.append(int(architecture.barrier_lanes))
+    barriers = any(block.waits for block in program.blocks)
     caches = [each for each in device.caches if not loops or each.scope == "compute_unit"]
     near, last = (caches[0], caches[-1]) if caches else (None, None)
     beyond = [*(cache.latency_cycles for cache in device.caches[1:]), device.memory.latency_cycles]
@@ -88,7 +84,7 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
     latencies = {**cycles, **{name: cycles[known] for name, known in emitted.items() if known in cycles}}
     latencies |= {"hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
     return Placement(
-        wave=min(lanes),
+        wave=traced_lanes(architecture, branches=_ways(program)[0], barriers=barriers),
         units=device.compute_units,
         units_per_group=units_per_group(architecture.occupancy),
         groups_per_place=max(1, fitting.groups_per_compute_unit),
