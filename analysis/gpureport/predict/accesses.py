@@ -139,6 +139,12 @@ def waiting_operations(each: AccessDemand) -> float:
     return 0.0 if each.kind != "atomic" or each.same else each.repeated - each.waves
 
 
+def sent_requests(demand: Demand, architecture: Architecture) -> float:
+    """Return the requests of loads, stores and atomic operations that units send, and the sectors of the latter two."""
+    written = _shared(demand, "store", "atomic")
+    return requested_lines(demand, architecture) + sum(each.lines + each.sectors for each in written)
+
+
 def requested_lines(demand: Demand, architecture: Architecture) -> float:
     """Return the lines from which loads request sectors of the shared cache: a slice accepts one request at a time."""
     return sum(_missed_lines(a) for a in _shared(demand, "load") if not _by_constant_port(a, architecture))

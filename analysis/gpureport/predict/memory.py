@@ -17,6 +17,7 @@ from gpureport.predict.accesses import (
     lookup_cycles,
     requested_lines,
     sectors_and_lines_written,
+    sent_requests,
     waits_beyond,
 )
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, smooth_maximum
@@ -222,9 +223,8 @@ def request_time_s(run: Execution, cache: Cache) -> float:
 
 def sending_time_s(run: Execution) -> float:
     """Return the seconds for which busy units send requests and sectors to the next cache; 0 if the rate is unknown."""
-    demand, rate = run.demand, run.architecture.requests_per_cycle
-    stores = sum(a.lines + a.sectors for a in demand.accesses if a.kind != "load" and a.space != "local")
-    cycles = (requested_lines(demand, run.architecture) + stores) / rate if rate else 0.0
+    rate = run.architecture.requests_per_cycle
+    cycles = sent_requests(run.demand, run.architecture) / rate if rate else 0.0
     return run.device.cycles(cycles / (run.device.compute_units * run.busy_fraction))
 
 
