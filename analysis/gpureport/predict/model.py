@@ -95,8 +95,8 @@ class PointTime(NamedTuple):
         ceilings = zip(*(apart(time_s, count) for time_s in self.ceilings_s.values()), strict=True)
         others = (apart(value, count) for value in (self.time_s, *self[2:]))
         for times, time_s, *rest in zip(ceilings, *others, strict=True):
-            named = zip(self.ceilings_s, times, strict=True)
-            yield PointTime(time_s, {name: each for name, each in named if not isnan(each)}, *rest)
+            own = zip(self.ceilings_s, times, strict=True)
+            yield PointTime(time_s, {name: each for name, each in own if not isnan(each)}, *rest)
 
 
 def execution_kind(device: Device) -> type[Execution]:
