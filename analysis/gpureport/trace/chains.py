@@ -25,6 +25,7 @@ TOGETHER = constant(
     "16 cycles: loops of an H200 that wait for a local load and an addition take 52, those with two branches 30; stall "
     "reasons have 13 from a comparison to the branch, and 4 to the next instruction",
     measured_on=("nvidia/h200_sxm",),
+    held_out="collatz, a public kernel: its error falls from 19 to 11 %",
 )
 """Latency of a branch of all lanes of a wave / of one whose lanes go different ways, and meet again."""
 

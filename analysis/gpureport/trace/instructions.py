@@ -17,7 +17,7 @@ _UNROLLED_SIZE = 150
 the PTX of public kernels, four of up to 37 instructions are interleaved, and two of 53."""
 _UNROLLED_AGAIN = 128
 """Instructions of a loop, at most, of which ptxas 13 interleaves four times as many iterations: in public kernels, it
-does so if the longer loop has up to 116, and not if it would have 190 or more."""
+does so if the longer loop has up to 116, and not if it would have 190 or more; a power of two between these."""
 _MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
 _DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
 _INTEGERS: Mapping[str, tuple[Counts, Counts]] = {

@@ -306,7 +306,7 @@ def _issued(samples: Sequence[_Sample], placement: Placement) -> dict[str, float
 
 
 _PLACES, _SHARE = 256, 256
-"""Places that are drawn, and groups of each at most (chosen, not fitted: few enough for a draw in milliseconds)."""
+"""Places that are drawn, and groups of each at most (assumed: sizes of a sample, not fitted)."""
 
 
 def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> float:
