@@ -21,10 +21,12 @@ from gpureport.report.comparison.tables import (
     landmarks_table,
     limits_table,
     machine_table,
+    ratios_table,
     sharing,
     stretch_table,
     works_table,
 )
+from gpureport.report.forecast import COPIES
 from gpureport.report.text.sentences import text
 from gpureport.results.opening import (
     device_named,
@@ -141,11 +143,12 @@ def print_comparison(comparison: Comparison) -> None:
     if len(comparison.machines) <= FEW:
         title = "Best values, and mean speeds with 95 % intervals"
         print_document_table(title, works_table(comparison), ("kernels", "range"))
-    if len(comparison.others) < _MOST_COLUMNS:
+    contrasted = [found.machine for found in comparison.contrasts]
+    others = [name for name in comparison.others if name not in contrasted]
+    if 0 < len(others) < _MOST_COLUMNS:
         title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
-        others = comparison.others
         print_table(title, ("workload", *others), _rows(comparison, others), right=range(1, len(others) + 1))
-    else:
+    elif others:
         title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
         print_document_table(title, machine_table(comparison), ("values", "device"))
     _print_sizes(comparison)
@@ -160,7 +163,10 @@ def _print_effects(comparison: Comparison) -> None:
     if comparison.contrasts:
         print_text(text("ratios_of_predictions", FILE, error=SIGMA_MODEL))
         print_line("")
-    print_document_table(f"{LIMITS}, and ratios of speeds (inverse for times)", limits_table(comparison))
+    if comparison.limits:
+        print_document_table(f"{LIMITS}, and ratios of speeds (inverse for times)", limits_table(comparison))
+        print_text(COPIES)
+        print_line("")
 
 
 def _print_sizes(comparison: Comparison) -> None:
@@ -168,8 +174,10 @@ def _print_sizes(comparison: Comparison) -> None:
     if comparison.contrasts:
         print_document_table(f"Cliffs (midpoints) and tapers ({N90})", landmarks_table(comparison))
     for found in comparison.contrasts:
-        title = f"Ranges of nearly constant speed of {found.machine} / {comparison.baseline}"
-        print_document_table(title, stretch_table(comparison, found))
+        ratios = f"speed of {found.machine} / {comparison.baseline}"
+        best = f"Best values: {ratios} (of cases: the best one on {comparison.baseline})"
+        print_document_table(best, ratios_table(comparison, found))
+        print_document_table(f"Ranges of nearly constant {ratios}", stretch_table(comparison, found))
         if found.left:
             print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
 

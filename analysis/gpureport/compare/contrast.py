@@ -93,8 +93,8 @@ def contrast(machine: str, first: Forecast, other: Forecast) -> Contrast:
     devices = first.device, other.device
     theirs = {curve.key: curve for curve in other.curves}
     pairs = [(curve, theirs[curve.key]) for curve in first.curves if curve.key in theirs]
-    found = tuple(_sweep(devices, *pair) for pair in pairs if pair[0].part == pair[1].part)
-    sweeps = tuple(sweep for sweep in found if sweep.points)
+    found = (_sweep(devices, *pair) for pair in pairs if pair[0].part == pair[1].part)
+    sweeps = tuple(filter(None, found))
     return Contrast(
         machine=machine,
         sweeps=sweeps,
@@ -104,12 +104,21 @@ def contrast(machine: str, first: Forecast, other: Forecast) -> Contrast:
     )
 
 
-def _sweep(devices: tuple[Device, Device], first: ForecastCurve, other: ForecastCurve) -> SweepContrast:
+def _sweep(devices: tuple[Device, Device], first: ForecastCurve, other: ForecastCurve) -> SweepContrast | None:
     cases = first.axis.quantity == "case"
     shared = shared_facts(devices, first.facts, other.facts)
-    points = ratio_points(shared, *(_cases if cases else _sizes)(first.rates, other.rates))
-    stretches = () if cases else stretches_of(points)
-    return SweepContrast(key=first.key, metric=first.metric, axis=first.axis, points=points, stretches=stretches)
+    common = (_cases if cases else _sizes)(first.rates, other.rates)
+    if not (points := ratio_points(shared, *common)):
+        return None
+    bests = (curve.take([int(curve.rates.argmax())]) for curve in (first.rates, other.rates))
+    return SweepContrast(
+        key=first.key,
+        metric=first.metric,
+        axis=first.axis,
+        best=points[int(common[0].rates.argmax())] if cases else ratio_points(shared, *bests)[0],
+        points=points,
+        stretches=() if cases else stretches_of(points),
+    )
 
 
 def _sizes(*curves: Rates) -> tuple[Rates, ...]:

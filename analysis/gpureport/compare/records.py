@@ -234,6 +234,8 @@ class SweepContrast(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
+    best: RatioPoint
+    """Of the best points of both devices, at any size; of cases, of the best one of the first device."""
     points: tuple[RatioPoint, ...]
     stretches: tuple[Stretch, ...]
     """Empty for a sweep over cases."""

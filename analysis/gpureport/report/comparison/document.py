@@ -36,6 +36,7 @@ from gpureport.report.comparison.tables import (
     marked,
     place_of,
     ranked_machines,
+    ratios_table,
     standings_tables,
     stretch_table,
     works_table,
@@ -110,7 +111,7 @@ def content(comparison: Comparison) -> Content:
         "works": works_table(comparison),
         "limits": limits_table(comparison),
         "contrasts": [
-            (found, effects_table(comparison, found), stretch_table(comparison, found))
+            (found, effects_table(comparison, found), ratios_table(comparison, found), stretch_table(comparison, found))
             for found in comparison.contrasts
         ],
         "intervals": text("ratios_of_predictions", FILE, error=SIGMA_MODEL),

@@ -251,6 +251,22 @@ def _kernel_names(kernels: Sequence[str]) -> str:
     return f"{', '.join(kernels[:_MOST_KERNELS])}{more}"
 
 
+def ratios_table(comparison: Comparison, found: Contrast) -> Table:
+    """List the ratio of the best values of each sweep, with the bottlenecks of both devices."""
+    short = _short(comparison)
+    a, b = short[comparison.baseline], short[found.machine]
+    return Table.of(
+        {
+            "sweep": str(sweep.key),
+            f"best on {a}": sweep.best.label,
+            f"{b} / {a}": _with_interval(sweep.best.ratio, style="factor"),
+            f"bottleneck {a}": ceiling_label(sweep.best.first_bottleneck),
+            f"bottleneck {b}": ceiling_label(sweep.best.other_bottleneck),
+        }
+        for sweep in found.sweeps
+    )
+
+
 def stretch_table(comparison: Comparison, found: Contrast) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     short = _short(comparison)
