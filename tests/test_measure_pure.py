@@ -228,10 +228,10 @@ def test_memory_limits() -> None:
 
 
 def test_budgets() -> None:
-    assert sweep_budget_s("gpu", quick=False, spent_s=30.0, sweeps_left=35) == pytest.approx(2.0)
-    assert sweep_budget_s("gpu", quick=True, spent_s=5.0, sweeps_left=15) == pytest.approx(1.0)
+    assert sweep_budget_s("gpu", quick=False, spent_s=30.0, sweeps_left=50) == pytest.approx(2.0)
+    assert sweep_budget_s("gpu", quick=True, spent_s=5.0, sweeps_left=20) == pytest.approx(1.0)
     assert sweep_budget_s("cpu", quick=False, spent_s=0.0, sweeps_left=1) == 10.0
-    assert sweep_budget_s("cpu", quick=False, spent_s=1e3, sweeps_left=10) == 1.5
+    assert sweep_budget_s("cpu", quick=False, spent_s=1e3, sweeps_left=10) == 2.0
     assert sweep_budget_s("gpu", quick=False, spent_s=1e3, sweeps_left=10) == 0.5
 
 

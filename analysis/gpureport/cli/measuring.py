@@ -75,7 +75,7 @@ from gpureport.workloads.model import Workload
 if TYPE_CHECKING:
     from gpureport.kernel_files import KernelFileWorkload
 
-_SWEEP_S = {"cpu": (2.1, 1.9), "gpu": (0.7, 0.6), "accelerator": (0.7, 0.6)}
+_SWEEP_S = {"cpu": (2.7, 1.9), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents, on an H200 and two AMD cores."""
 _MOST_CURVES = 8
 

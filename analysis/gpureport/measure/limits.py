@@ -40,13 +40,13 @@ class SweepSettings:
         return 5 if self.limits.quick else 6
 
 
-RUN_S = {"cpu": 235.0, "gpu": 100.0, "accelerator": 100.0}
+RUN_S = {"cpu": 310.0, "gpu": 130.0, "accelerator": 130.0}
 """Time budget of a run, seconds. It is exceeded if sweeps would get less than :data:`LEAST_SWEEP_S` each."""
-QUICK_RUN_S = {"cpu": 50.0, "gpu": 20.0, "accelerator": 20.0}
+QUICK_RUN_S = {"cpu": 70.0, "gpu": 25.0, "accelerator": 25.0}
 LONGEST_SWEEP_S = 10.0
 KEY_FIGURES_SWEEP_S = {"cpu": 4.0, "gpu": 1.0, "accelerator": 1.0}
 """Time budget of a sweep if only key figures are measured."""
-LEAST_SWEEP_S = {"cpu": 1.5, "gpu": 0.5, "accelerator": 0.5}
+LEAST_SWEEP_S = {"cpu": 2.0, "gpu": 0.5, "accelerator": 0.5}
 """On CPUs the time includes building the kernels."""
 
 
