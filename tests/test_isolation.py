@@ -32,7 +32,7 @@ def test_failures_are_one_sentence(function: Callable[[Any], Any], argument: obj
 
 def _limited() -> tuple[int, int]:
     resource.setrlimit(resource.RLIMIT_DATA, (2**33, 2**34))
-    with limited_growth(2**40):
+    with limited_growth(2**41), limited_growth(2**40):
         return resource.getrlimit(resource.RLIMIT_DATA)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from runpy import run_path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gpureport.errors import GpuReportError, InputError, limit_remark
@@ -29,7 +29,7 @@ P = ParamSpec("P")
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LONGEST_REASON = 300
-_LIMITING = Lock()  # two threads would restore the limit of each other
+_LIMITING = RLock()  # two threads would restore the limit of each other
 
 
 def isolated(
@@ -109,9 +109,9 @@ def end_with_parent() -> None:
 
 @contextmanager
 def limited_growth(most_bytes: int) -> Iterator[None]:
-    """Limit what this process may allocate meanwhile: all of its threads together, of which one sets a limit at a time.
+    """Limit the memory that this process allocates in the context; other threads wait before they set a limit.
 
-    Threads that have not started need some megabytes each.
+    The limit is for all threads together. Threads that have not started need some megabytes each.
     """
     with _LIMITING:
         used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()

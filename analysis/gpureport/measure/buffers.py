@@ -24,7 +24,7 @@ class BufferPool:
     """Allocates and enlarges buffers; frees those used longest ago when memory runs short."""
 
     allocations = 0
-    """Number of allocations so far; all buffers are the same while it is."""
+    """Number of allocations so far. While it stays the same, so do all buffers."""
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
         self._backend = backend
