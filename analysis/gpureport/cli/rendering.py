@@ -85,12 +85,16 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
 
 
 def prepare_documents(report: Report) -> None:
-    """Begin in other processes what the documents of a run need and its measurements do not change."""
+    """Begin in other processes what the documents of a run need and its measurements do not change.
+
+    Of several runs, only the first has documents.
+    """
     from gpureport.report.processes import started
     from gpureport.report.render import prepare
 
-    prepare()
-    _begun[report.created_at] = started(_kept, report)
+    if not _begun:
+        prepare()
+        _begun[report.created_at] = started(_kept, report)
 
 
 def _kept(report: Report) -> "tuple[tuple[MeasuredRates, ...], Device | None]":
