@@ -167,9 +167,9 @@ class _Run:
         On a GPU, only the first workloads and users' kernels, which may be wrong, are predicted here.
         """
         parts = self._in_order()
-        described = [part for part in parts if part.workload.described]
-        self._unspecified = iter(described + [part for part in parts if not part.workload.described])
-        self._specify(None if self.plan.match.device.architecture.on_host else len(described) + _AHEAD)
+        described = sum(part.workload.described for part in parts)
+        self._unspecified = iter(sorted(parts, key=lambda part: not part.workload.described))
+        self._specify(None if self.plan.match.device.architecture.on_host else described + _AHEAD)
         self.save(save)
         return parts
 
