@@ -294,7 +294,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
     if plan.kept:
         at = readable_time(plan.kept.created_at)
         note(f"Note: Microbenchmarks of a run of {at} calibrate the predictions; --recalibrate measures them again.")
-    note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
+    note(_announcement(plan, path, options) if earlier is None else f"Continuing the run of {path}.")
     saved, written = "", document.Texts()
 
     def save(report: Report) -> None:
@@ -322,10 +322,10 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
         raise InterruptionError(f"interrupted; {state}") from None
 
 
-def _announcement(plan: Plan, path: Path) -> str:
+def _announcement(plan: Plan, path: Path, options: RunOptions) -> str:
     device, limits = plan.match.device, plan.settings.limits
     sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
-    seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
+    seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])
     what = text("announcement", TEMPLATE, workloads=len(plan.workloads), sweeps=sweeps, seconds=seconds)
     return f"{what} Measurements are saved in {path}."
 
