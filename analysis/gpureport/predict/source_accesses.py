@@ -9,7 +9,7 @@ from gpureport.predict.model import PointModel, execution, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.finding import SourceAccess
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, traced_lanes
 from gpureport.workloads import grid
 from gpureport.workloads.model import AccessDemand, Sweep, Workload
 
@@ -31,12 +31,13 @@ def source_accesses(
     costs = [(each, _unit_s(run, each) / len(runs)) for run in runs for each in run.demand.accesses]
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
     memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
-    traffic = sum(_transferred(each) for each, _ in costs) or 1.0
+    allocates = bool(device.architecture.write_allocate)
+    traffic = sum(_transferred(each, allocates) for each, _ in costs) or 1.0
 
     def of_line(parts: Sequence[tuple[AccessDemand, float]]) -> SourceAccess:
         first, accesses = parts[0][0], [each for each, _ in parts]
         waves, sectors = (sum(getattr(each, name) for each in accesses) for name in ("waves", "sectors"))
-        share = sum(map(_transferred, accesses)) / traffic
+        share = sum(_transferred(each, allocates) for each in accesses) / traffic
         return SourceAccess(
             workload=workload.name,
             point=label,
@@ -58,14 +59,16 @@ def source_accesses(
     return tuple(map(of_line, lines.values()))
 
 
-def _transferred(access: AccessDemand) -> float:
-    """Return the sectors that pass between the first cache and the next level."""
-    return 0.0 if access.space == "local" else access.missed_sectors if access.kind == "load" else access.sectors
+def _transferred(access: AccessDemand, allocates: bool) -> float:
+    """Return the sectors that the first cache requests, and writes through; lines written back later do not count."""
+    cached = access.kind == "load" or allocates
+    return 0.0 if access.space == "local" else access.missed_sectors if cached else access.sectors
 
 
 def _unit_s(run: PointModel, access: AccessDemand) -> float:
     """Return the seconds of one access in the load/store unit, or in local memory."""
     unit = "local" if access.space == "local" else "memory"
-    lanes = access.waves * run.device.architecture.wave_size
-    alone = replace(run.demand, accesses=(access,), operations={unit: lanes})
+    demand, architecture = run.demand, run.device.architecture
+    wave = traced_lanes(architecture, branches=demand.branches, barriers="barrier" in demand.operations)
+    alone = replace(demand, accesses=(access,), operations={unit: access.waves * wave})
     return sum(execution(run.device, alone, run.resources).class_times().values())
