@@ -23,7 +23,7 @@ from tests.toy import TOY
 
 
 def _all(device: Device, *names: str) -> Forecast:
-    return Forecast.of(device, predicted(device, select(names), quick=True))
+    return Forecast(device, predicted(device, select(names), quick=True))
 
 
 def _faster_memory(factor: float) -> Device:
@@ -106,9 +106,7 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     other = altered(TOY, id="other", caches=tuple(larger))
     mine, theirs = (_all(device, "memory/read_private", "memory/copy") for device in (TOY, other))
 
-    parts = [
-        next(curve.part for curve in each.curves if curve.key.variant == "read_private") for each in (mine, theirs)
-    ]
+    parts = [each.part(key) for each in (mine, theirs) for key in each.shown if key.variant == "read_private"]
     assert parts[0] != parts[1]
     assert (parts[0] or 0) < TOY.compute_units
     assert contrast("b", mine, theirs).left == ("memory/read_private/working_set",)

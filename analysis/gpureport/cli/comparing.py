@@ -176,8 +176,9 @@ def _print_sizes(comparison: Comparison) -> None:
     for found in comparison.contrasts:
         ratios = f"speed of {found.machine} / {comparison.baseline}"
         best = f"Best values: {ratios} (of cases: the best one on {comparison.baseline})"
-        print_document_table(best, ratios_table(comparison, found))
-        print_document_table(f"Ranges of nearly constant {ratios}", stretch_table(comparison, found))
+        table = ratios_table(comparison, found)
+        print_document_table(best, table, table.columns[1:2])
+        print_document_table(f"Ranges with a nearly constant ratio: {ratios}", stretch_table(comparison, found))
         if found.left:
             print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
 

@@ -92,8 +92,9 @@ def predict_devices(options: PredictOptions) -> int:
         comparison = None
         if len(devices) > 1:
             predict = partial(predicted_run, workloads=workloads, quick=options.quick, contrasted=False)
-            runs = map(_run, reports, found) if len(devices) <= FEW else map(excerpt, reports)
-            comparison = _compared(devices, runs if whole else _each(devices, predict))
+            runs = map(_run, reports, found) if whole else _each(devices, predict)
+            ids = [device.id for device in devices]
+            comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
         if options.as_json:
             print_json(_json(reports, found, comparison))
         else:
@@ -109,13 +110,8 @@ def _each(devices: Sequence[Device], predict: Callable[[Device], T]) -> list[T]:
     return in_batches("predicting", predict, devices, lambda device: device.name)
 
 
-def _run(report: Report, found: "Iterable[Predicted]") -> Run:
-    return excerpt(report, (), Forecast.of(report.device, found))
-
-
-def _compared(devices: Sequence[Device], runs: Iterable[Run]) -> Comparison:
-    ids = [device.id for device in devices]
-    return compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
+def _run(report: Report, found: "tuple[Predicted, ...]") -> Run:
+    return excerpt(report, (), Forecast(report.device, found))
 
 
 def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:

@@ -9,7 +9,7 @@ as independent. If the model has the same error on both devices, the interval is
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from math import log, log1p
 from statistics import median_low
@@ -23,7 +23,7 @@ from gpureport.predict import Predicted
 from gpureport.predict.outlook import bottleneck_of, is_shown
 from gpureport.predict.uncertainty.sensitivity import Fact
 from gpureport.records.ceilings import Kind, kind_of
-from gpureport.records.curves import Axis, Metric, SweepKey
+from gpureport.records.curves import SweepKey
 from gpureport.spec.files import declaration
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
@@ -51,38 +51,29 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class ForecastCurve:
-    """A predicted sweep; *part* is its number of compute units if its rates are those of only a part of them."""
-
-    key: SweepKey
-    metric: Metric
-    axis: Axis
-    facts: tuple[Fact, ...]
-    part: float | None
-    rates: Rates
-
-
-@dataclass(frozen=True)
 class Forecast:
-    """A device, and its predicted curves over sizes and cases."""
+    """A device, and its predicted sweeps."""
 
     device: Device
-    curves: tuple[ForecastCurve, ...]
+    sweeps: tuple[Predicted, ...]
 
-    @classmethod
-    def of(cls, device: Device, predicted: Iterable[Predicted]) -> "Forecast":
-        """Return what a contrast needs of the predictions for *device*."""
-        return cls(device, tuple(_curve(device, each) for each in predicted if is_shown(each.prediction)))
+    @cached_property
+    def shown(self) -> dict[SweepKey, Predicted]:
+        """The sweeps over sizes and cases."""
+        return {each.prediction.key: each for each in self.sweeps if is_shown(each.prediction)}
+
+    def part(self, key: SweepKey) -> float | None:
+        """Return the number of compute units of a sweep whose rates are those of only a part of them."""
+        found = self.shown[key].prediction
+        is_rate = found.metric.kind == "rate"
+        return part_of_units((p.point.parameters for p in found.points), self.device.compute_units) if is_rate else None
 
 
-def _curve(device: Device, predicted: Predicted) -> ForecastCurve:
-    found, points = predicted.prediction, predicted.prediction.points
-    is_rate = found.metric.kind == "rate"
-    part = part_of_units((p.point.parameters for p in points), device.compute_units) if is_rate else None
-    rates = np.log([p.value for p in points]) * (1 if is_rate else -1)
+def _rates(predicted: Predicted) -> Rates:
+    points, sign = predicted.prediction.points, 1 if predicted.prediction.metric.kind == "rate" else -1
     labels, bottlenecks = tuple(p.point.label for p in points), tuple(map(bottleneck_of, points))
-    own = Rates(np.array([p.point.x for p in points]), labels, rates, predicted.relative, bottlenecks)
-    return ForecastCurve(found.key, found.metric, found.axis, predicted.facts, part, own)
+    rates = sign * np.log([p.value for p in points])
+    return Rates(np.array([p.point.x for p in points]), labels, rates, predicted.relative, bottlenecks)
 
 
 def contrast(machine: str, first: Forecast, other: Forecast) -> Contrast:
@@ -91,30 +82,31 @@ def contrast(machine: str, first: Forecast, other: Forecast) -> Contrast:
     Sweeps that use different parts of the devices are left out: the ratio of their rates says nothing.
     """
     devices = first.device, other.device
-    theirs = {curve.key: curve for curve in other.curves}
-    pairs = [(curve, theirs[curve.key]) for curve in first.curves if curve.key in theirs]
-    found = (_sweep(devices, *pair) for pair in pairs if pair[0].part == pair[1].part)
+    keys = [key for key in first.shown if key in other.shown]
+    left = [key for key in keys if first.part(key) != other.part(key)]
+    found = (_sweep(devices, first.shown[key], other.shown[key]) for key in keys if key not in left)
     sweeps = tuple(filter(None, found))
     return Contrast(
         machine=machine,
         sweeps=sweeps,
-        left=tuple(str(pair[0].key) for pair in pairs if pair[0].part != pair[1].part),
+        left=tuple(map(str, left)),
         effects=limit_effects(devices, sweeps),
         capacities_bytes=capacities(devices),
     )
 
 
-def _sweep(devices: tuple[Device, Device], first: ForecastCurve, other: ForecastCurve) -> SweepContrast | None:
-    cases = first.axis.quantity == "case"
+def _sweep(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> SweepContrast | None:
+    curves, prediction = (_rates(first), _rates(other)), first.prediction
+    cases = prediction.axis.quantity == "case"
     shared = shared_facts(devices, first.facts, other.facts)
-    common = (_cases if cases else _sizes)(first.rates, other.rates)
+    common = (_cases if cases else _sizes)(*curves)
     if not (points := ratio_points(shared, *common)):
         return None
-    bests = (curve.take([int(curve.rates.argmax())]) for curve in (first.rates, other.rates))
+    bests = (curve.take([int(curve.rates.argmax())]) for curve in curves)
     return SweepContrast(
-        key=first.key,
-        metric=first.metric,
-        axis=first.axis,
+        key=prediction.key,
+        metric=prediction.metric,
+        axis=prediction.axis,
         best=points[int(common[0].rates.argmax())] if cases else ratio_points(shared, *bests)[0],
         points=points,
         stretches=() if cases else stretches_of(points),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
 
-from gpureport.compare import MINIMUM_EFFECT, excerpt
+from gpureport.compare import FEW, MINIMUM_EFFECT, excerpt
 from gpureport.compare import Run as ReducedRun
 from gpureport.compare import compare as compare_runs
 from gpureport.data import own_device_dirs
@@ -108,7 +108,9 @@ def compare(
     runs: dict[str, tuple[ReducedRun, ...]] = {}
     for name, parts in named.items():
         opened = (
-            open_machine(part, database, chosen, only) if isinstance(part, str) else [excerpt(part.report, only)]
+            open_machine(part, database, chosen, only, contrasted=len(named) <= FEW)
+            if isinstance(part, str)
+            else [excerpt(part.report, only)]
             for part in parts
         )
         runs[name] = tuple(chain.from_iterable(opened))

@@ -117,7 +117,12 @@ def matching_name(text: str | None, names: "Collection[str]") -> str | None:
 
 
 def open_machine(
-    source: str, database: Database, workloads: "Sequence[Workload]", only: "Collection[str]" = ()
+    source: str,
+    database: Database,
+    workloads: "Sequence[Workload]",
+    only: "Collection[str]" = (),
+    *,
+    contrasted: bool = True,
 ) -> "tuple[Run, ...]":
     """Open the runs of a machine, or a record; predict a device of the database.
 
@@ -128,6 +133,7 @@ def open_machine(
         database: the current one.
         workloads: to predict for a device.
         only: names of the workloads to keep; empty for all.
+        contrasted: whether a predicted device may be contrasted with another, see :func:`predicted_run`.
 
     Raises:
         InputError: it is neither, or invalid.
@@ -137,7 +143,7 @@ def open_machine(
     def opened(run: str) -> "Run":
         if run and is_there(Path(run)):
             return excerpt(open_report(Path(run), lambda: database), only)
-        return predicted_run(device_named(run, database), workloads, only)
+        return predicted_run(device_named(run, database), workloads, only, contrasted=contrasted)
 
     return tuple(map(opened, runs_of(source)))
 
@@ -167,14 +173,14 @@ def predicted_run(
 ) -> "Run":
     """Predict a device for a comparison; *workloads* and *only* are those of :func:`open_machine`.
 
-    With what contrasts need, which takes megabytes, if it is *contrasted*.
+    If it is *contrasted*, with its whole predictions, which take 25 MB.
     """
     from gpureport.compare import excerpt
     from gpureport.compare.contrast import Forecast
 
     found = predicted(device, workloads, quick=quick)
-    forecast = Forecast.of(device, found) if contrasted else None
-    return excerpt(prediction_report(device, workloads, found, quick=quick), only, forecast)
+    report = prediction_report(device, workloads, found, quick=quick)
+    return excerpt(report, only, Forecast(device, found) if contrasted else None)
 
 
 def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool) -> "tuple[Predicted, ...]":

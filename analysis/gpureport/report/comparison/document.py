@@ -1,6 +1,6 @@
 """HTML and PDF documents of a comparison of machines."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpureport.compare import FEW
@@ -102,6 +102,7 @@ def write_pages(
 def content(comparison: Comparison) -> Content:
     """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
+    kinds = sorted({machine.kind for machine in comparison.machines})
     spreads = _spread_machines(comparison)
     ranked_names = ranked_machines(comparison)
     return {
@@ -123,13 +124,11 @@ def content(comparison: Comparison) -> Content:
         "landmarks": landmarks_table(comparison) if few else None,
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len(comparison.by_machine) - len(spreads),
-        "curves": tuple(
-            curve_pictures(comparison.curves, [comparison.baseline, *comparison.others], comparison.families)
-        ),
+        "curves": tuple(_curve_pictures(comparison)),
         "differences": differences_table(comparison),
         "differences_left": differences_left(comparison),
         "figures": buyers_table(comparison),
-        "figures_caption": text("figures", FILE),
+        "figures_caption": text("figures", FILE, only_predicted=kinds == ["predicted"]),
         "per_watt": figures_table(
             (each for each in comparison.figures if each.is_per_watt and not comparison.contrasts),
             ranked_names,
@@ -142,7 +141,7 @@ def content(comparison: Comparison) -> Content:
         "several": SEVERAL,
         "glossary": terms(),
         "workloads": workload_table(contest.workload for contest in comparison.contests),
-        "kinds": sorted({machine.kind for machine in comparison.machines}),
+        "kinds": kinds,
         "has_efficiency": bool(overall(comparison, "efficiency")),
     }
 
@@ -229,21 +228,17 @@ def _map_rows(contests: Sequence[WorkloadComparison], what: What, own: Mapping[s
             yield HeatRow(row.contests[0].variant, place_of(row), found, family_title(row.family, own))
 
 
-def curve_pictures(
-    curves: Iterable[MachineCurve], names: Sequence[str], families: Mapping[str, str]
-) -> Iterator[Picture]:
-    """Draw the sweeps of machines by family and kind of size.
-
-    *names* are the machines in the order of their colours, the baseline first; *families* titles of users' kernels.
-    """
-    sweeps = grouped((str(curve.key), curve) for curve in curves).values()
+def _curve_pictures(comparison: Comparison) -> Iterator[Picture]:
+    """Draw the sweeps of machines by family and kind of size."""
+    names = [comparison.baseline, *comparison.others]  # in the order of their colours
+    sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
     kinds = grouped(((one[0].key.family, one[0].key.sweep_name, one[0].metric.unit), one) for one in sweeps)
     for (family, sweep, _), members in kinds.items():
         for part in in_figures(members, MOST_PANELS):
             ordered = [sorted(found, key=lambda curve: names.index(curve.machine)) for found in part]
             marks = "".join(_marks([curve for found in ordered for curve in found]))
             marks += f" Below: values / those of {names[0]}." if base_of(ordered[0], names) else ""
-            caption = f"{family_title(family, families)}, {sweep}.{marks}"
+            caption = f"{family_title(family, comparison.families)}, {sweep}.{marks}"
             yield Picture(machine_chart(ordered, names), caption)
 
 

@@ -1,20 +1,11 @@
 """The sentences of a comparison of machines: facts for the macros of ``templates/comparison_sentences.j2``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import log
 from typing import Literal
 
 from gpureport.compare.contrast import SAME
-from gpureport.compare.records import (
-    BEYOND,
-    EQUAL,
-    WITHIN,
-    Comparison,
-    Contrast,
-    Effect,
-    RatioEstimate,
-    WorkloadComparison,
-)
+from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report.text.sentences import paragraphs
@@ -124,17 +115,15 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[
         "kernels": kernels,
         "verdicts": {verdict: verdicts.count(verdict) for verdict in _VERDICTS if verdict in verdicts},
         "shown": [
-            (_label(work), work.unit, mean, tuple(_values(work.contests, (name, baseline), (name, baseline)).values()))
+            (
+                _label(work),
+                work.unit,
+                mean,
+                [best_of(work.contests, each, (name, baseline)) for each in (name, baseline)],
+            )
             for work, mean in ordered[:most]
         ],
     }
-
-
-def _values(
-    contests: Sequence[WorkloadComparison], names: Iterable[str], common: Sequence[str] = ()
-) -> dict[str, float]:
-    found = {name: best_of(contests, name, common) for name in names}
-    return {name: result.value for name, result in found.items() if result}
 
 
 def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:

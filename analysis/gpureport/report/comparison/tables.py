@@ -16,6 +16,8 @@ from gpureport.compare.records import (
     MachineFigure,
     MachineResult,
     RatioEstimate,
+    RatioPoint,
+    Stretch,
 )
 from gpureport.compare.summary import (
     APPLIED,
@@ -253,36 +255,35 @@ def _kernel_names(kernels: Sequence[str]) -> str:
 
 def ratios_table(comparison: Comparison, found: Contrast) -> Table:
     """List the ratio of the best values of each sweep, with the bottlenecks of both devices."""
-    short = _short(comparison)
-    a, b = short[comparison.baseline], short[found.machine]
-    return Table.of(
-        {
-            "sweep": str(sweep.key),
-            f"best on {a}": sweep.best.label,
-            f"{b} / {a}": _with_interval(sweep.best.ratio, style="factor"),
-            f"bottleneck {a}": ceiling_label(sweep.best.first_bottleneck),
-            f"bottleneck {b}": ceiling_label(sweep.best.other_bottleneck),
-        }
-        for sweep in found.sweeps
-    )
+    head = f"best on {_short(comparison)[comparison.baseline]}"
+    rows = (({"sweep": str(sweep.key), head: sweep.best.label}, sweep.best) for sweep in found.sweeps)
+    return _ratios(comparison, found, rows)
 
 
 def stretch_table(comparison: Comparison, found: Contrast) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
+    rows = []
+    for sweep in found.sweeps:
+        for number, each in enumerate(sweep.stretches):
+            sizes = " to ".join(format_value(end, sweep.axis.unit) for end in (each.start, each.end))
+            rows.append(({"workload": "" if number else sweep.key.workload, "working set or work-items": sizes}, each))
+    return _ratios(comparison, found, rows)
+
+
+def _ratios(
+    comparison: Comparison, found: Contrast, rows: Iterable[tuple[Mapping[str, str], RatioPoint | Stretch]]
+) -> Table:
+    """Return a table of ratios with the bottlenecks of both devices; *rows* begin with their first cells."""
     short = _short(comparison)
     a, b = short[comparison.baseline], short[found.machine]
     return Table.of(
         {
-            "workload": sweep.key.workload if not number else "",
-            "working set or work-items": " to ".join(
-                format_value(end, sweep.axis.unit) for end in (stretch.start, stretch.end)
-            ),
-            f"{b} / {a}": _with_interval(stretch.ratio, style="factor"),
-            f"bottleneck {a}": ceiling_label(stretch.first_bottleneck),
-            f"bottleneck {b}": ceiling_label(stretch.other_bottleneck),
+            **cells,
+            f"{b} / {a}": _with_interval(each.ratio, style="factor"),
+            f"bottleneck {a}": ceiling_label(each.first_bottleneck),
+            f"bottleneck {b}": ceiling_label(each.other_bottleneck),
         }
-        for sweep in found.sweeps
-        for number, stretch in enumerate(sweep.stretches)
+        for cells, each in rows
     )
 
 
