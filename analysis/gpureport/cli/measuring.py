@@ -461,8 +461,7 @@ def _check_kernels(options: KernelOptions) -> int:
     names = ", ".join(kernel.title for kernel in kernels)
     note(f"No faulty access, data race or divergent barrier was found at the smallest size of {names}.")
     steps = [step for kernel in kernels for step in kernel.formulas.steps]
-    given = [each for step in steps for each in step.fields.arguments if each.elements]
-    if len(given) < sum(len(step.buffers) for step in steps):
+    if any(sum(bool(each.elements) for each in step.fields.arguments) < len(step.buffers) for step in steps):
         note("Accesses beyond the end of a buffer are found only if a description gives its `elements`.")
     return 0
 

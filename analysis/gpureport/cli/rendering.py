@@ -85,10 +85,7 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
 
 
 def prepare_documents(report: Report) -> None:
-    """Begin in other processes what the documents of a run need and its measurements do not change.
-
-    Of several runs, only the first has documents.
-    """
+    """Begin in other processes what documents need besides measurements; of several runs, only the first has some."""
     from gpureport.report.processes import started
     from gpureport.report.render import prepare
 
