@@ -13,9 +13,9 @@ from math import ceil, inf, prod
 from typing import ClassVar, TypeVar
 
 from gpureport.predict.accesses import constant_cycles, further_load_cycles, global_passes, local_passes
-from gpureport.predict.occupancy import Resident
 from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.predict.uncertainty.propagation import maximum, where
+from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, traced_lanes, units_per_group
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
@@ -73,7 +73,7 @@ class Execution(ABC):
 
     device: Device
     demand: Demand
-    resident: Resident
+    resident: Occupancy
 
     sigma: ClassVar[float] = 0.0
     """Standard deviation of the model beyond that of GPUs."""

@@ -35,7 +35,7 @@ from gpureport.predict.cpu_compilers import EXECUTIONS
 from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.memory import load_latency, traffic_time, usable_capacities
-from gpureport.predict.occupancy import Resources, resident
+from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.predict.together import apart, for_all, named, together
 from gpureport.predict.transfers import transfer_times
 from gpureport.predict.uncertainty.propagation import Divided, Tape, maximum, relative_deviations
@@ -107,7 +107,7 @@ def execution_kind(device: Device) -> type[Execution]:
 
 def execution(device: Device, demand: Demand, resources: Resources) -> Execution:
     """Return how *device* executes a kernel with *demand* and *resources*."""
-    return execution_kind(device)(device, demand, resident(device.architecture, demand.work_group, resources))
+    return execution_kind(device)(device, demand, occupancy(device.architecture, demand.work_group, resources))
 
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
@@ -118,7 +118,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
 def point_times(points: Sequence[PointModel], tape: Tape) -> list[tuple[PointTime, Floats]]:
     """Predict *points* on one device; return each with the relative change of its time by each fact on the *tape*."""
     device = points[0].device
-    kind, known = execution_kind(device), cache(partial(resident, device.architecture))
+    kind, known = execution_kind(device), cache(partial(occupancy, device.architecture))
 
     def run(some: Sequence[PointModel]) -> Iterator[tuple[PointTime, Floats]]:
         if len(some) > 1 and any(each.demand.accesses or each.demand.later_dispatches for each in some):
@@ -172,7 +172,7 @@ def _dispatch_time(run: Execution) -> PointTime:
         time_s=launch_s + work_s + run.last_stores_s,
         ceilings_s={"launch": launch_s, "latency": latency_s, "groups": run.start_s, **by_class, **by_pipe, **moving},
         level=level,
-        occupancy=run.resident.occupancy,
+        occupancy=run.resident,
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
         memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )

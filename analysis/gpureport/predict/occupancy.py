@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
-from typing import NamedTuple
 
 from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.records.measurement import Compilation
@@ -36,14 +35,6 @@ class Resources:
     compiled: bool = False
     vectorised: bool | None = None
     instructions_per_stored_byte: float = 0.0
-
-
-class Resident(NamedTuple):
-    """What the model needs of an occupancy, of one point or of several, and the occupancy itself."""
-
-    groups_per_compute_unit: int
-    local_memory_bytes: int
-    occupancy: Occupancy
 
 
 def compiled_resources(compilation: Compilation | None) -> Resources | None:
@@ -95,12 +86,6 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         fraction=waves / most,
         limiter=limiter,
     )
-
-
-def resident(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Resident:
-    """Return what is resident on a compute unit at once (:func:`occupancy`)."""
-    found = occupancy(architecture, work_group, resources)
-    return Resident(found.groups_per_compute_unit, found.local_memory_bytes, found)
 
 
 def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:
@@ -195,7 +180,7 @@ def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resour
     }
 
 
-def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy | Resident, groups: float) -> float:
+def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, groups: float) -> float:
     """Return the bytes of a unified cache that the carve-out for local memory takes, with *groups* per compute unit.
 
     The driver selects the smallest carve-out that fits the reserve and the local memory of the resident groups

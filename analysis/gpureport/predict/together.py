@@ -47,7 +47,7 @@ def together(values: Sequence[Any]) -> Any:  # noqa: ANN401 - of any type
         return {name: together([value[name] for value in values]) for name in first}
     if isinstance(first, tuple):
         agreed(list(map(len, values)))
-        return getattr(first, "_make", tuple)(map(together, zip(*values, strict=True)))
+        return tuple(map(together, zip(*values, strict=True)))
     if values.count(first) == len(values):
         return first
     if isinstance(first, Occupancy):

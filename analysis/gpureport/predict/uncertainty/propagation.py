@@ -89,11 +89,16 @@ def agreed(answers: Sequence[T]) -> T:
 
 
 class Each(np.ndarray[Any, Any]):
-    """Truths or names, one for each point."""
+    """Truths, names or records, one for each point."""
 
     def __bool__(self) -> bool:
         """Return the truth of all points."""
         return bool(agreed(self.tolist()))
+
+    def __getattr__(self, name: str) -> float:
+        """Return a number of the record of each point."""
+        values = [getattr(record, name) for record in self.tolist()]
+        return values[0] if values.count(values[0]) == len(values) else Uncertain(np.array(values, float))
 
 
 class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # stands for a float everywhere
@@ -264,16 +269,14 @@ def where(condition: bool, this: T, that: T) -> T:
 def maximum(first: float, *others: float) -> float:
     """Return the largest number, of each point."""
     for other in others:
-        larger = other > first
-        first = where(larger, other, first) if isinstance(larger, Each) else other if larger else first
+        first = where(other > first, other, first)
     return first
 
 
 def minimum(first: float, *others: float) -> float:
     """Return the smallest number, of each point."""
     for other in others:
-        smaller = other < first
-        first = where(smaller, other, first) if isinstance(smaller, Each) else other if smaller else first
+        first = where(other < first, other, first)
     return first
 
 
