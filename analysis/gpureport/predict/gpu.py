@@ -49,9 +49,9 @@ ISOLATED_EXPONENT = constant(
     "reports/nvidia-h200)",
     measured_on=_H200,
 )
-"""p-norm that joins an isolated wave's waits with its own instructions, and those of few waves for loads with the time
-that units and memory take for the loads of all: these queue behind each other. For the latter, it and the limit of two
-groups a place were chosen from a few values on public kernels; microbenchmarks gave 1.1 and 1.7."""
+"""p-norm that joins an isolated wave's waits with its own instructions. With at most two groups a compute unit, it also
+joins their waits for loads with all work: loads queue behind those of the same groups. For this use, the exponent and
+the limit were chosen from a few values on public kernels; microbenchmarks gave exponents of 1.1 and 1.7."""
 ONE_WAY_LOSS = constant(
     0.2,
     "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
@@ -103,18 +103,14 @@ def overlap_exponent(groups: int, of_many: float = LATENCY_EXPONENT) -> float:
 class GpuExecution(Execution):
     """One dispatch on a GPU."""
 
-    @property
-    def schedulers(self) -> int:
-        """Number of schedulers of a place for work-groups."""
-        return schedulers_of(self.architecture)
-
     def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
         """Return the times of instruction classes if *waves* are distributed among a compute unit's schedulers.
 
         A wave stays with one scheduler. The pipes of the others idle while those with one wave more, or with more work,
         finish.
         """
-        longer = self.schedulers * ceil(waves / self.schedulers) / waves * self.demand.uneven
+        schedulers = schedulers_of(self.architecture)
+        longer = schedulers * ceil(waves / schedulers) / waves * self.demand.uneven
         return {name: time_s if name in _SHARED_PIPES else time_s * longer for name, time_s in class_times.items()}
 
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
@@ -182,7 +178,7 @@ class GpuExecution(Execution):
         scheduler is busy for k / r of the time, until the next wave ends. If all waves together barely keep the
         scheduler busy, no idle time is added. Waves that meet at barriers end together.
         """
-        waves = ceil(self.waves_per_place / self.schedulers)
+        waves = ceil(self.waves_per_place / schedulers_of(self.architecture))
         share_s = computing_s / waves
         isolated_s = smooth_maximum((share_s, chain_s), ISOLATED_EXPONENT)
         last = ceil(isolated_s / share_s) - 1
