@@ -102,13 +102,11 @@ def _predicted(
     compiled: Sequence[Resources | None],
 ) -> Predicted:
     device, facts, tape = traced
-    points, occupancies, deviations = [], [], []
-    other = execution_kind(device).sigma
+    points, other = [], execution_kind(device).sigma
     inputs = [model_inputs(device, workload, sweep, *each) for each in zip_longest(sweep.points, compiled)]
-    for parameters, (answer, relative) in zip(sweep.points, point_times(inputs, tape), strict=True):
+    answers = point_times(inputs, tape)
+    for parameters, (answer, relative) in zip(sweep.points, answers, strict=True):
         key = workload.point(parameters, sweep)
-        occupancies += [answer.occupancy] if answer.occupancy else []
-        deviations.append(relative)
         points.append(
             PredictedPoint(
                 point=key,
@@ -122,7 +120,8 @@ def _predicted(
                 spread=spread(relative, other),
             )
         )
-    changes = np.array(deviations).reshape(len(points), len(facts))
+    changes = np.array([relative for _, relative in answers])
+    occupancies = [answer.occupancy for answer, _ in answers if answer.occupancy]
     found = with_level_names(features_of_points(sweep.axis, workload.metric, points), sweep.axis, points, device)
     prediction = Prediction(
         key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),

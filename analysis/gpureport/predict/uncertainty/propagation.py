@@ -189,9 +189,9 @@ class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # sta
         """Change of the number by one standard deviation of each fact, shape (facts,) or (points, facts)."""
         sigmas = self.tape.sigmas if self.tape else []
         found = np.zeros((len(sigmas), np.size(self.value)))
-        order, numbers, derivatives = [-self.index], {self.index: self}, {self.index: np.float64(1.0)}
+        order, derivatives = [(-self.index, self)], {self.index: np.float64(1.0)}
         while order:
-            number = numbers.pop(-heappop(order))
+            _, number = heappop(order)
             derivative = derivatives.pop(number.index)
             operation, *operands = number.step
             if number.index < len(sigmas):
@@ -201,9 +201,8 @@ class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # sta
             for operand, slope in zip(operands, _SLOPES[operation], strict=False):
                 if type(operand) is Uncertain and operand.tape is not None:
                     part = derivative * slope(plain(operands[0]), plain(operands[1]))
-                    if operand.index not in numbers:
-                        numbers[operand.index] = operand
-                        heappush(order, -operand.index)
+                    if operand.index not in derivatives:
+                        heappush(order, (-operand.index, operand))
                     derivatives[operand.index] = derivatives.get(operand.index, 0.0) + part
         changes = found.T * sigmas
         return changes if isinstance(self.value, np.ndarray) else changes[0]
