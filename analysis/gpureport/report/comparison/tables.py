@@ -265,7 +265,7 @@ def stretch_table(comparison: Comparison, found: Contrast) -> Table:
     rows = []
     for sweep in found.sweeps:
         for number, each in enumerate(sweep.stretches):
-            sizes = " to ".join(format_value(end, sweep.axis.unit) for end in (each.start, each.end))
+            sizes = format_range((each.start, each.end), sweep.axis.unit)
             rows.append(({"workload": "" if number else sweep.key.workload, "working set or work-items": sizes}, each))
     return _ratios(comparison, found, rows)
 
