@@ -7,7 +7,7 @@ from math import hypot, log
 
 from gpureport.compare.records import BEYOND, WITHIN, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.records.columns import Curve
-from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, PointKey
+from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
@@ -25,8 +25,6 @@ class ComparedPoint:
     """One point of one machine; *reach*: its working set / the size that is certainly beyond all caches."""
 
     metric: Metric
-    sweep: str
-    point: PointKey
     label: str
     value: float
     interval: tuple[float, float] | None
@@ -127,8 +125,6 @@ def _all_points(
                 (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
-                    sweep=curve.key.sweep,
-                    point=point.point,
                     label=f"{'large transfers' if of_transfers else point.point.label}{name}",
                     value=point.value,
                     interval=interval_of(point),

@@ -168,14 +168,13 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
         for each in findings if report.findings else predicted:
             kind = _LANDMARKS.get((each.feature, each.position))
             if kind and (kind, each.unit) != ("taper", "B"):  # that of transfers
-                compared = each if isinstance(each, Finding) else None
                 yield Landmark(
                     workload=curve.key.workload,
                     sweep=curve.key.sweep,
                     feature=kind,
                     level=each.level,
                     predicted=each.predicted if isinstance(each, Finding) else each.value,
-                    observed=compared and compared.observed,
+                    observed=each.observed if isinstance(each, Finding) else None,
                     ci_low=each.ci_low,
                     ci_high=each.ci_high,
                     unit=each.unit,
