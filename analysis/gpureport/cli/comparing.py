@@ -157,9 +157,8 @@ def print_comparison(comparison: Comparison) -> None:
 def _print_effects(comparison: Comparison) -> None:
     """Print what changes for kernels with one limit, and the limits themselves."""
     for found in comparison.contrasts:
-        title = f"Speed of {found.machine} / speed of {comparison.baseline}, by what limits the kernels on the latter"
-        table = effects_table(comparison, found)
-        print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
+        title = f"Speed of {found.machine} / {comparison.baseline} by bottleneck on {comparison.baseline}"
+        print_document_table(f"{title} (median kernel; range over kernels)", effects_table(comparison, found))
     if comparison.contrasts:
         print_text(text("ratios_of_predictions", FILE, error=SIGMA_MODEL))
         print_line("")
