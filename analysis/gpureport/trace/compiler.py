@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import zip_longest
@@ -35,11 +36,7 @@ INSTALLATION = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
 
 
 class _RefusedError(InputError):
-    """A source that does not compile, with the number of errors."""
-
-    def __init__(self, message: str, errors: int = 0) -> None:
-        super().__init__(message)
-        self.errors = errors
+    """A source that does not compile."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +108,9 @@ def _taken(options: str | Sequence[str]) -> list[str]:
 def _translated(arguments: Sequence[str], path: Path, text: str | None = None) -> str:
     if any(each.startswith("-cl-std=") for each in arguments):
         return _clang(arguments, path, text)
-    refusals = []
-    for version in ("1.2", "2.0"):
-        try:
-            return _clang([*arguments, f"-cl-std=CL{version}"], path, text)
-        except _RefusedError as error:
-            refusals.append(error)
-    raise min(refusals, key=lambda each: each.errors)
+    with suppress(_RefusedError):
+        return _clang([*arguments, "-cl-std=CL1.2"], path, text)
+    return _clang([*arguments, "-cl-std=CL2.0"], path, text)
 
 
 def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str:
@@ -135,7 +128,7 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
     except subprocess.TimeoutExpired:
         raise InputError(f"{path}: it does not compile within {_SECONDS} s") from None
     if done.returncode:
-        raise _RefusedError(_complaint(done.stderr, path), len(re.findall(r"\berror: ", done.stderr)))
+        raise _RefusedError(_complaint(done.stderr, path))
     return done.stdout
 
 

@@ -125,36 +125,19 @@ _ABSORBED: Mapping[str, Sequence[str]] = {
 """Operations whose results others use within the same instruction, of three words at most."""
 
 
-def complements(lines: Iterable[Instruction]) -> dict[str, object]:
-    """Return what values of a function have in common with their complements: the word and constant of an ``xor``."""
-    found: dict[str, object] = {}
-    for line in lines:
-        if line.opcode == "xor" and line.types[0].element.bits == 32 and len(names := _names(line)) == 1:
-            bits = _bits(next(value for value in line.operands if not isinstance(value, Name)))
-            found[line.result] = (found.get(names[0], names[0]), bits) if bits else found.get(names[0], names[0])
-    return found
-
-
-def merged(lines: Sequence[Instruction], same: Mapping[str, object]) -> dict[str, Counts]:
-    """Return the instructions of operations that are one: any logic of three words, and sums of them or of a product.
-
-    Args:
-        lines: of a block.
-        same: names of words that logic reads as one, as of :func:`complements`.
-    """
+def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
+    """Return the instructions of operations that are one: logic of three words, and sums of them or of a product."""
     uses = Counter(name for line in lines for name in _names(line))
     made: dict[str, tuple[Instruction, frozenset[object]]] = {}
     found: dict[str, Counts] = {}
     for line in lines:
-        if line.opcode == "shufflevector" and (name := _names(line)[0]) in made and uses[name] == 1:
-            made[line.result] = made[name]
         if line.opcode == "icmp" and line.words[-1] in ("eq", "ne") and not isinstance(line.operands[1], Name):
             tested = made.get(getattr(line.operands[0], "name", ""))
             if tested and tested[0].opcode in _LOGIC and not np.any(line.operands[1]):
                 found[line.result] = {}  # logic also gives whether its result is zero
         if line.opcode not in _ABSORBED or line.of.element.bits != 32:
             continue
-        words = [_words(line, value, same) for value in line.operands]
+        words = [_words(line, value) for value in line.operands]
         for place, name in enumerate(getattr(value, "name", "") for value in line.operands):
             inner, those = made.get(name, (line, frozenset()))
             if (
@@ -189,19 +172,12 @@ def repeated(lines: Iterable[Instruction]) -> set[str]:
     return {*same}
 
 
-def _words(line: Instruction, value: Operand, same: Mapping[str, object]) -> frozenset[object]:
-    """Return the word that an operation reads, none if it is fixed by its table."""
-    if isinstance(value, Name):
-        return frozenset({same.get(value.name, value.name) if line.opcode in _LOGIC else value.name})
-    if line.opcode not in _LOGIC:
-        return frozenset({line.result})
-    return frozenset({_bits(value)} if _bits(value) else ())
-
-
-def _bits(value: Operand) -> tuple[int, ...]:
-    """Return what a constant and its complement have in common; nothing if it is the complement of zero."""
+def _words(line: Instruction, value: Operand) -> frozenset[object]:
+    """Return the word that an operation reads; a constant and its complement are one, and zero is none."""
+    if isinstance(value, Name) or line.opcode not in _LOGIC:
+        return frozenset({value.name if isinstance(value, Name) else line.result})
     bits = tuple(min(int(each), ~int(each)) for each in np.ravel(value))
-    return bits if any(each != -1 for each in bits) else ()
+    return frozenset({bits} if any(each != -1 for each in bits) else ())
 
 
 # loads of neighbouring members

@@ -251,8 +251,7 @@ class _Builder:
         text = self.reader.blocks(self.built.name, f"%{len(self.built.parameters)}")
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
         pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
-        every = [line for _, lines in pieces for line in lines]
-        same, self.varying = instructions.complements(every), instructions.varying(every)
+        self.varying = instructions.varying([line for _, lines in pieces for line in lines])
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
         ends = {label: number for number, (label, _) in enumerate(pieces)}
@@ -260,7 +259,7 @@ class _Builder:
             block = Block(waits=number > starts[label], line=lines[0].line if lines else 0)
             block.targets = (number + 1,) if number < ends[label] else ()
             once, steady = instructions.counting(label, lines)
-            self.merged = instructions.merged([line for line in lines if line.result not in once], same)
+            self.merged = instructions.merged([line for line in lines if line.result not in once])
             for line in lines:
                 self.reader.line = line.line
                 self._add(block, line, starts, ends)
