@@ -39,7 +39,8 @@ def program_of(
         InputError: it does not compile, or uses what cannot be executed.
         GpuReportError: the compiler is not installed.
     """
-    return _program(path.absolute(), read_text(path), options, kernel, restrict, unrolled, joins)
+    module = _module(path.absolute(), read_text(path), options, restrict)
+    return program(module, kernel, unrolled, joins=joins)
 
 
 def kernels_of(path: Path, options: str) -> tuple[str, ...]:
@@ -55,11 +56,6 @@ def kernels_of(path: Path, options: str) -> tuple[str, ...]:
 @cache
 def _module(path: Path, text: str, options: str, restrict: bool = False) -> Module:  # noqa: ARG001 - a key
     return compile_file(path, options, restrict=restrict)
-
-
-@cache
-def _program(path: Path, text: str, options: str, kernel: str, restrict: bool, unrolled: int, joins: bool) -> Program:
-    return program(_module(path, text, options, restrict), kernel, unrolled, joins=joins)
 
 
 def host_arguments(

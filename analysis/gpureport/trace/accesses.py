@@ -33,7 +33,7 @@ class Placement:
         units: compute units.
         units_per_group: units that share the waves of a work-group, as one place for groups.
         groups_per_place: work-groups that are resident together.
-        line_bytes: of this cache.
+        line_bytes: of the nearest cache of a unit.
         sector_bytes: that it fetches on a miss.
         unit_bytes: smallest unit that any cache or the memory moves.
         cache_bytes: its capacity, without local memory in use.

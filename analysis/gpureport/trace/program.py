@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -151,15 +152,15 @@ class Program:
         """Bytes of declared local memory."""
         return sum(array.nbytes for array in self.local_arrays)
 
-    @property
+    @cached_property
     def interleaved(self) -> dict[int, int]:
-        """How many executions of a load follow each other at once, by its number."""
-        return {
-            each.access.number: _loads_together(block)
-            for block in self.blocks
-            for each in block.operations
-            if each.access
-        }
+        """How many executions of an access follow each other at once; a store to global memory keeps loads apart."""
+        found = dict[int, int]()
+        for block in self.blocks:
+            accesses = [each.access for each in block.operations if each.access]
+            if not any(each.write and each.region != LOCAL for each in accesses):
+                found |= {each.number: block.interleaved for each in accesses}
+        return found
 
 
 def programs(module: Module) -> tuple[str, ...]:
@@ -167,6 +168,7 @@ def programs(module: Module) -> tuple[str, ...]:
     return tuple(module.reader.kernels)
 
 
+@cache
 def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False) -> Program:
     """Return the kernel *name* of a module; compilers interleave at most *unrolled* iterations of loops.
 
@@ -522,12 +524,6 @@ def _apart(block: Block, moving: Set[int]) -> set[int]:
         return {at for access, at in accesses if access.write and access.region in (region, None)}
 
     return {access.number for access, at in accesses if at in moving and stored(access.region) == {at}}
-
-
-def _loads_together(block: Block) -> int:
-    """Return how many executions of its loads follow each other at once: a store to global memory keeps them apart."""
-    stores = any(each.access and each.access.write and each.access.region != LOCAL for each in block.operations)
-    return 1 if stores else block.interleaved
 
 
 def _connect(built: Program) -> None:

@@ -312,7 +312,7 @@ _PLACES, _SHARE = 256, 256
 def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> float:
     """Return the work of the busiest scheduler / what it would be if all waves were alike.
 
-    A wave stays with one scheduler, the next one of those of its place: on an H200, waves 0, 4, 8 … share one.
+    Waves go to the schedulers of their place in turn, and stay there: on an H200, waves 0, 4, 8 … share one.
     Places that execute groups drawn from the samples show how the sums differ: up to the largest of all places if all
     groups run at once; otherwise places that end earlier take more groups.
     """
@@ -324,9 +324,8 @@ def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> fl
     share = ceil(groups / places)
     drawn = np.random.default_rng(0).choice(len(works), (_PLACES, min(share, _SHARE)), p=weights)
     waves = works[drawn].reshape(_PLACES, -1)
-    turns = np.pad(waves, ((0, 0), (0, -waves.shape[1] % placement.schedulers))).reshape(
-        _PLACES, -1, placement.schedulers
-    )
+    turns = np.pad(waves, ((0, 0), (0, -waves.shape[1] % placement.schedulers)))
+    turns = turns.reshape(_PLACES, -1, placement.schedulers)
     busiest = turns.sum(axis=1).max(axis=1)
     longest = np.quantile(busiest, places / (places + 1)) if share <= placement.groups_per_place else busiest.mean()
     return max(1.0, float(longest / (turns.shape[1] * (weights @ works).mean())))
