@@ -555,17 +555,13 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_source_that_cannot_be_analysed_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    source = tmp_path / "other.cl"
-    source.write_text(text)
     with pytest.raises(InputError, match=problem):
-        load_kernels([source])
+        load_kernels([_written(tmp_path / "other.cl", text)])
 
 
 def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
-    source = tmp_path / "required.cl"
-    source.write_text(
-        "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { x[get_global_id(0)]++; }"
-    )
+    text = "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { x[get_global_id(0)]++; }"
+    source = _written(tmp_path / "required.cl", text)
     given = {"sizes": {"n": "auto"}, "global_size": ["n"]}
     for right in ({}, {"work_groups": 64}):
         assert load_kernels([source], {**given, **right})[0].verification()[0]["local_x"] == 64
@@ -855,10 +851,9 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
 )
 def test_sizes_between_those_of_work_groups_count(body: str, elements: list[str] | str, tmp_path: Path) -> None:
     head = "kernel void k(global float *y, global const float *x, uint n) {\n uint i = get_global_id(0);"
-    (tmp_path / "k.cl").write_text(f"{head} {body} }}")
     refused = pytest.raises(InputError, match=re.escape(f"k.cl:2: accesses x[{elements}"))
     with refused if isinstance(elements, str) else nullcontext():
-        (workload,) = load_kernels([tmp_path / "k.cl"], {"work_groups": 256})
+        (workload,) = load_kernels([_written(tmp_path / "k.cl", f"{head} {body} }}")], {"work_groups": 256})
         assert [each.text for each in workload.formulas.buffers] == elements
 
 

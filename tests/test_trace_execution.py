@@ -85,7 +85,7 @@ def run(
     """Execute all groups of the first kernel of *source*."""
     file = folder / "kernel.cl"
     file.write_text(source)
-    module = compile_file(file)
+    module = compile_file(file, more.pop("options", ""))
     shape = NDRange((items,), (local,))
     kernel = program(module, programs(module)[0], more.pop("unrolled", 4))
     more |= {"chains": Chains(kernel, more.pop("latencies"))} if "latencies" in more else {}
@@ -399,9 +399,8 @@ def test_included_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "result"), [("", 120), ("-cl-std=CL2.0", 200), ("-cl-std=CL3.0", 300)])
 def test_the_language_is_that_of_the_build_options(options: str, result: int, tmp_path: Path) -> None:
-    (tmp_path / "k.cl").write_text("kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; }")
-    data = np.zeros(1, np.int32)
-    execute(program(compile_file(tmp_path / "k.cl", options), "k"), [data], NDRange((1,), (1,)), [0])
+    data, text = np.zeros(1, np.int32), "kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; }"
+    run(tmp_path, text, [data], 1, 1, options=options)
     assert data[0] == result
 
 
