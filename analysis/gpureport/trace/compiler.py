@@ -58,9 +58,7 @@ class Module:
         return int(found[1]) if found else 1
 
 
-def compile_file(
-    path: Path, options: str | Sequence[str] = "", *, variables: bool = False, restrict: bool = False
-) -> Module:
+def compile_file(path: Path, options: str = "", *, variables: bool = False, restrict: bool = False) -> Module:
     """Compile a file of OpenCL C.
 
     Args:
@@ -99,8 +97,8 @@ def _found_in(folder: Path) -> list[str]:
     return [f"-I{each}" for each in (data_dir("kernels_cl") / "trace", folder, data_dir("kernels_cl"))]
 
 
-def _taken(options: str | Sequence[str]) -> list[str]:
-    words = shlex.split(options) if isinstance(options, str) else list(options)
+def _taken(options: str) -> list[str]:
+    words = shlex.split(options)
     joined = [a + b if a in ("-D", "-I", "-U") else a for a, b in zip_longest(words, words[1:], fillvalue="")]
     return [word for word in joined if _TAKEN.match(word)]
 

@@ -153,23 +153,18 @@ def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
     return found
 
 
-_PURE = _FREE.union(_ABSORBED, "icmp fcmp select trunc getelementptr lshr ashr extractelement".split()) - {
-    "phi",
-    "alloca",
-}
+_PURE = _FREE.difference(("phi", "alloca")).union(
+    _ABSORBED, "icmp fcmp select trunc getelementptr lshr ashr extractelement".split()
+)
 
 
 def repeated(lines: Iterable[Instruction]) -> set[str]:
     """Return the results that earlier lines of a block have already: compilers compute them once."""
-    first: dict[object, str] = {}
-    same: dict[str, str] = {}
-    for line in lines:
-        if line.opcode in _PURE:
-            values = [same.get(v.name, v.name) if isinstance(v, Name) else v.tobytes() for v in line.operands]
-            earlier = first.setdefault((line.opcode, *line.words, *line.bare, *values), line.result)
-            if earlier != line.result:
-                same[line.result] = earlier
-    return {*same}
+    first, same = dict[object, str](), dict[str, str]()
+    for line in (each for each in lines if each.opcode in _PURE):
+        values = [same.get(v.name, v.name) if isinstance(v, Name) else v.tobytes() for v in line.operands]
+        same[line.result] = first.setdefault((line.opcode, *line.words, *line.bare, *values), line.result)
+    return {name for name, earlier in same.items() if earlier != name}
 
 
 def _words(line: Instruction, value: Operand) -> frozenset[object]:
