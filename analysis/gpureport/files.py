@@ -85,21 +85,6 @@ def _write(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def move_folder(source: Path, target: Path) -> None:
-    """Move a folder of the same file system, which needs no space; a folder that is there is replaced.
-
-    Raises:
-        GpuReportError: it cannot be moved.
-    """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists():
-            shutil.rmtree(target)
-        source.rename(target)
-    except OSError as error:
-        raise GpuReportError(f"{target}: cannot be written ({error.strerror})") from error
-
-
 def remove_files(*paths: Path) -> None:
     """Remove files of an earlier run.
 

@@ -57,9 +57,7 @@ gpureport devices check nvidia/a40
 gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
 gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
 gpureport devices new --report out/report.json
-gpureport fleet init cluster             # writes cluster/fleet.yaml to fill in
-gpureport fleet run cluster --store fleet
-gpureport fleet node -o measured         # all devices of this machine
+gpureport fleet node --store fleet       # measure all devices of this machine
 gpureport fleet add --store fleet node7=report.json
 gpureport fleet add runs                 # runs/NODE/report.json
 gpureport fleet list
@@ -592,37 +590,16 @@ class FleetOptions:
     """Store runs of many devices, and compare each device with its peers."""
 
 
-@command(fleet_app, "init", "fleet.write_cluster")
-class FleetInitOptions:
-    """Write fleet.yaml, which describes the nodes and the scheduler, to fill in."""
-
-    folder: Annotated[Path, _operand("DIR")]
-    """Folder to write fleet.yaml to."""
-    force: _Overwrite = False
-
-
-@command(fleet_app, "run", "fleet.run_fleet")
-class FleetRunOptions:
-    """Measure the devices of all nodes with ReFrame, one job for each node, and add the runs to the store.
-
-    Exit code 1 if a node failed.
-    """
-
-    site: Annotated[Path, _operand("SITE")] = Path()
-    """fleet.yaml, or its folder."""
-    nodes: Annotated[Sequence[str], typer.Option("--node", metavar="NAME")] = ()
-    """Only this node; repeatable. Default: all."""
-    store: _Store = None
-    output: _OutputFolder = None
-    """New folder of reports, logs and job scripts. Default: runs/TIME beside fleet.yaml."""
-
-
 @command(fleet_app, "node", "fleet.measure_node")
 class FleetNodeOptions:
-    """Measure the devices of this machine, each in a process of its own. Incomplete reports there are continued."""
+    """Measure the devices of this machine, each in a process of its own, and add the runs to the store.
 
-    output: Annotated[Path, _path("DIR", "--output", "-o")]
-    """Folder for DEVICE/report.json."""
+    The host's name is that of the node. Exit code 1 if a device was not measured.
+    """
+
+    output: _OutputFolder = None
+    """Folder for DEVICE/report.json; incomplete reports are continued. Default: reports/NODE/TIME in the store."""
+    store: _Store = None
     devices: Annotated[Sequence[str], typer.Option("--device", "-d", metavar="DEVICE")] = ()
     """Index or part of a name; repeatable. Default: all GPUs and accelerators, else the CPU."""
     quick: _Quick = False

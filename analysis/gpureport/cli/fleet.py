@@ -1,24 +1,22 @@
-"""``gpureport fleet``: runs on nodes, and a store of runs to list, query, export, and report on the devices."""
+"""``gpureport fleet``: runs of a node, and a store of runs to list, query, export, and report on the devices."""
 
 import re
-import shlex
 import sys
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import (
     FleetAddOptions,
     FleetExportOptions,
-    FleetInitOptions,
     FleetListOptions,
     FleetNodeOptions,
     FleetOptions,
     FleetQueryOptions,
     FleetReportOptions,
-    FleetRunOptions,
 )
 from gpureport.cli.console import ProgressBar, note, note_left_out, print_line, print_lines, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
@@ -209,80 +207,27 @@ def report_fleet(options: FleetReportOptions) -> int:
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
 
 
-def write_cluster(options: FleetInitOptions) -> int:
-    """Write a file of a cluster to fill in."""
-    from gpureport.fleet.cluster_file import FILE_NAME, TEMPLATE
-
-    file = options.folder / FILE_NAME
-    with writing([file], force=options.force, option=""):
-        write_file(file, TEMPLATE.read_text(encoding="utf-8"))
-    print_written([file])
-    print_line(f"Fill in the nodes, then run `gpureport fleet run {shlex.quote(str(options.folder))}`.")
-    return 0
-
-
-def run_fleet(options: FleetRunOptions) -> int:
-    """Measure the nodes of a cluster and add the runs to the store, if one is given; return 1 if a node failed."""
-    from gpureport.fleet.cluster_file import FILE_NAME, read_cluster
-    from gpureport.fleet.runs import require_reframe, run_nodes
-    from gpureport.fleet.store import configured
-
-    require_reframe()
-    path, store = options.site, options.store
-    file = path / FILE_NAME if path.is_dir() else path
-    cluster = read_cluster(file)
-    every = list(cluster.named())
-    if unknown := [name for name in options.nodes if name not in every]:
-        raise InputError(f"--node: {file} has no node {unknown[0]!r}; it has {', '.join(every[:10])}")
-    nodes = list(options.nodes) or every
-    folder = options.output or file.parent / "runs" / datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
-    if folder.exists():
-        raise InputError(f"{folder}: exists; choose another folder with -o")
-    if store and store.exists() and not store.is_dir():
-        raise InputError(f"--store: {store} is a file; write the folder of the store")
-    note(f"Measuring {len(nodes)} nodes with ReFrame; reports, logs and job scripts are kept in {folder}.")
-    runs = run_nodes(cluster, file, nodes, folder)
-    rows = [
-        (run.node, f"failed: {run.reason}" if run.reason else "measured", str(run.devices), str(run.attempts))
-        for run in runs
-    ]
-    print_table("Nodes", ("node", "result", "reports", "jobs"), rows, right=(2, 3))
-    found = [f"{run.node}={run.folder}" for run in runs if run.devices]
-    left_out = 0
-    if found and (store or configured()):
-        try:
-            left_out = add_runs(FleetAddOptions(paths=found, store=store))
-        except GpuReportError as error:  # the nodes to repeat are still named
-            left_out = 1
-            note(f"No run was added to the store: {error}")
-    elif found:
-        add = f"gpureport fleet add --store DIR {shlex.quote(str(folder))}"
-        note(f"The runs were not added to a store; to add them: {add}")
-    failed = [run.node for run in runs if run.reason]
-    if failed:
-        again = " ".join(f"--node {shlex.quote(name)}" for name in failed[:5])
-        print_line(f"{len(failed)} of {len(runs)} nodes failed. To repeat: gpureport fleet run {path} {again}")
-    return 1 if failed or left_out else 0
-
-
 def measure_node(options: FleetNodeOptions) -> int:
-    """Measure the devices of this node; return 1 if one failed."""
-    from gpureport.fleet.runs import COMPLETE, FAILED, devices_to_measure, measure_devices
+    """Measure the devices of this node, and add the runs to the store, if one is given; return 1 if a device failed."""
+    from gpureport.fleet.node import devices_to_measure, measure_devices
+    from gpureport.fleet.store import configured
     from gpureport.measure.presence import choose, find_devices
 
+    node, time = gethostname().partition(".")[0], datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
+    output = options.output or opened(options.store).folder / "reports" / node / time
     present = find_devices().devices
     names = options.devices
     chosen = [choose(present, name) for name in names] if names else devices_to_measure(present)
-    folders = [(device, options.output / f"{device.index}-{slug(device.name)}") for device in chosen]
+    folders = [(device, output / f"{device.index}-{slug(device.name)}") for device in chosen]
     workloads = [part for name in options.workloads for part in ("--workload", name)]
     settings = [*(("--quick",) if options.quick else ()), *workloads]
-    failed = 0
+    measured, left_out = [], 0
     for run in measure_devices(folders, settings, parallel=options.parallel):
         if run.exit_code:
-            failed += 1
-            print_line(f"{FAILED}{run.device.name}: exit code {run.exit_code}: {run.last_line}")
+            print_line(f"not measured: {run.device.name}: exit code {run.exit_code}: {run.last_line}")
         else:
             print_line(f"measured: {run.device.name}: {run.folder}")
-    if not failed:
-        print_line(f"{len(folders)} of {len(folders)}: {COMPLETE}")
-    return 1 if failed else 0
+            measured.append(f"{node}={run.folder}")
+    if measured and (options.store or configured()):
+        left_out = add_runs(FleetAddOptions(paths=measured, store=options.store))
+    return 1 if left_out or len(measured) < len(folders) else 0

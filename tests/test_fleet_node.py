@@ -1,0 +1,40 @@
+"""Runs of the devices of a node, which are added to a store."""
+
+from importlib import import_module
+from pathlib import Path
+from socket import gethostname
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.fleet.node import DeviceRun
+from gpureport.records.report import FILE_NAME, load_report
+from tests.make_fleet import REPORT, saved
+
+NODE = gethostname().partition(".")[0]
+
+
+def test_measured_devices_are_added_and_failures_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device: Any = SimpleNamespace(name="the device")
+    measured = DeviceRun(device, saved(tmp_path / "0", REPORT), 0, "")
+    came = [measured, DeviceRun(device, tmp_path / "1", 1, "the driver hangs")]
+    monkeypatch.setattr(import_module("gpureport.fleet.node"), "measure_devices", lambda *_, **__: came)
+    store = str(tmp_path / "store")
+    assert main(["fleet", "node", "--store", store, "-d", "0", "-d", "0"]) == 1
+    assert "the device: exit code 1: the driver hangs" in capsys.readouterr().out
+    assert main(["fleet", "list", "--store", store]) == 0
+    assert NODE in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_node_measures_its_device(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["fleet", "node", "--store", str(tmp_path), "--quick", "--workload", "launch"]
+    assert main(arguments) == 0
+    (report,) = (tmp_path / "reports" / NODE).glob(f"*/*/{FILE_NAME}")
+    assert {measurement.key.family for measurement in load_report(report).measurements} >= {"launch"}
+    assert main([*arguments, "-o", str(report.parents[1])]) == 0
+    assert "already there" in capfd.readouterr().out
