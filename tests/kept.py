@@ -36,5 +36,4 @@ def record(name: str) -> Report:
 @cache
 def kept_html(name: str) -> str:
     """The page of a kept report."""
-    report = kept(name)
-    return render_html(report, entry=database().device(report.match.entry or ""))
+    return render_html(kept(name))

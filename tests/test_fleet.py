@@ -29,14 +29,14 @@ from gpureport.errors import InputError
 from gpureport.fleet.analysis import Difference, Figure, Fleet, analyse
 from gpureport.fleet.causes import reasons
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
-from gpureport.fleet.reading import others_of, read_run
+from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.fleet.summary import FILE, junit, parts_of, prometheus, sentence
 from gpureport.fleet.website import _drawn, write_website
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
-from gpureport.records.report import Report, save_report
+from gpureport.records.report import Report
 from gpureport.report.text.sentences import text
 from tests.make_fleet import HOSTILE, REPORT, a_run, eight_nodes, saved, varied
 from tests.toy import on_cpu
@@ -730,15 +730,3 @@ def test_outliers_give_an_exit_code(fleet_store: Store, tmp_path: Path, capsys: 
     assert main([*report, "--prometheus", str(tmp_path)]) == 2
     assert "--prometheus" in capsys.readouterr().err
     assert main([*report, "--prometheus", str(tmp_path / "x"), "--junit", str(tmp_path / "x")]) == 2
-
-
-def test_page_one_compares_with_the_store(run: StoredRun, tmp_path: Path) -> None:
-    save_report(REPORT, tmp_path / "report.json")
-    Store(tmp_path).add(run)
-    for number in (2, 3):
-        Store(tmp_path).add(varied(run, f"run{number}", f"node{number}", number, 0.0))
-
-    found = others_of(REPORT, Store(tmp_path))
-
-    assert len(found) == 2
-    assert {origin.key for rates in found for origin in rates} <= {finding.key for finding in REPORT.findings}

@@ -21,7 +21,6 @@ from gpureport.cli import main
 from gpureport.cli.measuring import _summarise
 from gpureport.compare import Run, compare, excerpt
 from gpureport.data import data_dir
-from gpureport.findings.key_figures import measured_rates
 from gpureport.fleet.analysis import analyse
 from gpureport.fleet.website import write_website
 from gpureport.kernel_files import KernelFileWorkload, load_kernels
@@ -92,8 +91,7 @@ def unknown() -> list[str]:
         ),
         "conditions": (Conditions(workload="memory/read", readings=tuple(map(busy, range(60)))),),
     }
-    others = measured_rates(report.findings), measured_rates(report.findings[:6])
-    return reduced(render_html(report.model_copy(update=known), others))
+    return reduced(render_html(report.model_copy(update=known)))
 
 
 def published() -> list[str]:
@@ -103,7 +101,7 @@ def published() -> list[str]:
         report = record(name)
         assert report.publication
         rows = statements_table(report, report.publication).rows
-        lines += [f"=== {name}", *headline(report, (), 0, curves(report)), *(" | ".join(row) for row in rows)]
+        lines += [f"=== {name}", *headline(report, (), curves(report)), *(" | ".join(row) for row in rows)]
     return lines
 
 

@@ -2,25 +2,21 @@
 
 from dataclasses import replace
 from math import log
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gpureport.findings.key_figures import (
-    MINIMUM_EFFECT,
     Estimate,
     KeyFigure,
     Quantity,
     Side,
     key_figures,
-    measured_rates,
-    with_others,
 )
 from gpureport.findings.verdicts import error_statistics, time_errors
-from gpureport.records.report import Report, save_report
-from gpureport.results.opening import predicted_report, same_model
+from gpureport.records.report import Report
+from gpureport.results.opening import predicted_report
 from gpureport.spec.database import load_database
 from gpureport.spec.models import resident_work_items
 from gpureport.workloads import select
@@ -86,28 +82,6 @@ def test_a_figure_is_abnormal_only_if_intervals_do_not_overlap(
     assert replace(figure, measured=measured, predicted=None).unpredicted is None
 
 
-@pytest.mark.parametrize(
-    ("value", "others", "side"),
-    [
-        (90.0, (100.0, 101.0), "slower"),
-        (96.0, (100.0, 101.0), None),  # below the minimum effect
-        (111.0, (100.0, 101.0), "faster"),
-        (111.0, (100.0, 125.0), None),  # the others differ as much
-        (130.0, (100.0,), "faster"),
-        (130.0, (), None),
-    ],
-)
-def test_a_figure_is_unusual_if_it_differs_significantly(
-    value: float, others: tuple[float, ...], side: Side | None
-) -> None:
-    origin = next(figure.origin for figure in key_figures(MEMORY) if figure.origin)
-    figure = replace(RATE, origin=origin, measured=Estimate(value, value * 0.999, value * 1.001))
-    (compared,) = with_others([figure], [{origin: other} for other in others])
-
-    assert MINIMUM_EFFECT == 0.05
-    assert compared.unusual == side
-
-
 def test_only_independent_and_narrow_predictions_are_strong_tests() -> None:
     h200 = {figure.name: figure for figure in key_figures(kept(GPU))}
 
@@ -120,8 +94,7 @@ def test_only_independent_and_narrow_predictions_are_strong_tests() -> None:
 
 
 def test_specifications_are_those_of_the_vendor() -> None:
-    entry = load_database().device("nvidia/h200_sxm")
-    figures = {figure.name: figure for figure in key_figures(kept(GPU), entry=entry)}
+    figures = {figure.name: figure for figure in key_figures(kept(GPU))}
     matrix, tf32 = figures["Matrix bf16 (mma.sync)"], figures["Matrix tf32 (mma.sync)"]
 
     assert matrix.specification == 989.4e12
@@ -142,33 +115,6 @@ def test_typical_values_of_a_cpu_are_no_limits_and_memory_is_measured_beyond_its
     assert {figure.efficiency for figure in figures} == {None}
     assert read.measured
     assert read.measured.value == pytest.approx(33.7e9, rel=0.01)  # its curve has no plateau there
-
-
-def test_others_are_values_of_the_same_feature() -> None:
-    same = measured_rates(MEMORY.findings)
-    faster = {origin: 2 * rate for origin, rate in same.items()}
-    figures = with_others(key_figures(MEMORY), [same, faster, {}])
-
-    for figure in figures[:-1]:
-        assert figure.measured
-        assert figure.others == pytest.approx((figure.measured.value, 2 * figure.measured.value))
-    assert figures[-1].others == ()
-
-
-def test_kept_reports_of_the_model_are_found_without_the_report_itself(tmp_path: Path) -> None:
-    later = MEMORY.model_copy(update={"created_at": "2026-12-01T10:00:00Z"})
-    partial = later.model_copy(update={"status": "partial"})
-    quick = later.model_copy(update={"settings": later.settings.model_copy(update={"quick": True})})
-    another = later.model_copy(update={"match": later.match.model_copy(update={"entry": "nvidia/h100_sxm"})})
-    for name, report in (("own", MEMORY), ("a", later), ("b", partial), ("c", quick), ("d", another)):
-        (tmp_path / name).mkdir()
-        save_report(report, tmp_path / name / "report.json")
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "report.json").write_text('{"entry": "nvidia/h200_sxm"')
-
-    (found,) = same_model(MEMORY, (tmp_path,))
-    assert found == measured_rates(later.findings)
-    assert same_model(MEMORY.model_copy(update={"machine": None}), (tmp_path,)) == ()
 
 
 def test_errors_of_times_have_one_definition() -> None:

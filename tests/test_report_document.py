@@ -25,7 +25,6 @@ from gpureport.records.report import (
     save_report,
     stored,
 )
-from gpureport.results.opening import same_model
 from tests.fake_run import empty_report
 from tests.kept import REPORTS
 from tests.make_report import make_report
@@ -227,7 +226,7 @@ def test_documents_have_its_name_without_suffixes(name: str, document: str, mach
 
 
 def test_folders_of_runs_contain_it(machines: Path, capsys: Captured) -> None:
-    """As a machine with two runs, as nodes of a fleet, and as other reports of a model."""
+    """As a machine with two runs, and as nodes of a fleet."""
     save_report(REPORT, machines / "c" / "report.json")
 
     assert main(["compare", str(machines / "b"), f"both={machines / 'a'},{machines / 'c'}"]) == 0
@@ -236,7 +235,6 @@ def test_folders_of_runs_contain_it(machines: Path, capsys: Captured) -> None:
     assert main([*add, str(machines / "a"), str(machines / "b")]) == 0
     assert main([*add, f"again={machines / 'c'}"]) == 0  # the run of "a" in the other form
     assert sorted(Store(machines / "store").table("runs")["node"]) == ["a", "b"]
-    assert len(same_model(LATER, [machines])) == 2
 
 
 def test_an_incomplete_run_is_decompressed_before_it_is_resumed(machines: Path, capsys: Captured) -> None:

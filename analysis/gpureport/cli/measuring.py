@@ -32,7 +32,7 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.cli.predicting import print_advice
-from gpureport.cli.rendering import prepare_documents, write_documents
+from gpureport.cli.rendering import write_documents
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, uninterrupted
@@ -56,7 +56,7 @@ from gpureport.records.report import (
     save_report,
 )
 from gpureport.report.curves import curves
-from gpureport.report.render import documents_of, readable_time
+from gpureport.report.render import documents_of, prepare, readable_time
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import affected, load_sentences
 from gpureport.report.run.kernels import answers
@@ -308,7 +308,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
             if not (saved or earlier or is_stream(path)):
                 remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
             if not (saved or measurer.device.on_host or isinstance(options, MeasureOptions)):
-                prepare_documents(report)
+                prepare()
             saved = report.status
 
     try:

@@ -3,31 +3,15 @@
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpureport.cli.app import RenderOptions
-from gpureport.cli.console import ProgressBar, note, note_left_out, print_written
+from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.findings.key_figures import MeasuredRates
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
-from gpureport.results.opening import (
-    is_record,
-    kept_folders,
-    open_report,
-    records_of,
-    refuse_repeated,
-    same_model,
-    short_name,
-)
-
-if TYPE_CHECKING:
-    from gpureport.spec.models import Device
-
-_begun: "dict[str, Callable[[], tuple[tuple[MeasuredRates, ...], Device | None]]]" = {}
-"""What waits for :func:`_kept`, by the start of the run."""
+from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
 
 
 def render_reports(options: RenderOptions) -> int:
@@ -84,24 +68,6 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
             raise InputError(f"{file}: has the same output folder {directory} as {other}; render them one by one")
 
 
-def prepare_documents(report: Report) -> None:
-    """Begin in other processes what documents need besides measurements; of several runs, only the first has some."""
-    from gpureport.report.processes import started
-    from gpureport.report.render import prepare
-
-    if not _begun:
-        prepare()
-        _begun[report.created_at] = started(_kept, report)
-
-
-def _kept(report: Report) -> "tuple[tuple[MeasuredRates, ...], Device | None]":
-    """Return the findings of kept reports of the same model, and the current entry."""
-    from gpureport.spec.database import load_database
-
-    shipped, entry = load_database(), report.match.entry
-    return same_model(report, kept_folders()), shipped.device(entry) if entry in shipped.entries else None
-
-
 def write_documents(
     report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str = "report", noted: bool = True
 ) -> list[Path]:
@@ -109,27 +75,9 @@ def write_documents(
     from gpureport.report.render import write_report
 
     def write() -> list[Path]:
-        kept, entry = _begun.pop(report.created_at, partial(_kept, report))()
-        others = (*kept, *_stored(report))
-        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name, others=others, entry=entry)
+        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name)
 
     return written(write, noted=noted and not no_pdf)
-
-
-def _stored(report: Report) -> tuple[MeasuredRates, ...]:
-    from gpureport.fleet.reading import others_of
-    from gpureport.fleet.store import configured
-
-    store = configured()
-    if not (store and store.filled):
-        return ()
-    try:
-        return others_of(report, store)
-    except InputError as error:
-        note(f"Not compared with the store: {error}")
-        return ()
-    finally:
-        note_left_out(store.left_out.values())
 
 
 def written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path]:

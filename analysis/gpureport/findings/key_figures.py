@@ -1,16 +1,12 @@
 """Key figures of a device: bandwidths, latencies, rates and launch cost, predicted and measured. Pure functions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import log, sqrt
 from typing import Literal, NamedTuple
-
-import numpy as np
 
 from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.observe.features import TRANSFER
-from gpureport.observe.significance import judged, shrunk
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
@@ -22,13 +18,6 @@ from gpureport.spec.models import Device, resident_work_items
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.matrix import FORMATS, unit_of
 
-_RUN_TO_RUN = 0.01
-"""Standard deviation between devices of a model that is assumed before any is known. Repeated runs on one H200 differ
-by 0.2 to 1.2 % (:data:`gpureport.fleet.peers.RUN_TO_RUN`), two H200 of one host by about as much."""
-_PRIOR_DOF = 4.0
-"""Weight of this assumption, in devices."""
-MINIMUM_EFFECT = 0.05
-"""Relative difference from other devices of the model below which a figure is not unusual."""
 STRONG = 1.25
 """A predicted interval wider than this factor on each side tests a device only weakly."""
 
@@ -103,12 +92,10 @@ class KeyFigure:
         measured: ``None`` if it was not measured.
         nearer: the figure of a nearer level, if the measured curve shows no transition between both.
         factor: of the feature's value, such as 2 operations for a multiply-add.
-        others: the values of other devices of the same model.
         main: whether it is one of the figures that users ask for first.
         at_most: whether the specification is only an upper bound, such as the listed power limit.
         inputs: paths of the values of the entry that it depends on most.
         seen: whether one of these was measured on such a device, so that the prediction is no independent test.
-        unusual: on which side it differs significantly from other devices of the model.
         instruction: of a rate of the matrix unit.
     """
 
@@ -122,12 +109,10 @@ class KeyFigure:
     measured: Estimate | None = None
     nearer: "KeyFigure | None" = None
     factor: float = 1.0
-    others: tuple[float, ...] = ()
     main: bool = True
     at_most: bool = False
     inputs: tuple[str, ...] = ()
     seen: bool = False
-    unusual: Side | None = None
     instruction: str = ""
 
     @property
@@ -165,11 +150,6 @@ class KeyFigure:
         return self.side(above=low > most) if low > most or high < least else None
 
     @property
-    def is_off(self) -> bool:
-        """Whether the measured value lies outside the prediction, or differs from other devices."""
-        return bool(self.unpredicted or self.unusual)
-
-    @property
     def is_strong_test(self) -> bool:
         """Whether the prediction is independent of such devices, and narrow enough to show a defect."""
         return bool(self.predicted and not self.seen and self.predicted.width < STRONG**2)
@@ -179,8 +159,6 @@ class KeyFigure:
         return "slower" if above == self.quantity.less_is_better else "faster"
 
 
-MeasuredRates = Mapping[Origin, float]
-"""What was measured on another device."""
 _Place = tuple[str, str, str, Level]
 """Where a key figure is found: workload, sweep (empty: any one), position and level of a feature."""
 _Row = tuple[SweepKey, Finding | CurveFeature, Estimate | None, Estimate | None]
@@ -188,15 +166,14 @@ _Value = tuple[Origin | None, Estimate | None, Estimate | None]
 """The feature, its predicted and its measured value."""
 
 
-def key_figures(report: Report, counted: int | None = None, entry: Device | None = None) -> tuple[KeyFigure, ...]:
+def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones.
 
-    *counted* is the largest number of work-items that were resident at once, if they were counted. *entry* is the
-    current entry of the device: earlier reports lack values that no prediction uses.
+    *counted* is the largest number of work-items that were resident at once, if they were counted.
     """
     device, values, found = report.device, _values(report), []
     own = {device.id, f"architectures/{device.architecture.id}"}
-    for figure, place in _wanted(report, values, entry or device):
+    for figure, place in _wanted(report, values):
         origin, predicted, measured = values.get(place, (None, None, None))
         if measured is None and place[3] == DRAM:
             measured = _beyond_caches(report, place[0])
@@ -269,40 +246,7 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
             yield figure
 
 
-def measured_rates(findings: Iterable[Finding]) -> MeasuredRates:
-    """Return the observed values by what they are taken from."""
-    return {Origin(f.key, f.position, str(f.level)): f.observed for f in findings if f.observed}
-
-
-def with_others(figures: Iterable[KeyFigure], others: Sequence[MeasuredRates]) -> tuple[KeyFigure, ...]:
-    """Return *figures* with the values of other devices."""
-    found = tuple(
-        replace(each, others=tuple(v * each.factor for rates in others if (v := rates.get(each.origin))))
-        if each.origin
-        else each
-        for each in figures
-    )
-    compared = {each.name: difference for each in found if (difference := _difference(each))}
-    effects, errors, dofs = np.array([*compared.values()]).reshape(-1, 3).T
-    flags = judged(effects, errors, MINIMUM_EFFECT, dofs)[1] if compared else ()
-    above = {name: effect > 0 for name, effect, flag in zip(compared, effects, flags, strict=True) if flag}
-    return tuple(
-        replace(each, unusual=each.side(above=above[each.name])) if each.name in above else each for each in found
-    )
-
-
-def _difference(figure: KeyFigure) -> tuple[float, float, float] | None:
-    """Return the logarithm of measured / mean of the other devices, its standard error, and its degrees of freedom."""
-    if not figure.others or figure.measured is None:
-        return None
-    logs, (low, high) = np.log(figure.others), figure.measured.ends
-    squares, n = float(((logs - logs.mean()) ** 2).sum()), len(logs)
-    between = float(shrunk(np.array(squares), n - 1, np.array(_RUN_TO_RUN**2), _PRIOR_DOF))
-    within = log(high / low) / (2 * 1.96)
-    return log(figure.measured.value) - logs.mean(), sqrt(between * (1 + 1 / n) + within**2), _PRIOR_DOF + n - 1
-
-
-def _wanted(report: Report, values: Mapping[_Place, _Value], entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+def _wanted(report: Report, values: Mapping[_Place, _Value]) -> Iterator[tuple[KeyFigure, _Place]]:
     device, private = report.device, (_PRIVATE, _private_sweep(report))
     yield from _memory(device)
     for cache in reversed(device.caches):
@@ -315,7 +259,7 @@ def _wanted(report: Report, values: Mapping[_Place, _Value], entry: Device) -> I
         figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=limit, inputs=inputs)
         yield figure, (workload, sweep, "plateau", level)
     yield from _latencies(device)
-    yield from _rates(device, entry)
+    yield from _rates(device)
     yield from _transfers(device)
     for how, sweep, launch_s, key in (
         ("single launch", "isolated", device.launch.single_s, "single"),
@@ -366,7 +310,7 @@ def _latencies(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         yield figure, ("memory/latency", "", "plateau", level)
 
 
-def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+def _rates(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     """Yield the rates of instruction classes, floating-point ones first; specified is what the vendor lists.
 
     That counts dual issue, and the fastest instructions of the matrix unit. Rates of the matrix unit come last, and are
@@ -388,7 +332,7 @@ def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
         if unit and form:
             figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
-            if peak := entry.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
+            if peak := device.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
                 figure = replace(figure, specification=peak * form.per_word / _LISTED_PER_WORD, limit=True)
             workload = "matrix/rate"
         yield figure, (workload, "", "case", Level(name=case))

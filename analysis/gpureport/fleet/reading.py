@@ -1,4 +1,4 @@
-"""Rows of a store from a report: its points, features, key figures and conditions; and back, for page one."""
+"""Rows of a store from a report: its points, features, key figures and conditions."""
 
 import hashlib
 import json
@@ -10,26 +10,15 @@ from pathlib import Path
 from statistics import median
 
 from gpureport.errors import InputError
-from gpureport.findings.key_figures import KeyFigure, MeasuredRates, Origin, key_figures
+from gpureport.findings.key_figures import KeyFigure, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
-from gpureport.fleet.store import Store
-from gpureport.grouping import grouped
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of
-from gpureport.records.curves import Points, SweepKey
+from gpureport.records.curves import Points
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report, load_report, report_file
 from gpureport.text import printable
-
-_OTHERS = """
-SELECT run, family, variant, sweep, position, level, measured FROM features
-WHERE measured > 0 AND feature = 'rate' AND run IN (
-    SELECT arg_max(run, created_at) FROM runs
-    WHERE model = ? AND device = ? AND compute_units = ? AND quick = ? AND created_at != ?
-    GROUP BY node, pci_address
-)
-"""
 
 
 def read_run(path: Path, node: str) -> StoredRun:
@@ -56,24 +45,6 @@ def read_run(path: Path, node: str) -> StoredRun:
         "points": points,
     }
     return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
-
-
-def others_of(report: Report, store: Store) -> tuple[MeasuredRates, ...]:
-    """Return the rates of the last run of each other device of the same model, measured in the same way.
-
-    Raises:
-        InputError: the store contains no run.
-    """
-    if report.machine is None or report.match.entry is None:
-        return ()
-    present = report.machine.opencl
-    own = [report.match.entry, present.name, present.compute_units, report.settings.quick, utc(report.created_at)]
-    rows = store.read(lambda connection: connection.execute(_OTHERS, own).fetchall())
-    found = grouped(
-        (run, (Origin(SweepKey(family=family, variant=variant, sweep=sweep), position, level), measured))
-        for run, family, variant, sweep, position, level, measured in rows
-    )
-    return tuple(map(dict, found.values()))
 
 
 def _run_id(report: Report, points: Iterable[Row]) -> str:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib import import_module
@@ -14,7 +14,6 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
-from gpureport.findings.key_figures import MeasuredRates
 from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
@@ -43,7 +42,6 @@ from gpureport.report.run.numbers import families
 from gpureport.report.run.page_one import page_one
 from gpureport.report.text import sentences, tables, words
 from gpureport.report.text.sentences import paragraphs, text
-from gpureport.spec.models import Device
 from gpureport.text import sentence, shorten
 
 if TYPE_CHECKING:
@@ -66,10 +64,6 @@ _JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)")
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
-Others = Sequence[MeasuredRates]
-"""The findings of kept reports of the same model, for page one."""
-
-
 def prepare() -> None:
     """Let other processes import what draws figures and makes PDFs, while this one does something else."""
     for _ in range(MOST):
@@ -88,12 +82,8 @@ def write_report(
     with_pdf: bool = True,
     paper: Paper = "a4",
     name: str = "report",
-    others: Others = (),
-    entry: Device | None = None,
 ) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
-
-    Values of the device's entry that earlier reports lack are those of the current *entry*.
 
     No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
 
@@ -103,7 +93,7 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    content = _content(report, others, entry)
+    content = _content(report)
     return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
 
 
@@ -157,9 +147,9 @@ def documents_of(file: Path) -> tuple[Path, ...]:
     return found
 
 
-def render_html(report: Report, others: Others = (), entry: Device | None = None) -> str:
+def render_html(report: Report) -> str:
     """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    (html,) = filled(_REPORT, {**_content(report, others, entry), "file_name": "report"})
+    (html,) = filled(_REPORT, {**_content(report), "file_name": "report"})
     return html
 
 
@@ -232,7 +222,7 @@ _BY = re.compile(r"(?<=\d)[ \xa0]x[ \xa0](?=\d)")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
-def _content(report: Report, others: Others, entry: Device | None) -> Content:
+def _content(report: Report) -> Content:
     found = curves(report)
     chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}
@@ -252,7 +242,7 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
         "restarts": sentence(text("restarts", report=report)),
         "failures": [sentence(failure) for failure in paragraphs("failures", report=report)],
         "glossary": terms(),
-        "page_one": page_one(report, found, others, entry),
+        "page_one": page_one(report, found),
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, chosen, advice),
         "families": families(report, found, shown),

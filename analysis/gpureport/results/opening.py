@@ -10,7 +10,7 @@ from gpureport import __version__
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.inputs import PACKED, is_there, json_bytes
+from gpureport.inputs import PACKED, is_there
 from gpureport.records.report import (
     FILE_NAME,
     EntryMatch,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
-    from gpureport.findings.key_figures import MeasuredRates
     from gpureport.predict import Predicted
     from gpureport.results.published import Published
     from gpureport.spec.models import Device
@@ -279,31 +278,3 @@ def kept_folders() -> tuple[Path, ...]:
         return (data_dir("reports"),)
     except FileNotFoundError:
         return ()
-
-
-def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[MeasuredRates, ...]":
-    """Return what was measured in each other report below *folders* of the same model, measured in the same way.
-
-    Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
-    contain the entry's id, and not the time of *report*, are read completely; files with errors are left out.
-    """
-    from gpureport.findings.key_figures import measured_rates
-
-    if (model := _model(report)) is None:
-        return ()
-    found = []
-    for file in (file for folder in folders for file in reports_below(folder)):
-        with suppress(InputError):
-            data = json_bytes(file)
-            if f'"{report.match.entry}"'.encode() in data and f'"{report.created_at}"'.encode() not in data:
-                other = load_report(file)
-                if (other.status, _model(other)) == ("complete", model):
-                    found.append(measured_rates(other.findings))
-    return tuple(found)
-
-
-def _model(report: Report) -> tuple[object, ...] | None:
-    if report.machine is None or report.match.entry is None:
-        return None
-    present = report.machine.opencl
-    return report.match.entry, present.name, present.compute_units, report.settings.quick

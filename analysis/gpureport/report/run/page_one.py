@@ -17,10 +17,8 @@ from gpureport.findings.key_figures import (
     LOCAL,
     MEMORY,
     KeyFigure,
-    MeasuredRates,
     Quantity,
     key_figures,
-    with_others,
 )
 from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.findings.whole_device import most_counted
@@ -125,25 +123,11 @@ class PageOne:
     note: str
     rates: tuple[str, ...]
     """What the rates mean."""
-    others: int
-    """The number of kept reports of the model."""
 
 
-def page_one(
-    report: Report,
-    found: Sequence[CurveRecords],
-    others: Sequence[MeasuredRates],
-    entry: Device | None = None,
-) -> PageOne:
-    """Return the contents of page one.
-
-    Args:
-        report: of the device.
-        found: its curves.
-        others: the findings of kept reports of the same model.
-        entry: the current one of the device, with values that earlier reports lack.
-    """
-    figures = with_others(key_figures(report, most_counted(report), entry), others)
+def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
+    """Return the contents of page one of a *report* with the curves that were *found*."""
+    figures = key_figures(report, most_counted(report))
     if assumed := _assumes_bandwidth(report):  # then efficiencies have no meaning
         figures = tuple(replace(figure, limit=False) for figure in figures)
     cliffs, usable = read_cliffs(report, found), usable_cache(report)
@@ -155,7 +139,7 @@ def page_one(
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
         remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
         state=state(report, figures, clock_hz),
-        headline=headline(report, figures, len(others), found, clock_hz),
+        headline=headline(report, figures, found, clock_hz),
         large=_rows(report, figures, _LARGE) if shown else (),
         last_cache=next((cliff for cliff in cliffs if cliff.cache == last), None),
         usable_bytes=usable.value if usable else None,
@@ -164,9 +148,8 @@ def page_one(
         rows=_rows(report, figures, _table(report.device))[:_MOST] if shown else (),
         trust=trust(report),
         figures=shown,
-        note=_note(report, shown, len(others), assumed=assumed) if shown else "",
+        note=_note(report, shown, assumed=assumed) if shown else "",
         rates=_rate_sentences(report.device),
-        others=len(others),
     )
 
 
@@ -224,7 +207,7 @@ def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None =
         return State.PUBLISHED
     if doubtful or errors:
         return State.UNCLEAR
-    sides = {side for figure in figures for side in (figure.unpredicted, figure.unusual) if side}
+    sides = {side for figure in figures if (side := figure.unpredicted)}
     if _is_low(report, clock_hz):
         sides.add("slower")
     if sides:
@@ -245,7 +228,6 @@ def _is_low(report: Report, clock_hz: float | None) -> bool:
 def headline(
     report: Report,
     figures: Sequence[KeyFigure],
-    others: int,
     found: Sequence[CurveRecords] = (),
     clock_hz: float | None = None,
 ) -> tuple[str, ...]:
@@ -263,8 +245,6 @@ def headline(
         compared=compared,
         strong=sum(figure.is_strong_test for figure in compared),
         outside=[figure for figure in compared if figure.unpredicted],
-        unusual=[figure for figure in figures if figure.unusual],
-        others=others if any(figure.others and figure.measured for figure in figures) else 0,
         clock_hz=clock_hz,
         is_clock_low=_is_low(report, clock_hz),
         correct=report.machine is not None and not (wrong or report.failed_variants),
@@ -375,14 +355,13 @@ def _accuracies() -> dict[str, ClassAccuracy]:
     return TypeAdapter(dict[str, ClassAccuracy]).validate_python(written)
 
 
-def _note(report: Report, figures: Sequence[KeyFigure], others: int, *, assumed: bool) -> str:
+def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str:
     return text(
         "key_figures",
         report=report,
         assumed=assumed,
         above=any(figure.measured and (figure.efficiency or 0) > _ABOVE for figure in figures),
         joined=any(figure.nearer for figure in figures),
-        others=others,
         off=Verdict.OFF.mark,
     )
 
