@@ -64,7 +64,7 @@ gpureport fleet list
 gpureport fleet query "SELECT node, measured FROM key_figures WHERE name = 'Memory read'"
 gpureport fleet export figures.csv
 gpureport fleet report -o fleet-report   # site and PDF
-gpureport fleet report --fail-on-outlier --junit acceptance.xml
+gpureport fleet report --fail-on-outlier --minimum-effect 5
 gpureport schema device > device.schema.json
 gpureport glossary taper
 gpureport glossary LSU                   # a bottleneck
@@ -662,10 +662,6 @@ class FleetReportOptions:
     """Exit with code 3 if a device is significantly slower."""
     minimum_effect: _Percent = 2.0
     """Smallest difference that can be significant."""
-    prometheus: Annotated[Path | None, _path("FILE")] = None
-    """Write gauges for the textfile collector of Prometheus; overwrites."""
-    junit: Annotated[Path | None, _path("FILE")] = None
-    """Write JUnit XML: one test for each device."""
     no_pdf: _NoPdf = False
     paper: _Paper = "a4"
     force: _Force = False

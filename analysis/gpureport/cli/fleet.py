@@ -175,17 +175,12 @@ def export_runs(options: FleetExportOptions) -> int:
 def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
-    from gpureport.fleet.summary import conclusion, junit, prometheus, reservations, sentence
+    from gpureport.fleet.summary import conclusion, reservations, sentence
     from gpureport.fleet.website import NAME, write_website
     from gpureport.report.render import documents
 
-    exports = {options.junit: ("--junit", junit), options.prometheus: ("--prometheus", prometheus)}
-    if options.junit and options.junit == options.prometheus:
-        raise InputError(f"--junit and --prometheus: both are {options.junit}; choose two files")
     store = opened(options.store)
-    files = [*(documents(options.output, NAME) if options.output else ()), *filter(None, [options.junit])]
-    names = {file: name for file, (name, _) in exports.items() if file}
-    with writing(files, force=options.force, option=names, replaced=filter(None, [options.prometheus])):
+    with writing(documents(options.output, NAME) if options.output else (), force=options.force):
         with ProgressBar("comparing the devices"):
             fleet = analyse(store, options.minimum_effect / 100)
         outliers, *others = (
@@ -194,16 +189,11 @@ def report_fleet(options: FleetReportOptions) -> int:
         )
         for text in (conclusion(fleet), *outliers, *reservations(fleet), *chain.from_iterable(others)):
             print_text(text)
-        written: list[Path] = []
         if options.output:
             with ProgressBar("writing the report"):
-                written += write_website(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
-        for file, (_, write) in exports.items():
-            if file:
-                write_file(file, write(fleet))
-                written.append(file)
+                written = write_website(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
+            print_written(written)
         note_left_out(store.left_out.values())
-        print_written(written)
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
 
 

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -159,30 +159,27 @@ def slug(name: str) -> str:
 
 
 @contextmanager
-def writing(
-    files: Iterable[Path], *, force: bool, option: str | Mapping[Path, str] = "-o", replaced: Iterable[Path] = ()
-) -> Iterator[None]:
+def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterator[None]:
     """Create the folders of *files* and reserve the files until the caller has written them.
 
-    The files *replaced* may exist also without *force*. Devices and pipes are not reserved. Error messages name the
-    *option* that selects all files, or each file (others: ``-o``); an empty one is an argument without a name.
+    Devices and pipes are not reserved. Error messages name the *option* that selects the files; an empty one is an
+    argument without a name.
 
     Raises:
         InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
             *force* is not set.
     """
-    files, replaced = ([file for file in each if not is_stream(file)] for each in (files, replaced))
-    options = {file: option if isinstance(option, str) else option.get(file, "-o") for file in (*files, *replaced)}
-    with_option = {file: own and f" with {own}" for file, own in options.items()}
-    for file in options:
+    files = [file for file in files if not is_stream(file)]
+    with_option = option and f" with {option}"
+    for file in files:
         if file.is_dir():
-            raise InputError(f"{file}: is a folder; choose a file in it{with_option[file]}")
+            raise InputError(f"{file}: is a folder; choose a file in it{with_option}")
     with ExitStack() as reservations:
-        for path, own in {file.with_suffix(".lock"): own for file, own in options.items()}.items():
-            _reserve(path, reservations, own)
+        for path in dict.fromkeys(file.with_suffix(".lock") for file in files):
+            _reserve(path, reservations, option)
         for file in files:
             if file.exists() and not force:
-                advice = f"use --force to overwrite it, or choose another place{with_option[file]}"
+                advice = f"use --force to overwrite it, or choose another place{with_option}"
                 raise InputError(f"{file}: already exists; {advice}")
         yield
 
