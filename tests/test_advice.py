@@ -1,22 +1,10 @@
-"""Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
+"""Work-group advice: the losses of shapes, one size for all searches, its best and its worst shape."""
 
-from itertools import combinations, permutations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gpureport.findings.advice import (
-    WITHIN,
-    BestShape,
-    ShapeLoss,
-    advise,
-    one_size,
-    shape_name,
-    shape_of,
-    smallest_set,
-)
+from gpureport.findings.advice import BestShape, ShapeLoss, best_shape, one_size, searches, shape_of
 from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from tests.builders import altered
 
@@ -37,72 +25,26 @@ def search(variant: str, values: dict[str, float], kind: Any = "rate", quantity:
     )
 
 
-def test_best_worst_and_their_ratio() -> None:
-    (family,) = advise([search("a", {"64x1": 50.0, "16x16": 100.0, "1x256": 20.0})])
-    (found,) = family.variants
+def test_losses_of_shapes_and_the_worst_of_them() -> None:
+    """The best of several points with one shape counts."""
+    many = search("a", {"64x1": 50.0, "16x16": 100.0, "1x256": 20.0})
+    twice = altered(many, points=(*many.points, altered(many.points[0], value=60.0, ci_low=60.0, ci_high=60.0)))
+    (found,) = searches([twice])
 
-    assert (found.value, found.unit, found.worst) == (100.0, "cells/s", "1 x 256")
+    assert (found.best, found.unit, found.worst.sides) == (100.0, "cells/s", (1, 256))
+    assert found.losses == {(64,): pytest.approx(0.4), (16, 16): 0, (1, 256): pytest.approx(0.8)}
     assert found.gain == pytest.approx(5)
-    assert family.shapes == ("16 x 16",) == (found.use,)
-
-
-def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
-    (family,) = advise([search("a", {"64x1": 98.0, "128x1": 97.5, "256x1": 99.0, "1024x1": 100.0, "32x1": 96.0})])
-
-    assert family.choices == (family.variants[0].ties,) == (("64", "128", "256", "1024"),)
-
-
-def test_overlapping_intervals_recommend_no_slower_shape() -> None:
-    values = {"64x1": 100.0, "256x1": 90.0, "1024x1": 80.0}
-    noisy = search("a", values)
-    wide = tuple(altered(point, ci_low=50.0, ci_high=150.0) for point in noisy.points)
-    (unclear,), (clear,) = (advise([each]) for each in (altered(noisy, points=wide), noisy))
-
-    assert unclear.choices == clear.choices == (("64",),)
-
-
-SHAPES = {"64x1": "64", "128x1": "128", "256x1": "256", "16x16": "16 x 16", "8x8": "8 x 8"}
-RATES = st.dictionaries(st.sampled_from(sorted(SHAPES)), st.sampled_from([100.0, 98.0, 90.0]), min_size=2)
-
-
-@given(st.lists(RATES, min_size=1, max_size=5))
-def test_each_choice_completes_the_set(found: list[dict[str, float]]) -> None:
-    """Exactly the shapes that serve all searches in place of a member, together with the others of the set."""
-    (family,) = advise(search(str(number), rates) for number, rates in enumerate(found))
-    shares = [{SHAPES[shape]: rate / max(rates.values()) for shape, rate in rates.items()} for rates in found]
-
-    def serve(shapes: set[str]) -> bool:
-        return all(any(each.get(shape, 0.0) >= 1 - WITHIN for shape in shapes) for each in shares)
-
-    tried = {shape for each in shares for shape in each}
-    for member, choices in zip(family.shapes, family.choices, strict=True):
-        others = set(family.shapes) - {member}
-        assert set(choices) == {shape for shape in tried - others if serve(others | {shape})}
-
-
-def test_searches_of_one_variant_are_told_apart_by_their_sweeps() -> None:
-    again = search("a", {"64x1": 1.0, "128x1": 2.0})
-    large = altered(again, key=altered(again.key, sweep="work_group_large"))
-    (family,) = advise([again, large, search("b", {"64x1": 1.0, "128x1": 2.0})])
-
-    assert [found.name for found in family.variants] == ["a, work group", "a, work group large", "b"]
-
-
-def test_the_order_of_searches_does_not_choose_between_equally_good_sets() -> None:
-    """Two pairs serve four searches perfectly: the one whose last name comes last in the alphabet is taken."""
-    served = {"128": (0, 1), "256": (0, 2), "64": (1, 3), "8 x 8": (2, 3)}
-    for order in permutations(range(4)):
-        for shapes in permutations(served):
-            searches = [{shape: 1.0 if search in served[shape] else 0.5 for shape in shapes} for search in order]
-            assert smallest_set(searches) == ("8 x 8", "128")
+    (times,) = searches([search("a", {"64x1": 2.0, "256x1": 1.0}, kind="time")])
+    assert (times.best, times.losses) == (1.0, {(64,): 0.5, (256,): 0})
 
 
 def test_only_searches_over_shapes_count() -> None:
-    assert not advise([search("a", {"64x1": 1.0, "8x8": 2.0}, quantity="work_items"), search("b", {"64x1": 1.0})])
+    assert not searches([search("a", {"64x1": 1.0, "8x8": 2.0}, quantity="work_items"), search("b", {"64x1": 1.0})])
+    assert best_shape([]) is None
 
 
 def test_shapes_are_known_by_their_sides() -> None:
-    """Trailing ones do not count, whatever the label says; without parameters the label is used."""
+    """Trailing ones do not count, whatever the label says."""
     key = PointKey(
         label="big", parameters={"local_x": 64, "local_y": 1}, work=1, work_items=1, working_set_bytes=1, x=0
     )
@@ -111,26 +53,7 @@ def test_shapes_are_known_by_their_sides() -> None:
     assert shape_of(altered(key, parameters={"local": 64})) == (64,)
     assert shape_of(altered(key, parameters={"local_x": 1, "local_y": 8, "local_z": 2})) == (1, 8, 2)
     assert shape_of(altered(key, parameters={"local": 1})) == (1,)
-    assert shape_name(altered(key, parameters={})) == "big"
-
-
-searches = st.lists(
-    st.dictionaries(st.sampled_from("abcdef"), st.floats(0.9, 1.0), min_size=1, max_size=6), min_size=1, max_size=5
-)
-
-
-@given(searches)
-def test_no_smaller_set_serves_all(shares: list[dict[str, float]]) -> None:
-    best = [max(found.values()) for found in shares]
-    relative = [{shape: rate / top for shape, rate in found.items()} for found, top in zip(shares, best, strict=True)]
-
-    def serves(shapes: tuple[str, ...]) -> bool:
-        return all(max(found.get(shape, 0.0) for shape in shapes) >= 1 - WITHIN for found in relative)
-
-    chosen = smallest_set(relative)
-
-    assert serves(chosen)
-    assert not any(serves(shapes) for size in range(1, len(chosen)) for shapes in combinations("abcdef", size))
+    assert shape_of(altered(key, parameters={})) is None
 
 
 def with_intervals(search: Observation, share: float) -> Observation:
@@ -163,7 +86,7 @@ def test_sizes_whose_intervals_overlap_the_best_lose_nothing() -> None:
     other = search("b", {"64x1": 80.0, "256x1": 100.0})
 
     best = one_size([with_intervals(tied, 0.06), other])
-    assert (best.size, best.worst, len(best.unclear)) == (256, 0.0, 1)
+    assert (best.size, best.worst) == (256, 0.0)
     certain = one_size([tied, other])
     assert (certain.size, certain.worst) == (256, pytest.approx(0.1))
     assert certain.losing == (tied.key,)

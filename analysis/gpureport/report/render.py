@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
-from gpureport.findings.advice import advise
+from gpureport.findings.advice import searches
 from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
@@ -227,8 +227,8 @@ def _content(report: Report) -> Content:
     chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}
     incomplete = report.incomplete
-    searched = (o for o in report.observations if o.key not in incomplete)
-    advice = advise(o for o in searched if not report.publication or len(o.points) >= _FEWEST_SHAPES)
+    measured = (o for o in report.observations if o.key not in incomplete)
+    searched = searches(o for o in measured if not report.publication or len(o.points) >= _FEWEST_SHAPES)
     wrong = (m for m in report.measurements if m.verification and not m.verification.passed)
     return {
         "report": report,
@@ -244,14 +244,14 @@ def _content(report: Report) -> Content:
         "glossary": terms(),
         "page_one": page_one(report, found),
         "overview": first_figure(report, found),
-        "chapters": chapters(report, found, chosen, advice),
+        "chapters": chapters(report, found, chosen, searched),
         "families": families(report, found, shown),
         "numbers": {
             "ceilings": report.only_predicted and forecast.ceilings_table(report.device),
             "forecast": report.only_predicted and forecast.outlook_table(report.predictions),
             "kernels": efficiency.limits_table(report, found),
             "cache-details": caches.details_table(report),
-            "searches": tables.advice_table(advice),
+            "searches": tables.searches_table(searched),
             "resident-groups": work.residency_table(report),
         },
         "appendices": appendix.titles(report),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpureport.findings.advice import FamilyAdvice
+from gpureport.findings.advice import Search
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
@@ -36,7 +36,7 @@ class Chapter:
 
 
 def chapters(
-    report: Report, found: Sequence[CurveRecords], chosen: Mapping[str, Selection], advice: Sequence[FamilyAdvice]
+    report: Report, found: Sequence[CurveRecords], chosen: Mapping[str, Selection], searched: Sequence[Search]
 ) -> tuple[Chapter, ...]:
     """Draw all chapters that have contents.
 
@@ -44,7 +44,7 @@ def chapters(
         report: the source of everything.
         found: its curves.
         chosen: the curves that are drawn, of :func:`selections`.
-        advice: on work-group shapes.
+        searched: the searches for work-group shapes.
     """
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     with_ratios = _working_sets(report, found) is not None
@@ -62,7 +62,7 @@ def chapters(
             work.answers(report, found),
             {"tapers": work.taper_table(report, found)},
         ),
-        ("groups", "Work-group shapes", [work.work_group_size(report)], {"shapes": work.shape_table(report, advice)}),
+        ("groups", "Work-group shapes", [work.work_group_size(report)], {"shapes": work.shape_table(report, searched)}),
         (
             "limits",
             "Efficiency and bottlenecks",

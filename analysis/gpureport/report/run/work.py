@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.findings.advice import WITHIN, FamilyAdvice, OneSize, one_size
+from gpureport.findings.advice import WITHIN, OneSize, Search, best_shape, one_size
 from gpureport.findings.whole_device import resident_groups
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
@@ -10,7 +10,7 @@ from gpureport.report.curves import CurveRecords, is_certain_n90, specified_valu
 from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import agreeing, family_name, seen_in, set_of
+from gpureport.report.text.words import agreeing, family_name, seen_in, shape_name
 from gpureport.spec.models import resident_work_items
 from gpureport.units import UNKNOWN, format_bytes, format_number, format_range, format_ratio
 
@@ -92,25 +92,26 @@ def work_group_size(report: Report) -> str:
         report=report,
         observed=bool(report.observations),
         best=best,
-        near=len(best.losses) - len(best.losing) - len(best.unclear),
+        near=len(best.losses) - len(best.losing),
         within=WITHIN,
-        unclear=max(best.unclear.items(), key=lambda each: each[1], default=None),
         families=[(family, keys[0]) for family, keys in losing.items()][:_FEW],
         worst_shape=worst if worst and worst.loss >= _MUCH else None,
     )
 
 
-def shape_table(report: Report, advice: Sequence[FamilyAdvice]) -> Table:
-    """List the recommended shapes of each family, and the cost of the worst choice."""
+def shape_table(report: Report, found: Sequence[Search]) -> Table:
+    """List the shape that suits most searches of each family, and the cost of the worst choice."""
     return Table.of(
         {
-            "family": family_name(report, family.family),
-            "searches": str(len(family.variants)),
-            "recommended shapes": set_of(family),
-            "best / worst": format_range([variant.gain for variant in family.variants], format_ratio),
-            "largest for": max(family.variants, key=lambda variant: variant.gain).name,
+            "family": family_name(report, family),
+            "searches": str(len(of)),
+            "best shape": shape_name(best.most.sides),
+            "good for": f"{best.suits} of {best.searches}",
+            "best / worst": format_range([search.gain for search in of], format_ratio),
+            "largest for": max(of, key=lambda search: search.gain).key.variant,
         }
-        for family in advice
+        for family, of in grouped((search.key.family, search) for search in found).items()
+        if (best := best_shape(of))
     )
 
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from math import prod
 from typing import Self
 
-from gpureport.findings.advice import FamilyAdvice
+from gpureport.findings.advice import WITHIN, Search
 from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
-from gpureport.report.text.words import any_of
+from gpureport.report.text.words import any_of, shape_name
 from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
@@ -143,19 +143,17 @@ def workload_table(names: Iterable[str]) -> Table:
     return Table.of({"workload": titles[name], "identifier": name} for name in dict.fromkeys(names) if name in titles)
 
 
-def advice_table(families: Iterable[FamilyAdvice]) -> Table:
-    """List the best, the worst and the recommended shape of every search."""
+def searches_table(found: Iterable[Search]) -> Table:
+    """List the best and the worst shape of every search."""
     return Table.of(
         {
-            "family": family.family,
-            "variant": found.name,
-            "best shapes": any_of(found.ties),
-            "rate": format_value(found.value, found.unit),
-            "worst shape": found.worst,
-            "best / worst": format_ratio(found.gain),
-            "use": found.use,
-            "share": format_percent(found.shares[found.use], ".1f"),
+            "family": search.key.family,
+            "variant": search.key.variant,
+            "sweep": search.key.sweep_name,
+            "best shapes": any_of([shape_name(each.sides) for each in search.by_shape if each.loss <= WITHIN]),
+            "rate": format_value(search.best, search.unit),
+            "worst shape": shape_name(search.worst.sides) if search.worst.loss else UNKNOWN,
+            "best / worst": format_ratio(search.gain),
         }
-        for family in families
-        for found in family.variants
+        for search in found
     )

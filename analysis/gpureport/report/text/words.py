@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.curves import CurveFeature, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report, WorkloadInfo, described_families
@@ -119,8 +118,6 @@ def any_of(shapes: Sequence[str]) -> str:
     return listed(shortlist(shapes), "or")
 
 
-def set_of(advice: FamilyAdvice) -> str:
-    """Name the shapes of a set with those that may replace each: ``16 x 8 (or 32 x 4); 256``."""
-    pairs = zip(advice.shapes, advice.choices, strict=True)
-    alternatives = ((shape, [each for each in choices if each != shape]) for shape, choices in pairs)
-    return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in alternatives)
+def shape_name(sides: Iterable[int]) -> str:
+    """Write a work-group shape: ``64 x 4``, ``256``."""
+    return " x ".join(map(str, sides))
