@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings.reasons import likely_level
 from gpureport.findings.verdicts import find
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
@@ -15,19 +14,17 @@ from gpureport.records.curves import CurveFeature, Level, Observation
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Measurement, Verification
 from gpureport.records.prediction import Prediction
-from gpureport.spec.models import TRANSITIONS
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from gpureport.workloads.instructions import Rate
 from gpureport.workloads.model import Workload
 from tests.builders import altered, observed_like
-from tests.toy import L1, L2, MIB, STEP, TOY, on_cpu, toy
+from tests.toy import MIB, TOY, on_cpu, toy
 
 READ, COPY, CHASE, BALLOT, GROUPS = (
     select((name,))[0]
     for name in ("memory/read", "memory/copy", "memory/latency", "bit_transpose/ballot", "launch/groups")
 )
-MANY = 2**20  # work-items
 
 
 @cache
@@ -253,45 +250,6 @@ def test_missing_sides_are_named() -> None:
     assert verdicts["cliff", "unexplained transition at 400 MiB"] == Verdict.NOT_PREDICTED
 
 
-@pytest.mark.parametrize(
-    ("end", "factor", "level"), [(0, 0.84, "L2"), (0, 0.82, None), (0, 1.3, "L2"), (1, 1.19, "L2"), (1, 1.21, None)]
-)
-def test_a_transition_within_the_range_of_a_level_has_a_likely_cause(
-    end: int, factor: float, level: str | None
-) -> None:
-    """From the onset to the end of the level's transition, each a factor of 1.2 farther out."""
-    last = TOY.caches[-1]
-    transitions = [transition for name in TRANSITIONS if (transition := getattr(last, name))]
-    ends = min(e.onset for e in transitions), max(e.end for e in transitions)
-    found = likely_level(last.capacity_bytes * ends[end] * factor, TOY, (), MANY)
-
-    assert (str(found[0]) if found else None) == level
-
-
-def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> None:
-    """A GPU's L1 keeps no data between dispatches: its size explains no transition by itself."""
-    ends = {"onset": 8 * MIB, "midpoint": 10 * MIB, "end": 14 * MIB}
-    cliff = [altered(_cliff("L1", value), position=position) for position, value in ends.items()]
-
-    assert likely_level(12 * MIB, TOY, cliff, MANY) == (Level(name="L1"), 8 * MIB, 14 * MIB)
-    assert likely_level(12 * MIB, TOY, (), MANY) is None
-
-
-@pytest.mark.parametrize(("units", "named"), [(1, True), (100, True), (10, False)])
-def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, named: bool) -> None:
-    """A processor's own caches: of one core, and of all cores; shared ones whether or not they keep data."""
-    lasting = altered(L1, persistent=True)
-    device = altered(TOY, caches=(lasting, altered(L2, persistent=False)))
-    size = units * L1.capacity_bytes
-    shared = likely_level(L2.capacity_bytes, device, (), MANY)
-
-    assert likely_level(size, device, (), MANY) == (
-        (Level(name="L1"), STEP.onset * size, STEP.end * size) if named else None
-    )
-    assert str(shared[0]) == "L2"
-    assert units == 1 or likely_level(size, device, (), items=1) is None
-
-
 def test_tapers_of_different_levels_are_not_compared() -> None:
     """A curve that peaks in a cache has another first plateau than one that rises towards memory."""
     predicted = [_taper(800e3), _plateau("DRAM", 9e12)]
@@ -339,22 +297,6 @@ def test_wrong_results_are_an_error() -> None:
     (finding,) = find(TOY, [prediction], [wrong], [])
 
     assert (finding.verdict, finding.predicted, finding.observed) == (Verdict.ERROR, None, None)
-
-
-@pytest.mark.parametrize(("size", "level"), [(12, "near"), (15, "far")])
-def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_likely(size: int, level: str) -> None:
-    """Geometric middles are 10.6 and 20 MiB."""
-    bare = altered(TOY, caches=())
-    ends = {"near": (8, 14), "far": (10, 40)}
-    for order in (("near", "far"), ("far", "near")):
-        cliffs = [
-            altered(_cliff(name, value * MIB), position=position)
-            for name in order
-            for position, value in zip(("onset", "end"), ends[name], strict=True)
-        ]
-        found = likely_level(size * MIB, bare, cliffs, MANY)
-        assert found
-        assert str(found[0]) == level
 
 
 def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
