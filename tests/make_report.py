@@ -31,13 +31,10 @@ EVIDENCE = CodeEvidence(
     kernel="step",
     options="",
     point="64",
-    form="PTX",
     loads_bytes_compiled=4,
     loads_bytes_model=4,
     stores_bytes_compiled=4,
     stores_bytes_model=4,
-    vectorised=None,
-    spill_bytes=0,
     agrees=True,
 )
 """A kernel that moves the bytes that the model counts."""

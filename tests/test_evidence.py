@@ -1,6 +1,5 @@
 """Compiled code compared with the model."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from gpureport.findings.evidence import code_evidence
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Measurement
-from gpureport.report.run.compiled import code_remark
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.packed import Packed
@@ -27,8 +25,6 @@ COPY = MachineCode(
     loaded_bytes=(4, 4),
     stored_bytes=(4, 4),
 )
-
-SEVERAL = "several work-items at once"
 
 
 class Copies(CopyWorkload):
@@ -80,10 +76,9 @@ def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_w
     (one,) = evidence(compiled(COPY))
     assert (one.loads_bytes_compiled, one.loads_bytes_model) == (4, 4)
     assert (one.stores_bytes_compiled, one.stores_bytes_model) == (4, 4)
-    assert (one.workload, one.kernel, one.form, one.agrees) == ("test/copy", "copy", "PTX", True)
-    assert code_remark(one, COPY) == ""
+    assert (one.workload, one.kernel, one.agrees) == ("test/copy", "copy", True)
     (one,) = evidence(compiled(COPY), workload=Busy())
-    assert (one.agrees, code_remark(one, COPY)) == (None, "The model counts no accesses.")
+    assert one.agrees is None
     (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (8, 8)})), workload=Sum())
     assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (8, 4, True)
 
@@ -110,32 +105,24 @@ def test_the_last_words_of_a_row_move_as_much_as_all_others(words: Board, column
 
 
 @pytest.mark.parametrize(
-    ("change", "agrees", "sentences"),
+    ("change", "agrees"),
     [
-        ({"loaded_bytes": (20, 20)}, False, [("loads 20 B", "4 B in the model")]),
-        ({"stored_bytes": (1, 1)}, False, [("stores 1 B", "4 B in the model")]),
-        ({"loaded_bytes": (0, 16)}, None, [("loads up to 16 B", "branches", "counts 4 B")]),
-        ({"loaded_bytes": (0, 4)}, True, []),
-        ({"loaded_bytes": (8, 16)}, False, [("loads 8 to 16 B", "4 B in the model")]),
-        ({"loaded_bytes": (0, 16), "stored_bytes": (0, 4)}, None, [("loads up to 16 B", "branches", "counts 4 B")]),
-        (
-            {"loaded_bytes": (0, 3), "stored_bytes": (5, 8)},
-            False,
-            [("loads 0 to 3 B", "4 B in the model"), ("stores 5 to 8 B", "4 B in the model")],
-        ),
+        ({"loaded_bytes": (20, 20)}, False),
+        ({"stored_bytes": (1, 1)}, False),
+        ({"loaded_bytes": (0, 16)}, None),
+        ({"loaded_bytes": (0, 4)}, True),
+        ({"loaded_bytes": (8, 16)}, False),
+        ({"loaded_bytes": (0, 16), "stored_bytes": (0, 4)}, None),
+        ({"loaded_bytes": (0, 3), "stored_bytes": (5, 8)}, False),
         # Loops without accesses do not matter.
-        ({"loops": True}, True, []),
+        ({"loops": True}, True),
     ],
 )
-def test_the_remark_contains_both_counts_of_a_mismatch(
-    change: dict[str, object], agrees: bool | None, sentences: list[tuple[str, ...]]
+def test_bytes_agree_if_those_of_the_model_are_between_least_and_most(
+    change: dict[str, object], agrees: bool | None
 ) -> None:
-    code = COPY.model_copy(update=change)
-    (one,) = evidence(compiled(code))
+    (one,) = evidence(compiled(COPY.model_copy(update=change)))
     assert one.agrees is agrees
-    found = re.findall(r"[^.]+\.", code_remark(one, code))
-    assert len(found) == len(sentences)
-    assert all(part in text for text, parts in zip(found, sentences, strict=True) for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -163,25 +150,19 @@ def test_five_percent_still_agree(loaded: tuple[int, int], model: int, agrees: b
 
 
 @pytest.mark.parametrize(
-    ("change", "parts"),
+    "change",
     [
-        ({"loops": True, "loaded_bytes": None, "stored_bytes": None}, ("loops repeat accesses",)),
-        ({"loops": True, "loaded_bytes": None}, ("loops repeat accesses",)),
-        ({"loops": True, "stored_bytes": None}, ("loops repeat accesses",)),
-        ({"counts": {"atomic": 1}}, ("atomic operations",)),
-        ({"calls": ("helper",)}, ("calls helper",)),
-        (
-            {"form": "x86-64", "loops": True, "vectorised": False, "vector_loops": 1, "scalar_loops": 2},
-            (SEVERAL, "mostly scalar", "1 with vectors, 2 with scalars"),
-        ),
-        ({"form": "AArch64", "vectorised": True}, (SEVERAL, "no loop", "mostly vector")),
+        {"loops": True, "loaded_bytes": None, "stored_bytes": None},
+        {"loops": True, "loaded_bytes": None},
+        {"loops": True, "stored_bytes": None},
+        {"counts": {"atomic": 1}},
+        {"calls": ("helper",)},
+        {"form": "x86-64", "loops": True},
     ],
 )
-def test_static_counts_that_show_nothing_are_not_compared(change: dict[str, object], parts: tuple[str, ...]) -> None:
-    code = COPY.model_copy(update=change)
-    (one,) = evidence(compiled(code))
+def test_static_counts_that_show_nothing_are_not_compared(change: dict[str, object]) -> None:
+    (one,) = evidence(compiled(COPY.model_copy(update=change)))
     assert (one.agrees, one.loads_bytes_compiled, one.loads_bytes_model) == (None, None, 4)
-    assert all(part in code_remark(one, code) for part in parts)
 
 
 def test_each_build_is_compared_with_the_largest_point_that_ran_it() -> None:

@@ -110,27 +110,25 @@ def read(module: str, kernel: str) -> MachineCode:
     return code
 
 
-def test_memory_is_counted_by_space_and_width_and_every_instruction_has_a_class() -> None:
+def test_memory_is_counted_by_space_and_width() -> None:
     code = read(MODULE, "step")
     assert code.form == "PTX"
     assert code.global_loads == {1: 1, 16: 2}
     assert code.global_stores == {1: 1, 16: 1}
-    memory = {"global load": 3, "global store": 2, "shared load": 1, "shared store": 1}
-    kinds = ("atomic", "barrier", "branch", "compare", "exit", "fp16", "fp32", "fp64")
-    once = (*kinds, "int", "logic", "shift", "shuffle", "special", "vote")
-    assert code.counts == {**memory, **dict.fromkeys(once, 1), "int multiply": 2, "move": 2, "parameter": 3}
+    memory = {"global load": 3, "global store": 2}
+    assert code.counts == {"atomic": 1, "branch": 1, "exit": 1, **memory, "other": 20}
 
 
 def test_only_branches_back_make_loops() -> None:
     step, loop = read(MODULE, "step"), read(MODULE, "loop")
     assert (step.loops, loop.loops) == (False, True)
-    assert (loop.counts["local load"], loop.counts["local store"], loop.global_loads) == (1, 1, {})
+    assert loop.global_loads == {}
 
 
 def test_called_functions_are_listed_and_not_counted() -> None:
     code = read(MODULE, "calls")
     assert code.calls == read(MODULE.replace("(retval0),", "(retval0), ,"), "calls").calls == ("helper",)
-    assert code.counts == {"parameter": 2, "call": 1, "global store": 1, "exit": 1}
+    assert code.counts == {"other": 2, "call": 1, "global store": 1, "exit": 1}
     assert code.global_loads == {}
 
 
@@ -155,7 +153,7 @@ def test_widths(instruction: str, width: int) -> None:
 def test_inline_assembly_in_one_line_is_read() -> None:
     body = "{ .reg .pred p; setp.ne.u32 p, %r1, 0; vote.sync.ballot.b32 %r2, p, -1; }\n\tret;"
     code = read(f".entry k()\n{{\n\t// begin inline asm\n\t{body}\n}}", "k")
-    assert code.counts == {"compare": 1, "exit": 1, "vote": 1}
+    assert code.counts == {"exit": 1, "other": 2}
 
 
 def test_a_missing_kernel_has_no_code() -> None:

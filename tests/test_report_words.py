@@ -31,36 +31,16 @@ def test_of_many_names_only_the_first_are_listed() -> None:
     assert with_names(("abcdef"[i], "same") for i in range(6)) == ("a; b; c; d; e; f: same",)
 
 
-def test_what_every_build_says_is_no_warning(report: Report) -> None:
-    first = report.measurements[0]
-    usual = (
-        "(): Warning: Function step is a kernel, so overriding noinline attribute. The function may be inlined.\n\n"
-        "ptxas info    : 0 bytes gmem, 16 bytes cmem[4]\n"
-        "ptxas info    : Compiling entry function 'step' for 'sm_90a'\n"
-        "ptxas info    : Function properties for step\n"
-        "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-        "ptxas info    : Used 32 registers, used 0 barriers\n"
-        "ptxas info    : Compile time = 7.2 ms\n"
-    )
-
-    def outputs(log: str) -> list[str]:
-        noisy = first.model_copy(update={"compilation": (first.compilation[0].model_copy(update={"log": log}),)})
-        return [log for _, log in compiled.compiler_outputs(report.model_copy(update={"measurements": (noisy,)}))]
-
-    assert outputs(usual) == []
-    assert outputs(f"{usual}ptxas warning : too many registers") == ["ptxas warning : too many registers"]
-
-
 def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report) -> None:
     first = report.measurements[0]
     update = {"workload": first.key.workload, "kernel": first.compilation[0].kernel}
     shown = EVIDENCE.model_copy(update={**update, "agrees": None, "loads_bytes_compiled": None})
     right = shown.model_copy(update={"agrees": True, "loads_bytes_compiled": 2})
-    wrong = shown.model_copy(update={"agrees": False, "loads_bytes_compiled": 3})
+    wrong = shown.model_copy(update={"agrees": False, "loads_bytes_least": 3, "loads_bytes_compiled": 3})
 
     for builds, loaded in (
         ((shown, right, shown), "2 B / 4 B"),
-        ((shown, wrong, right), "3 B / 4 B"),
+        ((shown, wrong, right), "△ 3 B / 4 B"),
         ((shown,), "— / 4 B"),
     ):
         table = compiled.compilation_table(report.model_copy(update={"evidence": builds}))

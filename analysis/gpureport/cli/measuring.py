@@ -343,8 +343,8 @@ def _summarise(report: Report, path: Path) -> None:
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:
             note(f"Skipped {name}: {sentence(info.skipped)}")
-    for mismatch in mismatches(report):
-        note(f"Compiled code moves a different number of bytes than the model assumes: {mismatch}")
+    if different := mismatches(report):
+        note(f"Compiled code moves a different number of bytes than the model assumes: {', '.join(different)}.")
     if load := load_sentences(report):
         note(f"Disturbed measurements: {load}")
 

@@ -1,18 +1,10 @@
-"""Compiled code against the model: bytes of global memory that a work-item loads and stores, and instructions. Pure.
+"""Compiled code against the model: bytes of global memory that a work-item loads and stores. Pure.
 
-Only PTX is compared, because its instructions are those of a single work-item. The assembler ptxas changes them: it
-merges bitwise operations into instructions with three inputs, expands divisions, and turns address arithmetic into
-multiply-adds. Therefore arithmetic classes are compared as one sum, and only a difference beyond :data:`FACTOR` counts.
-
-Counts are static: they include the instructions of all branches. A kernel with more global accesses than the model
-counts has alternative or guarded branches, and its instructions are not compared. Nor are those of code with loops.
-
-The model counts some instructions in no class: indices, addresses, bounds, branches. Arithmetic of compiled code agrees
-with the classes, with or without these.
+Only PTX is compared, because its instructions are those of a single work-item. Counts are static: they include the
+accesses of all branches, and say nothing about code with loops around accesses.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -25,29 +17,7 @@ from gpureport.workloads.model import Demand, Workload
 
 TOLERANCE = 0.05
 """Largest relative difference that counts as agreement."""
-
-FACTOR = 2.0
-"""Ratio beyond which counts differ. On an H200, kernels whose accesses agree have 0.7 to 1.9 times the arithmetic
-instructions of the model, except one with integer divisions (0.5) and one with eight loads (2.2)."""
-_ACCESSES = "global access"
-ARITHMETIC = "arithmetic"
-_SAME_ACCESSES = 1.25
-"""Ratio of global accesses, compiled to modelled, beyond which the counts of branches are not comparable."""
-
-_PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    ARITHMETIC: (
-        frozenset({"fp32", "int", "int multiply", "int divide", "logic", "shift", "bit", "compare"}),
-        frozenset({"fp32", "fp32_three", "int32", "int32_mul", "add", "ternary", "shift"}),
-    ),
-    _ACCESSES: (frozenset({"global load", "global store"}), frozenset({"memory"})),
-    "local access": (frozenset({"shared load", "shared store"}), frozenset({"local"})),
-    "exchange": (frozenset({"shuffle", "vote"}), frozenset({"shuffle", "ballot"})),
-    "barrier": (frozenset({"barrier"}), frozenset({"barrier"})),
-}
-"""Instruction classes of compiled code and of the model, by the name of their sum."""
 _BY_WORK_ITEM = "PTX"
-Incomparable = Literal["processor", "calls", "atomic", "no accesses", "loops"]
-"""Why static counts are not the bytes of a work-item."""
 _Ends = tuple[float | None, float | None]
 
 
@@ -90,43 +60,29 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     busy = demand.work_items - demand.idle_items
     # Bytes between registers and the first cache.
     loads, stores = (requested_bytes([s for s in demand.streams if s.write == write]) / busy for write in (False, True))
-    comparable = incomparable(code, accesses=bool(demand.streams)) is None
+    comparable = _is_comparable(code) and bool(demand.streams)
     loaded: _Ends = (comparable and code.loaded_bytes) or (None, None)
     stored: _Ends = (comparable and code.stored_bytes) or (None, None)
     agreements = {moves_as_modelled(*loaded, loads), moves_as_modelled(*stored, stores)}
-    instructions = instruction_counts(code, demand)
-    different = differing(instructions, others := unclassified(demand))
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
         options=compilation.options,
         point=point.label,
-        form=code.form,
         loads_bytes_least=loaded[0],
         loads_bytes_compiled=loaded[1],
         loads_bytes_model=loads,
         stores_bytes_least=stored[0],
         stores_bytes_compiled=stored[1],
         stores_bytes_model=stores,
-        vectorised=code.vectorised,
-        spill_bytes=compilation.spill_bytes,
         agrees=False if False in agreements else None if None in agreements else True,
-        instructions_compiled={name: compiled for name, (compiled, _) in instructions.items()},
-        instructions_model={name: model for name, (_, model) in instructions.items()},
-        instructions_agree=None if different is None else not different,
-        unclassified=others,
     )
 
 
-def incomparable(code: MachineCode, *, accesses: bool) -> Incomparable | None:
-    """Return why static counts are not the bytes of a work-item; *accesses*: whether the model counts any."""
-    if code.form != _BY_WORK_ITEM:
-        return "processor"
-    if code.calls or code.counts.get("atomic"):
-        return "calls" if code.calls else "atomic"
-    if not accesses:
-        return "no accesses"
-    return "loops" if code.loaded_bytes is None or code.stored_bytes is None else None
+def _is_comparable(code: MachineCode) -> bool:
+    """Return whether static counts are the bytes of a work-item: not with calls, atomic operations or loops."""
+    unknown = code.calls or code.counts.get("atomic") or code.loaded_bytes is None or code.stored_bytes is None
+    return code.form == _BY_WORK_ITEM and not unknown
 
 
 def moves_as_modelled(least: float | None, most: float | None, model: float) -> bool | None:
@@ -139,42 +95,3 @@ def moves_as_modelled(least: float | None, most: float | None, model: float) -> 
     if not least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE):
         return False
     return None if least == 0 and model < most * (1 - TOLERANCE) else True
-
-
-def instruction_counts(code: MachineCode, demand: Demand) -> dict[str, tuple[int, float]]:
-    """Return compiled instructions and the model's operations per work-item, for each class that the model counts.
-
-    The result is empty for code with loops or calls, and for CPUs.
-    """
-    if code.form != _BY_WORK_ITEM or code.loops or code.calls:
-        return {}
-    items = demand.work_items - demand.idle_items
-    found = {
-        name: (
-            sum(count for kind, count in code.counts.items() if kind in compiled),
-            sum(count for kind, count in demand.operations.items() if kind in model) / items,
-        )
-        for name, (compiled, model) in _PARTS.items()
-    }
-    return {name: counts for name, counts in found.items() if counts[1]}
-
-
-def unclassified(demand: Demand) -> float:
-    """Return the instructions of a work-item that the model counts in no class."""
-    classes = sum(count for kind, count in demand.operations.items() if kind != "instruction")
-    return max(0.0, demand.operations.get("instruction", 0.0) - classes) / (demand.work_items - demand.idle_items)
-
-
-def differing(counts: Mapping[str, tuple[int, float]], others: float) -> tuple[str, ...] | None:
-    """Return the classes whose counts differ by more than :data:`FACTOR`; ``None``: not comparable.
-
-    *others* is the model's number of instructions in no class, any of which may be arithmetic.
-    """
-    if not counts or (_ACCESSES in counts and _differ(*counts[_ACCESSES], 0.0, _SAME_ACCESSES)):
-        return None
-    others_of = {ARITHMETIC: others}
-    return tuple(name for name, each in counts.items() if _differ(*each, others_of.get(name, 0.0), FACTOR))
-
-
-def _differ(compiled: int, model: float, others: float, factor: float) -> bool:
-    return not model / factor <= compiled <= (model + others) * factor

@@ -1,8 +1,7 @@
-"""Instruction counts from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
+"""Accesses and control flow from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
 
 Instructions and their parts are those of the PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/. PTX is
-virtual: ptxas translates it to the device's own instructions, for example a 64-bit addition to two. Memory instructions
-keep their widths.
+virtual: ptxas translates it to the device's own instructions. Memory instructions keep their widths.
 """
 
 import re
@@ -22,29 +21,7 @@ _VECTOR = re.compile(r"v([248])")
 _TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
 _SPACE = re.compile("(global|shared|local|param|const)(?:::|$)")
 
-_KINDS = patterns(
-    {
-        "logic": "(and|or|xor|c?not|lop3)$",
-        "shift": "(shl|shr|shf|bfe|bfi)$",
-        "bit": "(prmt|popc|clz|brev|bfind|fns|bmsk|szext)$",
-        "compare": "(setp?|selp|slct|testp)$",
-        "move": "(mov|cvta|isspacep|mapa)$",
-        "convert": "cvt$",
-        "special": "(rcp|r?sqrt|sin|cos|lg2|ex2|tanh)$",
-        "branch": "br[ax]$",
-        "call": "call$",
-        "exit": "(ret|exit|trap)$",
-        "barrier": "bar(rier)?$",
-        "fence": "(membar|fence)$",
-        "shuffle": "shfl$",
-        "vote": "(vote|match|activemask|redux|elect)$",
-        "atomic": "(atom|red)$",
-        "texture": "(tex|tld4|suld|sust|sured)$",
-    }
-)
-_ADD = frozenset(["add", "addc", "sub", "subc", "neg", "abs", "min", "max", "sad", "copysign"])
-_MULTIPLY = frozenset(["mul", "mul24", "mad", "madc", "mad24", "fma", "dp4a", "dp2a"])
-_DIVIDE = frozenset(["div", "rem"])
+_KINDS = patterns({"branch": "br[ax]$", "call": "call$", "exit": "(ret|exit|trap)$", "atomic": "(atom|red)$"})
 
 
 @dataclass(frozen=True)
@@ -59,19 +36,14 @@ class Statement:
     """Its predicate: ``@%p1``, ``@!%p1``."""
 
     @property
-    def type(self) -> str:
-        """The last type of the instruction: ``u32``; empty if it has none."""
-        return next((part for part in reversed(self.parts[1:]) if _TYPE.fullmatch(part)), "")
-
-    @property
     def space(self) -> str:
         """The state space; generic addresses, which OpenCL C 1.2 lacks, count as global ones."""
         return next((found[1] for part in self.parts if (found := _SPACE.match(part))), "global")
 
     @property
     def width(self) -> int:
-        """Bytes of a load or store."""
-        typed = _TYPE.fullmatch(self.type)
+        """Bytes of a load or store, from the last type of the instruction."""
+        typed = next((found for part in reversed(self.parts[1:]) if (found := _TYPE.fullmatch(part))), None)
         bits = int(typed[1]) * (2 if typed[2] else 1) if typed else 0
         return bits // 8 * next((int(v[1]) for part in self.parts if (v := _VECTOR.fullmatch(part))), 1)
 
@@ -81,11 +53,8 @@ class Statement:
         if not self.parts:
             return "label"
         operation = self.parts[0]
-        if operation in ("ld", "ldu", "st"):
-            access = f"{self.space} {'store' if operation == 'st' else 'load'}"
-            return {"param": "parameter", "const": "constant load"}.get(self.space, access)
-        if operation in _ADD | _MULTIPLY | _DIVIDE:
-            return _arithmetic(operation, self.type)
+        if operation in ("ld", "ldu", "st") and self.space == "global":
+            return f"global {'store' if operation == 'st' else 'load'}"
         return kind_of(operation, _KINDS)
 
 
@@ -98,14 +67,6 @@ def _statements(body: str) -> Iterator[Statement]:
         if instruction := _INSTRUCTION.match(chunk):
             operands = tuple(filter(None, map(str.strip, _OPERAND.findall(instruction[3]))))
             yield Statement(None, tuple(instruction[2].split(".")), operands, instruction[1] or "")
-
-
-def _arithmetic(operation: str, kind: str) -> str:
-    if (typed := _TYPE.fullmatch(kind)) and "f" in kind:
-        return "special" if operation in _DIVIDE else f"fp{typed[1]}"
-    if operation in _DIVIDE:
-        return "int divide"
-    return "int multiply" if operation in _MULTIPLY else "int"
 
 
 def read(text: str, kernel: str) -> MachineCode | None:

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
     Ceiling,
@@ -13,7 +11,6 @@ from gpureport.records.quantities import (
     CompactShare,
     Labelled,
     Name,
-    Table,
     Whole,
 )
 
@@ -231,8 +228,6 @@ class CodeEvidence(Record):
     """Compiler options."""
     point: Name
     """Label of the point whose model traffic is compared."""
-    form: Name
-    """Form of the compiled code, see :class:`MachineCode`."""
     loads_bytes_least: Compact | None = None
     """Minimum number of bytes that a work-item loads, on the shortest path through the code."""
     loads_bytes_compiled: Compact | None
@@ -246,17 +241,5 @@ class CodeEvidence(Record):
     """Maximum number of bytes that a work-item stores; ``None`` as for loads."""
     stores_bytes_model: Compact
     """Bytes that a work-item stores according to the model."""
-    vectorised: bool | None
-    """Processors only: whether the innermost loops are mostly vector code, see :class:`MachineCode`."""
-    spill_bytes: Whole | None
-    """Bytes of spilled registers of a work-item, see :class:`Compilation`."""
     agrees: bool | None
     """Whether the model's bytes are between minimum and maximum, or within a few percent; ``None``: not comparable."""
-    instructions_compiled: Table[Name, Whole] = Field(default_factory=dict)
-    """PTX instructions of a work-item by class, all branches together; none for code with loops or calls."""
-    instructions_model: Table[Name, Compact] = Field(default_factory=dict)
-    """Operations of a work-item that the model counts, by the same classes."""
-    instructions_agree: bool | None = None
-    """Whether all of these counts agree within a factor of two; ``None``: not comparable, as branches count as well."""
-    unclassified: Compact = 0.0
-    """Instructions of a work-item that the model counts in no class: indices, addresses, bounds, branches."""
