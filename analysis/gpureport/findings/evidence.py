@@ -4,10 +4,11 @@ Only PTX is compared, because its instructions are those of a single work-item. 
 accesses of all branches, and say nothing about code with loops around accesses.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from gpureport.predict.occupancy import builds_of
 from gpureport.predict.traffic import requested_bytes
 from gpureport.records.curves import PointKey
 from gpureport.records.finding import CodeEvidence
@@ -29,31 +30,17 @@ def code_evidence(workload: Workload, device: Device, measurements: Sequence[Mea
     """
     found: dict[tuple[str, str], CodeEvidence] = {}
     for measurement in measurements:
-        known = {
-            (c.kernel, c.options): (c, c.code)
-            for c in measurement.compilation
-            if c.code is not None and (c.kernel, c.options) not in found
-        }
-        points = sorted((p.point for p in measurement.points if p.samples_s), key=lambda p: p.work_items, reverse=True)
-        for key, point in _first_runs(workload, points, set(known)):
-            found[key] = _compared(workload.name, *known[key], point, workload.demand(point.parameters, device))
+        points = (p.point for p in measurement.points if p.samples_s)
+        for point in sorted(points, key=lambda p: p.work_items, reverse=True):
+            builds = builds_of(workload, point.parameters, measurement.compilation)
+            new = [b for b in builds if b.code and (b.kernel, b.options) not in found]
+            job = workload.job(point.parameters, np.random.default_rng(0)) if new else None
+            kernels = {dispatch.kernel for dispatch in job.dispatches} if job else set()
+            for build in new:
+                if build.code and kernels == {build.kernel}:
+                    demand = workload.demand(point.parameters, device)
+                    found[build.kernel, build.options] = _compared(workload.name, build, build.code, point, demand)
     return tuple(found.values())
-
-
-def _first_runs(
-    workload: Workload, points: Sequence[PointKey], left: set[tuple[str, str]]
-) -> Iterator[tuple[tuple[str, str], PointKey]]:
-    """Yield each pair of kernel and build options that is *left* with the first of *points* that ran it."""
-    for point in points:
-        if not left:
-            return
-        options = f"{workload.build_options(point.parameters)} ".lstrip()
-        found = [key for key in left if f"{key[1]} ".startswith(options)]  # device and back end may add options
-        job = workload.job(point.parameters, np.random.default_rng(0)) if found else None
-        kernels = {dispatch.kernel for dispatch in job.dispatches} if job else set()
-        for key in [key for key in found if kernels == {key[0]}]:
-            left.remove(key)
-            yield key, point
 
 
 def _compared(name: str, compilation: Compilation, code: MachineCode, point: PointKey, demand: Demand) -> CodeEvidence:

@@ -7,13 +7,14 @@ from statistics import median
 
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, most_energy_j
-from gpureport.predict.occupancy import Resources, compiled_resources, occupancy
+from gpureport.predict.occupancy import Resources, builds_of, compiled_resources, occupancy
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
-from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measurement
+from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, Link, units_per_group
+from gpureport.workloads.residency import Residency
 
 WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
 """The workloads that count resident work-groups, and that show the usable part of a CPU's last cache."""
@@ -60,12 +61,6 @@ def predicted_energy_j(device: Device, name: str) -> Estimate | None:
     return Estimate(middle, middle / SHARE_FACTOR, middle * SHARE_FACTOR)
 
 
-def idle_power_w(energy: Energy | None) -> float | None:
-    """Return the power without kernels, while this process has the device open."""
-    load = energy.load(IDLE) if energy else None
-    return load.power_w if load else None
-
-
 @dataclass(frozen=True)
 class ResidentGroups:
     """One kind of work-group.
@@ -107,8 +102,8 @@ def _rows(report: Report, measurement: Measurement) -> Iterator[ResidentGroups]:
 
 def _resources(measurement: Measurement, point: MeasuredPoint) -> Resources:
     kept, used = point.point.parameters["kept"], point.point.parameters["used"]
-    builds = (c for c in measurement.compilation if f"-DKEPT={kept}" in c.options.split())
-    compiled = compiled_resources(next(builds, None))
+    builds = builds_of(Residency(), point.point.parameters, measurement.compilation)
+    compiled = compiled_resources(next(iter(builds), None))
     if compiled is None:
         return Resources(kept + 12, used)
     return Resources(compiled.registers, max(used, compiled.local_memory_bytes), compiled=True)

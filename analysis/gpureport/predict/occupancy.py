@@ -1,6 +1,6 @@
 """How many waves of a kernel are resident on a compute unit, by the vendors' own rules."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 
@@ -16,6 +16,7 @@ from gpureport.spec.models import (
     PooledOccupancy,
     most_waves,
 )
+from gpureport.workloads.model import Parameters, Workload
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,14 @@ class Resources:
     compiled: bool = False
     vectorised: bool | None = None
     instructions_per_stored_byte: float = 0.0
+
+
+def builds_of(
+    workload: Workload, parameters: Parameters, compilations: Iterable[Compilation]
+) -> tuple[Compilation, ...]:
+    """Return the builds of a point's kernels: device and back end may have added options to those of the workload."""
+    required = set(workload.build_options(parameters).split())
+    return tuple(each for each in compilations if required <= set(each.options.split()))
 
 
 def compiled_resources(compilation: Compilation | None) -> Resources | None:

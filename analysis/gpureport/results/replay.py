@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources, compiled_resources
+from gpureport.predict.occupancy import Resources, builds_of, compiled_resources
 from gpureport.records.curves import Points, SweepKey
-from gpureport.records.measurement import Compilation, Measurement
+from gpureport.records.measurement import Measurement
 from gpureport.records.report import Machine, Publication, Report
 from gpureport.spec.cores import listed_clock_hz
 from gpureport.spec.database import Database
@@ -146,15 +146,11 @@ def _series(
     )
     for parameters in points:
         point_time(*model_inputs(device, workload, sweep, parameters, None))
-    compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
+    builds = (builds_of(workload, parameters, measurement.compilation) for parameters in points)
+    compiled = tuple(compiled_resources(next(iter(each), None)) for each in builds)
     return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 
 
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:
     points = (p.model_copy(update={"point": workload.point(p.point.parameters, sweep)}) for p in measurement.points)
     return measurement.model_copy(update={"points": Points(points), "metric": workload.metric})
-
-
-def _resources(options: str, compilations: Sequence[Compilation]) -> Resources | None:
-    required = set(options.split())
-    return compiled_resources(next((c for c in compilations if required <= set(c.options.split())), None))

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpureport.findings.whole_device import idle_power_w, resident_groups
+from gpureport.findings.whole_device import resident_groups
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
 from gpureport.observe import observe
 from gpureport.predict.calibration.learned import Learned, ObservedSweep, is_learned_from, learned
+from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value, queried
@@ -51,8 +52,9 @@ def known_from(report: Report, device: Device, shown: Sequence[ObservedSweep]) -
     used = [one for one in shown if is_learned_from(one.workload) and one.observation.axis.quantity != "work_group"]
     found, power = learned(device, used), dict[str, Value]()
     if report.energy and report.energy.limit_w:
-        idle_w = idle_power_w(report.energy)
-        note = f"idle, with the device open, it draws {format_value(idle_w, 'W')} (measured)" if idle_w else ""
+        idle = report.energy.load(IDLE)
+        drawn = format_value(idle.power_w, "W") if idle and idle.power_w else ""
+        note = f"idle, with the device open, it draws {drawn} (measured)" if drawn else ""
         power["board_power"] = queried(report.energy.limit_w, f"{report.energy.sensor}, limit of the driver", note)
     groups = [row for row in resident_groups(report) if row.counted]
     other = [f"{row.label}: {row.counted} instead of {row.predicted}" for row in groups if row.counted != row.predicted]
