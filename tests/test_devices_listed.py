@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from gpureport.spec.database import Database
-from gpureport.spec.models import CpuOccupancy, PresentDevice
+from gpureport.spec.models import PresentDevice
 from gpureport.spec.reported import plain
 from tests.builders import altered
 from tests.make_report import H200
@@ -141,6 +141,6 @@ def test_a_listed_processor_needs_no_machine(database: Database) -> None:
     """Its cores start as many groups as they can, whatever the machine that this runs on."""
     for entry in set(entries(database, "cpu")) - {"cpu/x86_64"}:
         device = database.device(entry)
-        assert isinstance(device.architecture.occupancy, CpuOccupancy)
+        assert device.architecture.groups_as_loops
         assert device.launch.groups_per_cycle == pytest.approx(0.025 * device.compute_units), entry
         assert [provenance.kind for provenance in device.provenance.values() if provenance.kind == "queried"] == []

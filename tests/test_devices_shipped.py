@@ -16,7 +16,6 @@ from gpureport.predict.ceilings import ceilings
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, is_architecture, load_database
 from gpureport.spec.files import architecture_schema, device_schema
-from gpureport.spec.models import NvidiaOccupancy
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Sweep
 
@@ -94,7 +93,6 @@ def test_nvidia_rules_are_the_vendor_s(database: Database) -> None:
         if name not in entries:
             continue
         rules = entries[name].occupancy
-        assert isinstance(rules, NvidiaOccupancy)
         granularity, reserved = rules.local_memory_granularity_bytes, rules.local_memory_reserved_bytes
         assert (rules.max_waves, rules.max_groups, granularity, reserved) == limits
 

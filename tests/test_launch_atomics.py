@@ -32,8 +32,7 @@ def _ruled(rules: object) -> Device:
 def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
     """Serial cycles are counted once, not for each wave of work-groups."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256)
-    rules = device.architecture.occupancy
-    shared_by = getattr(rules, "units_per_subslice", 1)
+    shared_by = device.architecture.occupancy.units
     for sweep in workload.sweeps(device, limits):
         for parameters in sweep.points:
             demand = workload.demand(parameters, device)

@@ -32,7 +32,6 @@ from gpureport.report.run.work import amount_of_work, best_size, enough_work
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import kept_folders, predicted_report
-from gpureport.spec.models import CpuOccupancy
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered
@@ -253,8 +252,7 @@ def test_an_installation_without_kept_reports_has_no_others(monkeypatch: pytest.
 
 
 def test_a_cpu_has_no_resident_capacity() -> None:
-    rules = CpuOccupancy(local_memory_bytes=65536)
-    cpu = BASE.device.architecture.model_copy(update={"occupancy": rules})
+    cpu = BASE.device.architecture.model_copy(update={"groups_as_loops": True})
     report = BASE.model_copy(update={"device": BASE.device.model_copy(update={"architecture": cpu})})
 
     assert work(report, 1e5, 2e6).startswith("Kernels reach 90 %")

@@ -15,7 +15,7 @@ from gpureport.predict.model import PointModel
 from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation
-from gpureport.spec.models import CpuOccupancy, Device
+from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 from tests.toy import KIB, L1, L2, TOY, on_cpu
@@ -24,7 +24,7 @@ KEY = SweepKey(family="family", variant="variant", sweep="sweep")
 NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 
 
-CPU = altered(on_cpu(wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)), compute_units=8)
+CPU = altered(on_cpu(wave_size=8), compute_units=8)
 MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
 """Work-items of growing dispatches: from 16 work-groups to more than the capacity of caches."""
 AT_L1 = tuple(round(2 ** (power / 8)) * 256 for power in range(69, 110))

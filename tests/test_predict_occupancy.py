@@ -21,7 +21,9 @@ from tests.toy import (
 
 TURING = altered(ARCHITECTURE, occupancy=TURING_RULES)
 RDNA3 = altered(ARCHITECTURE, occupancy=RDNA3_RULES)
-RDNA3_PAIRS = altered(ARCHITECTURE, occupancy=altered(RDNA3_RULES, units_per_group=2))
+TOGETHER = {"units": 2, "max_waves": 64, "max_groups": 32, "registers": 4 * 1536 * 32, "register_parts": 4}
+LOCAL = {"local_memory_bytes": 128 * KIB, "local_memory_of_group_bytes": 64 * KIB}
+RDNA3_PAIRS = altered(ARCHITECTURE, occupancy=altered(RDNA3_RULES, **TOGETHER, **LOCAL))
 """Work-group processors of two compute units."""
 RDNA3_WAVE64 = altered(RDNA3, wave_size=64)
 GEN9 = altered(ARCHITECTURE, occupancy=GEN9_RULES, wave_size=16, max_work_group=256)

@@ -14,7 +14,7 @@ from gpureport.predict.memory import traffic_time, usable_capacities, write_time
 from gpureport.predict.model import execution, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.traffic import memory_bytes
-from gpureport.spec.models import CpuOccupancy, Device
+from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 from tests.toy import GEN9_RULES, KIB, L1, MIB, NO_LAUNCH_RATE, TOY, of_groups, on_cpu, toy
@@ -28,7 +28,7 @@ WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
 SECTORS, HALVES = Stream("a", 8192, 16, 16, write=True), Stream("a", 8192, 32, 16, write=True)
 
 
-CPU = on_cpu(occupancy=CpuOccupancy(local_memory_bytes=32 * KIB))
+CPU = on_cpu()
 GEN9 = altered(toy(occupancy=GEN9_RULES, wave_size=16, max_work_group=256), compute_units=24)
 L2_HOLDS = (0.0, 1e15)
 """What L1 and L2 hold."""

@@ -10,7 +10,6 @@ from gpureport.errors import InputError
 from gpureport.predict import predict_sweep
 from gpureport.results.published import Published, load
 from gpureport.spec.database import Database
-from gpureport.spec.models import units_per_group
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
 RECORDS = tuple(map(load, sorted(FOLDER.glob("*.yaml"))))
@@ -65,7 +64,7 @@ def test_local_memory_limits_resident_groups_as_published(record: Published, dat
             isolated = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
             prediction = predict_sweep(device, series.workload, isolated, "specification", (compiled,))
             groups = prediction.occupancy[0].groups_per_compute_unit
-            places = device.compute_units // units_per_group(device.architecture.occupancy)
+            places = device.compute_units // device.architecture.occupancy.units
             assert groups * parameters["local"] * places == parameters["resident"]
             assert prediction.points[0].point.x == prediction.points[0].point.work_items == parameters["resident"]
 

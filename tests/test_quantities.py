@@ -103,7 +103,7 @@ def test_what_cannot_be_is_refused(
     path: Steps, value: object, sentence: str, data: dict[str, Any], tmp_path: Path
 ) -> None:
     _set(data, path, value)
-    told = _refusal(data, tmp_path).replace("occupancy.nvidia.", "occupancy.")
+    told = _refusal(data, tmp_path)
 
     assert sentence in told
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
@@ -197,10 +197,8 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
         ),
         ("ampere_86", "{value: 64,", "{value: 1e-308,", "rates.ternary.value: 1e-308 is out of range; write a number"),
         ("ampere_86", "value: 1 KiB,", "value: 1.5 B,", "occupancy.local_memory_reserved.value: must be a whole"),
-        ("ampere_86", "rule: nvidia", "rule: nvida", "occupancy: rule must be 'nvidia', 'amd', "),
         ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
         ("ampere_86", "100 KiB]", "100 GiB]", "warning: occupancy.carveouts: 104900000 KiB is implausible"),
-        ("rdna3", "{32: 24, 64: 12}", "{1: 16, 64: 8}", "occupancy.vector_register_granularity has no value"),
     ],
 )
 def test_an_architecture_is_checked_as_a_device_is(

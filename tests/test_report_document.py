@@ -29,7 +29,7 @@ from tests.fake_run import empty_report
 from tests.kept import REPORTS
 from tests.make_report import make_report
 
-READ = "reads 4; read it with the gpureport that wrote it"
+READ = "reads 5; read it with the gpureport that wrote it"
 PACKED = f"{FILE_NAME}.xz"
 
 
@@ -124,7 +124,7 @@ def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"schema_version": 4,\n "device": }', ":2: is not JSON (Expecting value)"),
+        ('{"schema_version": 5,\n "device": }', ":2: is not JSON (Expecting value)"),
         ("[1, 2]", "not a gpureport report (it has no schema_version)"),
         ('{"name": "x"}', "not a gpureport report (it has no schema_version)"),
         *(
@@ -132,9 +132,9 @@ def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
                 f'{{"schema_version": {json.dumps(version)}}}',
                 f"its schema_version is {version!r}, and this gpureport {READ}",
             )
-            for version in (3, True, "4", 0, 4.0)
+            for version in (4, True, "5", 0, 5.0)
         ),
-        ('{"schema_version": 4}', "tool_version: is missing (and 4 more like it)"),
+        ('{"schema_version": 5}', "tool_version: is missing (and 4 more like it)"),
     ],
 )
 def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:

@@ -23,7 +23,7 @@ def test_every_value_of_every_entry_can_be_written() -> None:
     assert [(d.id, path) for d in devices for path in d.provenance if written_values(d).get(path, "—") == "—"] == []
     rdna = written_values(database.device("amd/rx_7900_xt"))
     assert rdna["opencl.compute_units"] == "42"
-    assert rdna["occupancy.vector_registers"] == "32: 1536, 64: 768"
+    assert rdna["occupancy.registers"] == "196608"
 
 
 def test_of_many_names_only_the_first_are_listed() -> None:

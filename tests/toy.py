@@ -3,15 +3,12 @@
 from typing import Any
 
 from gpureport.spec.models import (
-    AmdOccupancy,
     Architecture,
     Cache,
     Device,
-    IntelOccupancy,
     Launch,
     Memory,
-    NvidiaOccupancy,
-    PooledOccupancy,
+    OccupancyRules,
     Transition,
 )
 from gpureport.workloads.model import Demand
@@ -19,13 +16,13 @@ from gpureport.workloads.model import Demand
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 STEP = Transition(onset=0.8, midpoint=1.0, end=1.25)
 
-HOPPER_RULES = NvidiaOccupancy(
+HOPPER_RULES = OccupancyRules(
     max_waves=64,
     max_groups=32,
     registers=65536,
     register_granularity=256,
     max_registers_per_work_item=255,
-    sub_partitions=4,
+    register_parts=4,
     local_memory_bytes=228 * KIB,
     local_memory_granularity_bytes=128,
     local_memory_reserved_bytes=1024,
@@ -41,38 +38,37 @@ TURING_RULES = HOPPER_RULES.model_copy(
         "carveouts_bytes": (32 * KIB, 64 * KIB),
     }
 )
-RDNA3_RULES = AmdOccupancy(
-    simds=2,
-    max_waves_per_simd=16,
-    vector_registers={32: 1536, 64: 768},
-    vector_register_granularity={32: 24, 64: 12},
-    max_vector_registers=256,
+RDNA3_RULES = OccupancyRules(
+    max_waves=32,
     max_groups=16,
+    free_single_waves=True,
+    registers=2 * 1536 * 32,
+    register_parts=2,
+    register_granularity=24 * 32,
+    max_registers_per_work_item=256,
     local_memory_bytes=64 * KIB,
     local_memory_granularity_bytes=1024,
 )
-GEN9_RULES = IntelOccupancy(
-    threads=56,
-    units_per_subslice=8,
+GEN9_RULES = OccupancyRules(
+    units=8,
+    max_waves=56,
     local_memory_bytes=64 * KIB,
     local_memory_sizes_bytes=tuple(2.0**power * KIB for power in range(7)),
 )
-APPLE_RULES = PooledOccupancy(
+APPLE_RULES = OccupancyRules(
     max_waves=96,
     registers=53248,
-    pools=2,
-    register_granularity=4,
+    register_parts=2,
+    register_granularity=4 * 32,
     max_registers_per_work_item=128,
     local_memory_bytes=60 * KIB,
 )
-MALI_RULES = PooledOccupancy(
-    max_waves=64, registers=32768, pools=1, register_granularity=32, max_registers_per_work_item=64
-)
-ADRENO_RULES = PooledOccupancy(
+MALI_RULES = OccupancyRules(max_waves=64, registers=32768, register_granularity=32 * 16, max_registers_per_work_item=64)
+ADRENO_RULES = OccupancyRules(
     max_waves=16,
     registers=49152,
-    pools=2,
-    register_granularity=4,
+    register_parts=2,
+    register_granularity=4 * 128,
     max_registers_per_work_item=192,
     local_memory_bytes=32 * KIB,
 )

@@ -13,7 +13,7 @@ from gpureport.records.curves import Observation
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
-from gpureport.spec.models import Device, Link, units_per_group
+from gpureport.spec.models import Device, Link
 from gpureport.workloads.residency import Residency
 
 WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
@@ -93,7 +93,7 @@ def most_counted(report: Report) -> int | None:
 
 def _rows(report: Report, measurement: Measurement) -> Iterator[ResidentGroups]:
     device = report.device
-    places = device.compute_units // units_per_group(device.architecture.occupancy)
+    places = device.compute_units // device.architecture.occupancy.units
     for point in measurement.points:
         rules = occupancy(device.architecture, (point.point.parameters["local"],), _resources(measurement, point))
         predicted = min(rules.groups_per_compute_unit * places, point.point.parameters["groups"])

@@ -195,7 +195,7 @@ class KernelFileWorkload(Workload):
         sizes = Sweep("size", self._axis(points), tuple(points), title, coarse)
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
-        most = device.architecture.occupancy.local_memory_bytes
+        most = device.architecture.occupancy.most_local_bytes
         if most and (needed := self._local_memory_bytes(sizes.points[0])) > most:
             what = f"{needed} B of local memory are more than the {most:.0f} B of a compute unit of {device.name}"
             raise self.formulas.error("work_groups", what)

@@ -89,7 +89,7 @@ def _limits(device: Device) -> Iterator[_Limit]:
         bandwidth, each = device.level_bandwidth_bytes_per_s(cache), cache.scope == "compute_unit"
         yield "bandwidth", cache.name, bandwidth, "B/s", cache.capacity_bytes, each
     if "local" in architecture.rates_per_cycle:
-        size = architecture.occupancy.local_memory_bytes
+        size = architecture.occupancy.most_local_bytes
         yield "bandwidth", "local memory", device.rate_per_s("local") * WORD_BYTES, "B/s", size, size is not None
     for name, latency_cycles in (("DRAM", memory.latency_cycles), *((c.name, c.latency_cycles) for c in caches)):
         yield "latency", name, device.cycles(latency_cycles), "s"

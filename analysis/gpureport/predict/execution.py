@@ -16,7 +16,7 @@ from gpureport.predict.accesses import constant_cycles, further_load_cycles, glo
 from gpureport.predict.residency import ServingLevel, staircase
 from gpureport.predict.uncertainty.propagation import maximum, where
 from gpureport.records.prediction import Occupancy
-from gpureport.spec.models import Architecture, Device, traced_lanes, units_per_group
+from gpureport.spec.models import Architecture, Device, traced_lanes
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
 
@@ -90,7 +90,7 @@ class Execution(ABC):
     @cached_property
     def places(self) -> float:
         """Number of places for a work-group: compute units, Intel's subslices or AMD's work-group processors."""
-        return maximum(1.0, self.device.compute_units / units_per_group(self.architecture.occupancy))
+        return maximum(1.0, self.device.compute_units / self.architecture.occupancy.units)
 
     @cached_property
     def groups_per_place(self) -> int:

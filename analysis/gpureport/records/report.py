@@ -39,7 +39,7 @@ from gpureport.text import requirement
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Of the format of reports. Fields with defaults may be added to it."""
 FILE_NAME = "report.json"
 """Of a report in a folder. ``report.json.xz``, its compressed form, is read where there is no ``report.json``."""

@@ -199,8 +199,8 @@ def _out_of_range(values: Layer) -> Iterator[Remark]:
 
 
 def numbers_in(value: object) -> list[float]:
-    """Return the numbers of a value: itself, those of a list, or those of a table."""
-    each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+    """Return the numbers of a value: itself, or those of a list."""
+    each = value if isinstance(value, tuple) else [value]
     return [number for number in each if isinstance(number, int | float)]
 
 

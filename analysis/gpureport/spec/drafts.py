@@ -19,7 +19,7 @@ from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
 from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, OpenclFields, Place, declaration, places
-from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
+from gpureport.spec.models import Cache, Device, PresentDevice
 from gpureport.spec.resolve import Value, assumed, layer, missing, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
 from gpureport.text import printable, shorten
@@ -68,7 +68,7 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
         note = f"{format_bytes(leaf.value)} per compute unit for {units} compute units; OpenCL does not report {level}"
         values[f"caches.{level}.capacity"] = reported.device_cache(present) or assumed(leaf.value * units, note)
     wave_size = reported.wave_size(present)
-    if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
+    if wave_size is not None:
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
     return values | reported.link_values(present.link_generation, present.link_lanes)
 

@@ -63,7 +63,6 @@ def _leaf(kind: Any, declared: Listed, *, optional: bool = True, most: float = i
         int: number,
         float: number,
         tuple[float, ...]: tuple[number, ...],
-        dict[int, int]: dict[int, Annotated[int, Quantity(declared.dimension)]],
         models.Transition: Fractions,
     }
     leaf: Any = Leaf[written.get(kind, kind)]  # type: ignore[misc]
@@ -116,15 +115,14 @@ class Declared(Strict):
 
 
 class Part(Declared, Generic[R]):
-    """A part with the values of a record: ``Part[Memory]``. Two files share them, except rules of occupancy."""
+    """A part with the values of a record, which two files share: ``Part[Memory]``."""
 
     @classmethod
     @cache
     def __class_getitem__(cls, record: type[R]) -> type[Declared]:  # type: ignore[override]
         """Return the class of this part."""
-        rule = {name: field.annotation for name, field in record.model_fields.items() if name == "rule"}
-        names = {"__module__": __name__, "__doc__": record.__doc__, "__annotations__": rule}
-        return type(record.__name__, (Declared,), names, record=record, layered=not rule)
+        names: dict[str, Any] = {"__module__": __name__, "__doc__": record.__doc__, "__annotations__": {}}
+        return type(record.__name__, (Declared,), names, record=record, layered=True)
 
 
 class CacheFields(Declared, record=models.Cache, layered=True):
@@ -139,14 +137,8 @@ class CacheFields(Declared, record=models.Cache, layered=True):
         return data if isinstance(data, Mapping) and "value" not in data else {"capacity": data}
 
 
-Rules = Annotated[
-    Part[models.NvidiaOccupancy]
-    | Part[models.AmdOccupancy]
-    | Part[models.IntelOccupancy]
-    | Part[models.PooledOccupancy]
-    | Part[models.CpuOccupancy],
-    Field(discriminator="rule"),
-]
+class OccupancyFields(Declared, record=models.OccupancyRules):
+    """What the compute units that share a work-group keep resident together."""
 
 
 class File(Strict):
@@ -244,16 +236,11 @@ class ArchitectureFile(File, Declared, record=models.Architecture):
     """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
     has 16: 0.0625)."""
     typical: TypicalFields = TypicalFields()
-    occupancy: Rules
+    occupancy: OccupancyFields
     rates: Rates
     latencies: Latencies
     pipes: dict[Key, Leaf[Names]] = Field(default_factory=dict, max_length=50)
     """Instruction classes that share one pipe, by the pipe's name."""
-
-    @model_validator(mode="after")
-    def _has_registers(self) -> Self:
-        models.check_registers(self.leaves()["wave_size"].value, self.occupancy)
-        return self
 
 
 class OpenclFields(Strict):

@@ -274,101 +274,50 @@ class Link(Record):
         return names.get(self.kind) or f"PCIe {self.generation}.0 x{self.lanes}"
 
 
-class NvidiaOccupancy(Record):
-    """Rules of ``cuda_occupancy.h``: registers are allocated to whole warps per sub-partition."""
+class OccupancyRules(Record):
+    """What the compute units that share a work-group keep resident together.
 
-    rule: Literal["nvidia"] = "nvidia"
-    max_waves: Annotated[Count, Listed(1, 1024)]
-    max_groups: Annotated[Count, Listed(1, 1024)]
-    registers: Annotated[Count, Listed(64, 1 << 22)]
-    """32-bit registers of a compute unit."""
-    register_granularity: Annotated[Count, Listed(1, 4096)]
-    """Registers are allocated to a warp in multiples of this."""
-    max_registers_per_work_item: Annotated[Count, Listed(8, 4096)]
-    sub_partitions: Annotated[Count, Listed(1, 64)]
-    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
-    """Maximum local memory of a compute unit (largest carve-out)."""
-    local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")]
+    Rules of ``cuda_occupancy.h``, of LLVM's AMDGPU back end and of Intel's compute runtime are one formula with these
+    values (:func:`gpureport.predict.occupancy.occupancy`).
+    """
+
+    units: Annotated[Count, Listed(1, 256)] = 1
+    """Compute units that share the waves and local memory of a work-group: the execution units of an Intel subslice,
+    the two compute units of an AMD work-group processor; default 1. All other values are of these together."""
+    max_waves: Annotated[Count, Listed(1, 4096)]
+    max_groups: Annotated[Count | None, Listed(1, 1024)] = None
+    """Default: only waves, registers and local memory limit work-groups."""
+    free_single_waves: Annotated[bool, Listed(example="true")] = False
+    """Whether groups of one wave, which need no barrier, do not count as groups (AMD); default false."""
+    registers: Annotated[Count | None, Listed(64, 1 << 22)] = None
+    """32-bit registers; default: each wave has its own (Intel)."""
+    register_parts: Annotated[Count, Listed(1, 64)] = 1
+    """Equal parts of the registers (sub-partitions, SIMDs); a wave is allocated in one of them, and waves are
+    distributed evenly; default 1."""
+    register_granularity: Annotated[Count, Listed(1, 1 << 16)] = 1
+    """Registers are allocated to a wave in multiples of this; default 1."""
+    max_registers_per_work_item: Annotated[Count | None, Listed(8, 4096)] = None
+    local_memory_bytes: Annotated[Bytes | None, Listed(1, 1 << 15, "KiB")] = None
+    """Local memory, with the largest carve-out; default: it is ordinary memory."""
+    local_memory_of_group_bytes: Annotated[Bytes | None, Listed(1, 1 << 15, "KiB")] = None
+    """The most that one group may use; default: all."""
+    local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")] = 1
     local_memory_reserved_bytes: Annotated[Whole, Listed(1, 1 << 16, "B", zero=True)] = 0
     """Reserved by the system for each work-group."""
+    local_memory_sizes_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)] = ()
+    """Sizes that an allocation is rounded up to, ascending; default: multiples of the granularity."""
     carveouts_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)] = ()
     """Sizes of local memory within the unified cache, ascending; empty: not unified."""
 
-
-class AmdOccupancy(Record):
-    """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit; all are of one compute unit."""
-
-    rule: Literal["amd"] = "amd"
-    simds: Annotated[Count, Listed(1, 64)]
-    max_waves_per_simd: Annotated[Count, Listed(1, 256)]
-    vector_registers: Annotated[Table[Count, Count], Listed(16, 1 << 16)]
-    """Vector registers of a SIMD lane, by wave size."""
-    vector_register_granularity: Annotated[Table[Count, Count], Listed(1, 1024)]
-    max_vector_registers: Annotated[Count, Listed(16, 1 << 16)]
-    max_groups: Annotated[Count, Listed(1, 1024)]
-    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
-    local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")]
-    units_per_group: Annotated[Count, Listed(1, 16)] = 1
-    """Compute units that share a work-group's waves and their local memory (work-group processor mode: 2)."""
-
-
-class IntelOccupancy(Record):
-    """Rules of Intel's compute runtime: hardware threads of a subslice, shared local memory of a subslice."""
-
-    rule: Literal["intel"] = "intel"
-    threads: Annotated[Count, Listed(1, 4096)]
-    """Hardware threads of a subslice."""
-    units_per_subslice: Annotated[Count, Listed(1, 256)]
-    """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
-    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
-    local_memory_sizes_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)]
-    """Sizes that an allocation is rounded up to, ascending."""
-
-
-class PooledOccupancy(Record):
-    """Waves of a compute unit share pools of registers; for GPUs whose vendors publish no calculator."""
-
-    rule: Literal["pooled"] = "pooled"
-    max_waves: Annotated[Count, Listed(1, 1024)]
-    registers: Annotated[Count, Listed(64, 1 << 22)]
-    """32-bit registers of a compute unit, all pools together."""
-    pools: Annotated[Count, Listed(1, 64)]
-    """Equal parts of the registers; a wave is allocated in one of them, and waves are distributed evenly."""
-    register_granularity: Annotated[Count, Listed(1, 4096)]
-    """Registers are allocated to a work-item in multiples of this."""
-    max_registers_per_work_item: Annotated[Count, Listed(8, 4096)]
-    local_memory_bytes: Annotated[Bytes | None, Listed(1, 1 << 15, "KiB")] = None
-    """Omitted if local memory is ordinary memory."""
-
-
-class CpuOccupancy(Record):
-    """A CPU core runs one work-group at a time."""
-
-    rule: Literal["cpu"] = "cpu"
-    local_memory_bytes: Annotated[Bytes, Listed(1, 1 << 15, "KiB")]
-
-
-OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
-
-
-def units_per_group(rules: OccupancyRules) -> int:
-    """Return the number of compute units that share a work-group's waves.
-
-    These are the execution units of an Intel subslice, and the two compute units of an AMD work-group processor.
-    """
-    match rules:
-        case IntelOccupancy():
-            return rules.units_per_subslice
-        case AmdOccupancy():
-            return rules.units_per_group
-        case _:
-            return 1
+    @property
+    def most_local_bytes(self) -> float | None:
+        """The most local memory that one group may use; ``None``: it is ordinary memory."""
+        return self.local_memory_of_group_bytes or self.local_memory_bytes
 
 
 def schedulers_of(architecture: "Architecture") -> int:
     """Return the number of schedulers of the compute units that share a work-group's waves."""
-    rules, schedulers = architecture.occupancy, architecture.schedulers
-    return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
+    return architecture.schedulers * architecture.occupancy.units
 
 
 def traced_lanes(architecture: "Architecture", *, branches: bool, barriers: bool) -> int:
@@ -377,39 +326,6 @@ def traced_lanes(architecture: "Architecture", *, branches: bool, barriers: bool
     if architecture.groups_as_loops:
         lanes += [int(architecture.masked_lanes)] * branches + [int(architecture.barrier_lanes)] * barriers
     return min(lanes)
-
-
-def most_waves(rules: OccupancyRules) -> int | None:
-    """Return the most waves that the units of a work-group keep resident; ``None`` on a CPU: one work-group a core."""
-    match rules:
-        case NvidiaOccupancy() | PooledOccupancy():
-            return rules.max_waves
-        case AmdOccupancy():
-            return rules.units_per_group * rules.simds * rules.max_waves_per_simd
-        case IntelOccupancy():
-            return rules.threads
-        case CpuOccupancy():
-            return None
-
-
-def without_registers(wave_size: int, rules: object) -> str | None:
-    """Return the field of AMD's *rules* without vector registers for waves of *wave_size*; ``None``: there is none."""
-    for name in ("vector_registers", "vector_register_granularity"):
-        table = getattr(rules, name, None)
-        sizes = getattr(table, "value", table)
-        if sizes is not None and wave_size not in sizes:
-            return name
-    return None
-
-
-def check_registers(wave_size: int, rules: object) -> None:
-    """Check that AMD's *rules* have vector registers for waves of *wave_size*.
-
-    Raises:
-        ValueError: they do not.
-    """
-    if name := without_registers(wave_size, rules):
-        raise ValueError(f"occupancy.{name} has no value for wave_size {wave_size}; add one")
 
 
 _Latency = Annotated[Seconds, Listed(0.02, 2000, "ns")]
@@ -511,7 +427,7 @@ class Architecture(Record):
     wave_size: Annotated[Count, Listed(1, 256)]
     """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
     max_work_group: Annotated[Count, Listed(16, 1 << 16)]
-    occupancy: OccupancyRules = Field(discriminator="rule")
+    occupancy: OccupancyRules
     schedulers: Annotated[Count, Listed(1, 64)]
     """Waves of a compute unit that can issue an instruction in one cycle."""
     dual_issue: Annotated[Number, Listed(1, 4)] = 1.0
@@ -588,11 +504,6 @@ class Architecture(Record):
     """CPUs only; transfers use it."""
     streams: StreamType | None = None
     """CPUs only; transfers use it."""
-
-    @model_validator(mode="after")
-    def _has_registers(self) -> Self:
-        check_registers(self.wave_size, self.occupancy)
-        return self
 
     @model_validator(mode="after")
     def _has_rates(self) -> Self:
@@ -739,9 +650,10 @@ class Device(Record):
 
 def resident_work_items(device: Device) -> int | None:
     """Return the most work-items that all compute units of *device* keep resident; ``None`` on a CPU."""
-    rules = device.architecture.occupancy
-    waves = most_waves(rules)
-    return waves and device.compute_units * waves // units_per_group(rules) * device.architecture.wave_size
+    architecture, rules = device.architecture, device.architecture.occupancy
+    if architecture.groups_as_loops:
+        return None
+    return device.compute_units * rules.max_waves // rules.units * architecture.wave_size
 
 
 class PresentDevice(Record):

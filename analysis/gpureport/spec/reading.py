@@ -254,10 +254,6 @@ def _message(model: type[BaseModel], details: ErrorDetails) -> str:
             return "is missing"
         case "literal_error":
             return _choice(str(details["input"]), str(details["ctx"]["expected"]))
-        case "union_tag_invalid":
-            return f"rule {_choice(str(details['ctx']['tag']), str(details['ctx']['expected_tags']))}"
-        case "union_tag_not_found":
-            return "rule is missing"
         case "tuple_type" | "list_type" if isinstance(details["input"], str):
             return f"must be a list; write [{details['input']}]"
         case "string_pattern_mismatch":

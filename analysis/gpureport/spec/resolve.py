@@ -11,7 +11,19 @@ from typing import Any, TypeVar
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.spec.files import ArchitectureFile, DeviceFile, File
-from gpureport.spec.models import Architecture, Cache, CoreType, Device, Launch, Link, Memory, StreamType, Tlb, listed
+from gpureport.spec.models import (
+    Architecture,
+    Cache,
+    CoreType,
+    Device,
+    Launch,
+    Link,
+    Memory,
+    OccupancyRules,
+    StreamType,
+    Tlb,
+    listed,
+)
 from gpureport.spec.values import Provenance, Strict
 
 
@@ -113,7 +125,7 @@ def resolve(
             kept,
             file=architecture,
             id=file.architecture,
-            occupancy=build(architecture.occupancy.record, kept, "occupancy."),
+            occupancy=build(OccupancyRules, kept, "occupancy."),
             core=record_of(CoreType, architecture.core),
             streams=record_of(StreamType, architecture.streams),
         ),

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.records.finding import AddressSpace
-from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes, units_per_group
+from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
@@ -86,7 +86,7 @@ def placed(device: Device, program: Program, shape: NDRange, resources: Resource
     return Placement(
         wave=traced_lanes(architecture, branches=_ways(program)[0], barriers=barriers),
         units=device.compute_units,
-        units_per_group=units_per_group(architecture.occupancy),
+        units_per_group=architecture.occupancy.units,
         groups_per_place=max(1, fitting.groups_per_compute_unit),
         line_bytes=device.line_bytes,
         sector_bytes=near.sector_bytes if near else device.memory.access_bytes,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis
-from gpureport.spec.models import Device, IntelOccupancy
+from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
@@ -179,13 +179,14 @@ def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
 def resident_groups(device: Device, local: int) -> int:
     """Return a number of work-groups that can all be resident: 1024 work-items per compute unit of a GPU.
 
-    256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more. A CPU core processes four groups in turn.
+    256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more, with registers of their own. A CPU core
+    processes four groups in turn.
     """
     if device.architecture.groups_as_loops:
         return 4 * device.compute_units
     rules = device.architecture.occupancy
-    if isinstance(rules, IntelOccupancy):
-        return max(1, int(device.compute_units / rules.units_per_subslice * 256 / local))
+    if not rules.registers:
+        return max(1, int(device.compute_units / rules.units * 256 / local))
     return max(1, int(device.compute_units * 1024 / local))
 
 
