@@ -7,9 +7,10 @@ import pytest
 
 from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.arithmetic import arithmetic
-from gpureport.predict.expressions import Reader, number
+from gpureport.predict.execution import smooth_maximum
+from gpureport.predict.expressions import given, number
 from gpureport.predict.model import point_time
-from gpureport.predict.uncertainty.propagation import Tape, clamped, exp, log
+from gpureport.predict.uncertainty.propagation import Uncertain, clamped, exp, log, note
 from gpureport.records.prediction import Arithmetic
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Workload
@@ -71,21 +72,19 @@ def test_examples_are_those_of_essential_workloads() -> None:
 
 
 def test_factors_of_one_and_terms_of_zero_are_left_out() -> None:
-    tape = Tape()
-    x, y, zero = tape.given("x", 3.0), tape.given("y", 5.0), tape.given("none", 0.0)
-    reader = Reader()
+    x, y, zero = (Uncertain(n, note=given(n, name)) for name, n in {"x": 3.0, "y": 5.0, "none": 0.0}.items())
 
     def text(value: float) -> str:
-        return reader.read(value).written({}, values=False)
+        return note(value).written({}, values=False)
 
     assert text(x * 1.0 + zero * y) == "x"
     assert text(exp(log(x) + 1.0 * (log(y) - log(x)))) == "y"
     assert text((x + y) * (x / x) / 1.0) == "x + y"
     assert text(2.0 - (x - y)) == "2 \N{MINUS SIGN} (x \N{MINUS SIGN} y)"
-    assert text(x * ((x / x) ** 4.0 + (y / x) ** 4.0) ** 0.25) == "(x^4 + y^4)^(1 / 4)"
+    assert text(smooth_maximum((x, y, zero), 4.0)) == "(x^4 + y^4)^(1 / 4)"
     assert text((x + y) ** 2.0 / (x * y)) == "(x + y)^2 / (x \N{MULTIPLICATION SIGN} y)"
     assert text(clamped(x / y, 0.0, 1.0)) == "clamp(x / y)"
-    assert reader.read(x / y) is reader.read(x / y)
+    assert note(x / y) is note(x / y)
 
 
 @pytest.mark.parametrize(

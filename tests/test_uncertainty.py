@@ -15,7 +15,6 @@ from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.together import apart, for_all, together
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import (
-    Tape,
     Uncertain,
     clamped,
     exp,
@@ -52,14 +51,14 @@ POSITIVE = st.floats(0.1, 10.0)
 
 
 def _numbers(*values: float) -> list[Uncertain]:
-    tape = Tape()
-    return [tape.fact("", value, 0.01 * value) for value in values]
+    """Return facts with a standard deviation of 1 %."""
+    return [Uncertain(value, step[:, None]) for value, step in zip(values, np.diag(values) / 100, strict=True)]
 
 
 def _moved(x: float) -> float:
     """Return by how much the only fact moves a number, once it is a standard deviation more."""
     assert isinstance(x, Uncertain)
-    return float(x.deviations[0])
+    return float(x.moved[0, 0])
 
 
 @given(POSITIVE, POSITIVE)
@@ -76,7 +75,7 @@ def test_steps_are_differentiated(a: float, b: float) -> None:
         (result(a * (1 + step), b) - result(a * (1 - step), b)) / (2 * step),
         (result(a, b * (1 + step)) - result(a, b * (1 - step))) / (2 * step),
     ]
-    assert found.deviations == pytest.approx([0.01 * slope for slope in slopes], rel=1e-5, abs=1e-6)
+    assert found.moved[:, 0] == pytest.approx([0.01 * slope for slope in slopes], rel=1e-5, abs=1e-6)
 
 
 def test_numbers_of_numpy_leave_arithmetic_to_them() -> None:
@@ -87,8 +86,7 @@ def test_numbers_of_numpy_leave_arithmetic_to_them() -> None:
 
 def test_points_together_have_the_results_of_each() -> None:
     """Columns where numbers differ; the group is divided where the code decides."""
-    tape = Tape()
-    fact = tape.fact("x", 2.0, 0.1)
+    fact = Uncertain(2.0, np.array([[0.1]]))
 
     def result(x: float, y: float) -> float:
         grown = log(exp(clamped(fact - y, -1.0, 1.0))) + 3.0 * x**2.0 / (1.0 - y * fact) - (1 / fact if y > 2 else x)
@@ -114,20 +112,19 @@ def test_points_together_have_the_results_of_each() -> None:
     ("value", "sigma", "expected"), [(0.5, 0.1, 0.1), (-0.05, 0.1, 0.025), (0.98, 0.1, 0.06), (-0.5, 0.1, 0.0)]
 )
 def test_near_a_limit_a_whole_step_counts(value: float, sigma: float, expected: float) -> None:
-    x = Tape().fact("x", value, sigma)
-    found = clamped(x, 0.0, 1.0)
+    found = clamped(Uncertain(value, np.array([[sigma]])), 0.0, 1.0)
     assert float(found) == min(1.0, max(0.0, value))
     assert _moved(found) == pytest.approx(expected)
 
 
 def test_what_is_far_beyond_a_limit_is_certain() -> None:
-    assert type(clamped(Tape().fact("x", -1.5, 0.1), 0.0, 1.0)) is float
+    assert type(clamped(Uncertain(-1.5, np.array([[0.1]])), 0.0, 1.0)) is float
     assert relative_deviations(2.0, 3).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
-    """Small changes of each fact change the time of the plain model as the tape predicts."""
+    """Small changes of each fact change the time of the plain model as their numbers predict."""
     step = 1e-5
     # If looking lines up took as long as reading them from their banks, the maximum would have no slope.
     toy = with_architecture(TOY_WITH_FORMATS, lines_per_access=1.7)
@@ -137,7 +134,7 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     def time_s(device: Device) -> float:
         return point_time(*model_inputs(device, workload, sweep, parameters, None)).time_s
 
-    device, facts, _ = uncertain(toy)
+    device, facts = uncertain(toy)
     assert float(time_s(device)) == pytest.approx(float(time_s(toy)), rel=1e-12)
     relative = relative_deviations(time_s(device), len(facts))
     for index, known in enumerate(facts):
@@ -206,7 +203,7 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
 def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of() -> None:
     here = Provenance(kind="measured", source="", here=True)
     device = altered(TOY, provenance={"rates.fp32": here, "memory.efficiency": here})
-    made, facts, _ = uncertain(device)
+    made, facts = uncertain(device)
     index = {known.path: i for i, known in enumerate(facts)}
     rate = relative_deviations(made.rate_per_s("fp32"), len(facts))
     assert rate[index["clock"]] == pytest.approx(0)

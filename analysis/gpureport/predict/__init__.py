@@ -14,7 +14,6 @@ from gpureport.predict.features import with_level_names
 from gpureport.predict.model import PointModel, execution_kind, point_times
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
-from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
@@ -95,16 +94,16 @@ def predict_sweep(
 
 
 def _predicted(
-    traced: tuple[Device, tuple[Fact, ...], Tape],
+    traced: tuple[Device, tuple[Fact, ...]],
     workload: Workload,
     sweep: Sweep,
     kind: Basis,
     compiled: Sequence[Resources | None],
 ) -> Predicted:
-    device, facts, tape = traced
+    device, facts = traced
     points, other = [], execution_kind(device).sigma
     inputs = [model_inputs(device, workload, sweep, *each) for each in zip_longest(sweep.points, compiled)]
-    answers = point_times(inputs, tape)
+    answers = point_times(inputs, len(facts))
     for parameters, (answer, relative) in zip(sweep.points, answers, strict=True):
         key = workload.point(parameters, sweep)
         points.append(

@@ -1,6 +1,6 @@
 """The arithmetic behind one predicted time, written so that a reader can follow it with a calculator.
 
-The model runs on numbers that record each operation (:mod:`gpureport.predict.uncertainty.propagation`). The written
+The model runs on numbers that note each operation (:mod:`gpureport.predict.uncertainty.propagation`). The written
 formulas contain what was computed, without factors of 1 and terms of 0.
 
 Formulas name facts of the device by path (``memory.bandwidth``), the workload's demand by field (``work_items``,
@@ -13,12 +13,12 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
-from gpureport.predict.expressions import Expression, Reader
+from gpureport.predict.expressions import Expression, given
 from gpureport.predict.gpu import ISOLATED_EXPONENT
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.uncertainty.propagation import Tape, Uncertain
-from gpureport.predict.uncertainty.sensitivity import uncertain
+from gpureport.predict.uncertainty.propagation import Uncertain, note
+from gpureport.predict.uncertainty.sensitivity import visit_facts
 from gpureport.records.curves import PointKey
 from gpureport.records.prediction import Arithmetic, ArithmeticStep
 from gpureport.spec.models import Device
@@ -32,28 +32,27 @@ _MOST_NUMBERS = 10
 
 def arithmetic(device: Device, demand: Demand, resources: Resources, point: PointKey) -> Arithmetic:
     """Return the steps, in order, by which ``model.point_time`` computes the time; the last step is the time."""
-    traced, _, tape = uncertain(device)
-    answer = point_time(traced, _on_tape(tape, demand), resources)
-    if not isinstance(answer.time_s, Uncertain):
-        raise TypeError("the time depends on no fact of the device")
-    reader = Reader()
-    ceilings = {
-        reader.read(number): f"t({name})" for name, number in answer.ceilings_s.items() if isinstance(number, Uncertain)
-    }
+    answer = point_time(visit_facts(device, _given), _noted(demand), resources)
+    ceilings = {note(number): f"t({name})" for name, number in answer.ceilings_s.items()}
     classes = {*device.architecture.rates_per_cycle, *device.architecture.pipes}
-    return Arithmetic(point=point.label, steps=tuple(_steps(reader.read(answer.time_s), ceilings, classes)))
+    return Arithmetic(point=point.label, steps=tuple(_steps(note(answer.time_s), ceilings, classes)))
 
 
-def _on_tape(tape: Tape, record: D, prefix: str = "") -> D:
+def _given(name: str, value: float) -> float:
+    # A transition range varies by a factor of 1, which readers need not see.
+    return Uncertain(value, note=given(value, "" if name.endswith("_transition") else name))
+
+
+def _noted(record: D, prefix: str = "") -> D:
     changes: dict[str, object] = {}
     for field in fields(record):
         value, name = getattr(record, field.name), prefix + field.name
         if field.name == "streams":
-            changes["streams"] = tuple(_on_tape(tape, stream, f"{stream.buffer}.") for stream in value)
+            changes["streams"] = tuple(_noted(stream, f"{stream.buffer}.") for stream in value)
         elif isinstance(value, Mapping):
-            changes[field.name] = {key: tape.given(f"{name}.{key}", entry) for key, entry in value.items()}
+            changes[field.name] = {key: _given(f"{name}.{key}", entry) for key, entry in value.items()}
         elif field.name in ("work_items", "elements") or isinstance(value, float):
-            changes[field.name] = tape.given(name, value)
+            changes[field.name] = _given(name, value)
     return replace(record, **changes)  # type: ignore[arg-type]
 
 

@@ -48,7 +48,7 @@ class Ceiling(Record):
 
 def ceilings(device: Device) -> tuple[Ceiling, ...]:
     """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches."""
-    traced, facts, _ = uncertain(device)
+    traced, facts = uncertain(device)
     return tuple(_ceiling(len(facts), *limit) for limit in _limits(traced) if limit[2] > 0)
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 
 from gpureport.predict.accesses import constant_cycles, further_load_cycles, global_passes, local_passes
 from gpureport.predict.residency import ServingLevel, staircase
-from gpureport.predict.uncertainty.propagation import maximum, where
+from gpureport.predict.uncertainty.propagation import as_norm, maximum, where
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, traced_lanes
 from gpureport.spec.uncertainty import constant
@@ -38,7 +38,7 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
         return largest
     p = where(sharp, 1.0, exponent)
     total: float = sum((value / largest) ** p for value in values) ** (1 / p)
-    return where(sharp, largest, largest * total)
+    return where(sharp, largest, as_norm(largest * total, values, p))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
-"""Computations recorded on a tape, as simplified formulas."""
+"""Noted computations, as simplified formulas."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isclose
-
-from gpureport.predict.uncertainty.propagation import Uncertain
+from weakref import WeakValueDictionary
 
 _SIGNS = {"+": " + ", "-": " \N{MINUS SIGN} ", "*": " \N{MULTIPLICATION SIGN} ", "/": " / ", "^": "^"}
 _NEUTRAL = {"+": 0.0, "-": 0.0, "*": 1.0, "/": 1.0, "^": 1.0}
@@ -69,50 +67,34 @@ def number(value: float) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-class Reader:
-    """Reads the numbers of one tape."""
+_KNOWN: WeakValueDictionary[tuple[object, ...], Expression] = WeakValueDictionary()
 
-    def __init__(self) -> None:
-        self._read: dict[int, Expression] = {}
-        self._made: dict[tuple[object, ...], Expression] = {}
 
-    def read(self, x: float) -> Expression:
-        """Return how *x* was computed; factors of 1 and terms of 0 are left out."""
-        if not isinstance(x, Uncertain):
-            return self._leaf(float(x))
-        if x.index not in self._read:
-            operation, left, right = x.step
-            if operation == "given":
-                # A transition range varies by a factor of 1, which readers need not see.
-                made = self._leaf(float(x), "" if left.endswith("_transition") else left)
-            else:
-                operands = (left,) if operation in ("ln", "exp", "clamp") else (left, right)
-                made = self._simple(operation, tuple(self.read(operand) for operand in operands), float(x))
-            self._read[x.index] = made
-        return self._read[x.index]
+def given(value: float, name: str = "") -> Expression:
+    """Return a given number; 0 and 1 have no name."""
+    name = "" if value in (0.0, 1.0) else name
+    return _KNOWN.setdefault(("given", name, value), Expression("given", (), value, name))
 
-    def _leaf(self, value: float, name: str = "") -> Expression:
-        name = "" if value in (0.0, 1.0) else name
-        return self._made.setdefault(("given", name, value), Expression("given", (), value, name))
 
-    def _node(self, operation: str, operands: tuple[Expression, ...], value: float) -> Expression:
-        return self._made.setdefault((operation, *operands), Expression(operation, operands, value))
-
-    def _simple(self, operation: str, operands: tuple[Expression, ...], value: float) -> Expression:
-        if all(not operand.operands and not operand.name for operand in operands) or value == 0.0:
-            return self._leaf(value)
-        a, b = (*operands, operands[0])[:2]
-        if operation == "/" and a is b:
-            return self._leaf(1.0)
-        if operation == "exp" and a.operation == "ln":
-            return a.operands[0]
-        if (other := _unchanged(operation, a, b)) is not None:
-            return other
-        if operation == "*" and (norm := _norm(a, b)):
-            return self._node("norm", (*norm, self._leaf(round(1.0 / b.operands[1].value, 9))), value)
-        if operation in ("+", "*"):
-            operands = (*_flat(operation, a), *_flat(operation, b))
-        return self._node(operation, operands, value)
+def made(operation: str, operands: tuple[Expression, ...], value: float) -> Expression:
+    """Return the result of an operation; factors of 1 and terms of 0 are left out."""
+    if all(not operand.operands and not operand.name for operand in operands) or value == 0.0:
+        return given(value)
+    a, b = (*operands, operands[0])[:2]
+    if operation == "/" and a is b:
+        return given(1.0)
+    if operation == "exp" and a.operation == "ln":
+        return a.operands[0]
+    if (other := _unchanged(operation, a, b)) is not None:
+        return other
+    if operation == "norm":
+        *terms, p = (operand for operand in operands if operand.value)
+        if len(terms) == 1:
+            return terms[0]
+        operands = (*terms, given(round(p.value, 9)))
+    if operation in ("+", "*"):
+        operands = (*_flat(operation, a), *_flat(operation, b))
+    return _KNOWN.setdefault((operation, *operands), Expression(operation, operands, value))
 
 
 def _unchanged(operation: str, a: Expression, b: Expression) -> Expression | None:
@@ -134,22 +116,3 @@ def _plain(x: Expression, value: float) -> bool:
 
 def _flat(operation: str, x: Expression) -> tuple[Expression, ...]:
     return x.operands if x.operation == operation else (x,)
-
-
-def _norm(largest: Expression, root: Expression) -> tuple[Expression, ...] | None:
-    """Return the operands of a p-norm that was computed as largest x ((x / largest)^p + ... + 1)^(1/p)."""
-    if root.operation != "^":
-        return None
-    p = 1.0 / root.operands[1].value
-    found = []
-    for term in _flat("+", root.operands[0]):
-        if _plain(term, 1.0):
-            found.append(largest)
-        elif term.operation == "^" and isclose(term.operands[1].value, p) and term.operands[0].operation == "/":
-            above, below = term.operands[0].operands
-            if below is not largest:
-                return None
-            found.append(above)
-        else:
-            return None
-    return tuple(found) if isclose(sum((x.value / largest.value) ** p for x in found) ** (1 / p), root.value) else None

@@ -8,7 +8,7 @@ traffic by level      ``traffic``: bytes; ``residency``: which level serves a wo
 resources in use      ``execution``, with what differs in ``gpu`` and ``cpu``: instruction classes, pipes, one group;
                       ``accesses``: single load, store and atomic instructions
 ceilings, time        this one
-interval              ``uncertainty``: the model runs on numbers that record how they depend on the device's figures
+interval              ``uncertainty``: the model runs on numbers that know how they depend on the device's figures
 all points of a sweep ``together``: the model runs once on numbers of many points, or once for each part that differs
 ====================  ==================================================================================================
 
@@ -38,7 +38,7 @@ from gpureport.predict.memory import load_latency, traffic_time, usable_capaciti
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.predict.together import apart, for_all, named, together
 from gpureport.predict.transfers import transfer_times
-from gpureport.predict.uncertainty.propagation import Divided, Tape, maximum, relative_deviations
+from gpureport.predict.uncertainty.propagation import Divided, maximum, relative_deviations
 from gpureport.records.curves import Level
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Device
@@ -115,8 +115,8 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     return _mean([_dispatch_time(execution(*each)) for each in PointModel(device, demand, resources).dispatches])
 
 
-def point_times(points: Sequence[PointModel], tape: Tape) -> list[tuple[PointTime, Floats]]:
-    """Predict *points* on one device; return each with the relative change of its time by each fact on the *tape*."""
+def point_times(points: Sequence[PointModel], facts: int) -> list[tuple[PointTime, Floats]]:
+    """Predict *points* on one device; return each with the relative change of its time by each of the *facts*."""
     device = points[0].device
     kind, known = execution_kind(device), cache(partial(occupancy, device.architecture))
 
@@ -126,8 +126,8 @@ def point_times(points: Sequence[PointModel], tape: Tape) -> list[tuple[PointTim
         dispatches = (each.dispatches for each in some)
         runs = [tuple((d.demand, known(d.demand.work_group, d.resources)) for d in each) for each in dispatches]
         answer = _mean([_dispatch_time(kind(device, *each)) for each in together(runs)])
-        deviations = relative_deviations(answer.time_s, len(tape.sigmas))
-        return zip(answer.of_points(len(some)), np.broadcast_to(deviations, (len(some), len(tape.sigmas))), strict=True)
+        deviations = relative_deviations(answer.time_s, facts)
+        return zip(answer.of_points(len(some)), np.broadcast_to(deviations, (len(some), facts)), strict=True)
 
     return for_all(points, run)
 

@@ -1,9 +1,9 @@
-"""Numbers that record how they were computed, of one point or of several at once, without changes to the model's code.
+"""Numbers that know by how much each fact of the device moves them, of one point or of several at once.
 
-The model computes with :class:`Uncertain` as with any float. A :class:`Tape` records each operation. Going back over
-the tape gives the derivative of a result by every fact at once (reverse-mode differentiation: Griewank and Walther,
-Evaluating Derivatives, 2008, chapter 3; first-order error propagation: Taylor, An Introduction to Error Analysis, 1997,
-chapter 3). The tape also shows how a result was computed (:mod:`gpureport.predict.arithmetic`).
+The model computes with :class:`Uncertain` as with any float. Each operation also gives the change of its result by one
+standard deviation of every fact (forward-mode differentiation: Griewank and Walther, Evaluating Derivatives, 2008,
+chapter 3; first-order error propagation: Taylor, An Introduction to Error Analysis, 1997, chapter 3). Numbers of one
+point may also note how they were computed (:mod:`gpureport.predict.arithmetic`).
 
 A number may have a value for each of several points; the model then runs once for all of them. Where it decides and
 the points disagree, it stops with :class:`Divided`, and runs again for each part (:mod:`gpureport.predict.together`).
@@ -21,46 +21,17 @@ An :class:`Uncertain` becomes a plain float, and its interval too small, whereve
 """
 
 import math
-from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.predict.expressions import Expression, given, made
 from gpureport.spec.uncertainty import constant
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
-
-Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamp"]
-
-Step = tuple[Operation, Any, Any]
-"""How a number was computed: operation, left operand (name of a given number), right operand (0 if there is none).
-
-The right operand of a clamped number is its derivatives by the facts, shape (facts, points)."""
-
-
-class Tape:
-    """What the numbers of a computation depend on. The first of them are the facts.
-
-    Attributes:
-        length: how many numbers it has.
-        sigmas: standard deviations of the facts.
-    """
-
-    def __init__(self) -> None:
-        self.length = 0
-        self.sigmas: list[float] = []
-
-    def fact(self, name: str, value: float, sigma: float) -> "Uncertain":
-        """Return a number with standard deviation *sigma*. All facts must come before any other number."""
-        self.sigmas.append(sigma)
-        return self.given(name, value)
-
-    def given(self, name: str, value: float) -> "Uncertain":
-        """Return a number without uncertainty."""
-        return Uncertain(value, self, ("given", name, 0.0))
 
 
 class Divided(Exception):  # noqa: N818 - no error
@@ -102,59 +73,58 @@ class Each(np.ndarray[Any, Any]):
 
 
 class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # stands for a float everywhere
-    """A number on a tape, or numbers of several points, with the values of the plain computation.
+    """A number that facts move, or numbers of several points, with the values of the plain computation.
 
     Use the functions of this module in place of those of ``math``.
 
     Attributes:
         value: the number, or those of the points, shape (points,).
-        tape: that it is on, if it depends on a given number.
-        index: after those of all numbers that it depends on.
-        step: how it was computed.
+        moved: its change by one standard deviation of each fact, shape (facts, 1) or (facts, points); 0: by none.
+        note: how it was computed; ``None`` if no operand has a note.
     """
 
-    __slots__ = ("index", "step", "tape", "value")
+    __slots__ = ("moved", "note", "value")
     __array_ufunc__ = None  # NumPy scalars use the methods below
 
-    def __init__(self, value: float | Floats, tape: Tape | None = None, step: Step = ("given", "", 0.0)) -> None:
-        """Give it the next place on the *tape*."""
+    def __init__(self, value: float | Floats, moved: float | Floats = 0.0, note: Expression | None = None) -> None:
+        """Keep all."""
         self.value: Any = value
-        self.tape, self.step = tape, step
-        if tape is not None:
-            self.index = tape.length
-            tape.length += 1
+        self.moved: Any = moved
+        self.note = note
 
     def __add__(self, other: float) -> "Uncertain":
-        return _noted("+", self, other, self.value + plain(other))
+        return _noted(self.value + plain(other), self.moved + _moved(other), "+", self, other)
 
     def __radd__(self, other: float) -> "Uncertain":
-        # The initial 0 of a sum needs no step.
-        return _noted("+", other, self, other + self.value) if other else self
+        return _noted(other + self.value, self.moved, "+", other, self)
 
     def __neg__(self) -> "Uncertain":
-        return _noted("-", 0.0, self, -self.value)
+        return _noted(-self.value, -self.moved, "-", 0.0, self)
 
     def __sub__(self, other: float) -> "Uncertain":
-        return _noted("-", self, other, self.value - plain(other))
+        return _noted(self.value - plain(other), self.moved - _moved(other), "-", self, other)
 
     def __rsub__(self, other: float) -> "Uncertain":
-        return _noted("-", other, self, other - self.value)
+        return _noted(other - self.value, -self.moved, "-", other, self)
 
     def __mul__(self, other: float) -> "Uncertain":
-        return _noted("*", self, other, self.value * plain(other))
+        factor = plain(other)
+        return _noted(self.value * factor, self.moved * factor + _moved(other) * self.value, "*", self, other)
 
     def __rmul__(self, other: float) -> "Uncertain":
-        return _noted("*", other, self, other * self.value)
+        return _noted(other * self.value, self.moved * other, "*", other, self)
 
     def __truediv__(self, other: float) -> "Uncertain":
-        return _noted("/", self, other, self.value / plain(other))
+        below, value = plain(other), self.value / plain(other)
+        return _noted(value, (self.moved - value * _moved(other)) / below, "/", self, other)
 
     def __rtruediv__(self, other: float) -> "Uncertain":
-        return _noted("/", other, self, other / self.value)
+        value = other / self.value
+        return _noted(value, self.moved * (-value / self.value), "/", other, self)
 
     def __pow__(self, exponent: float) -> "Uncertain":
-        # The exponent depends on no fact, and is not 0.
-        return _noted("^", self, exponent, self.value ** plain(exponent))
+        power = plain(exponent)  # depends on no fact, and is not 0
+        return _noted(self.value**power, self.moved * (power * self.value ** (power - 1.0)), "^", self, exponent)
 
     def __ceil__(self) -> int:
         value = _applied(math.ceil, np.ceil, self)
@@ -184,40 +154,31 @@ class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # sta
     def __hash__(self) -> int:
         return hash(float(self))
 
-    @property
-    def deviations(self) -> Floats:
-        """Change of the number by one standard deviation of each fact, shape (facts,) or (points, facts)."""
-        sigmas = self.tape.sigmas if self.tape else []
-        found = np.zeros((len(sigmas), np.size(self.value)))
-        order, derivatives = [(-self.index, self)], {self.index: np.float64(1.0)}
-        while order:
-            _, number = heappop(order)
-            derivative = derivatives.pop(number.index)
-            operation, *operands = number.step
-            if number.index < len(sigmas):
-                found[number.index] += derivative
-            elif operation == "clamp":
-                found += derivative * operands[1]
-            for operand, slope in zip(operands, _SLOPES[operation], strict=False):
-                if type(operand) is Uncertain and operand.tape is not None:
-                    part = derivative * slope(plain(operands[0]), plain(operands[1]))
-                    if operand.index not in derivatives:
-                        heappush(order, (-operand.index, operand))
-                    derivatives[operand.index] = derivatives.get(operand.index, 0.0) + part
-        changes = found.T * sigmas
-        return changes if isinstance(self.value, np.ndarray) else changes[0]
-
 
 def plain(x: Any) -> Any:  # noqa: ANN401 - a number, or numbers of several points
     """Return the values of *x*."""
     return x.value if type(x) is Uncertain else x
 
 
-def _noted(operation: Operation, left: Any, right: Any, value: Any) -> Uncertain:  # noqa: ANN401
-    tape = left.tape if type(left) is Uncertain else None
-    if tape is None and type(right) is Uncertain:
-        tape = right.tape
-    return Uncertain(value, tape, (operation, left, right))
+def _moved(x: Any) -> Any:  # noqa: ANN401
+    return x.moved if type(x) is Uncertain else 0.0
+
+
+def note(x: float) -> Expression:
+    """Return how *x* was computed."""
+    return x.note if type(x) is Uncertain and x.note else given(float(x))
+
+
+def _noted(value: Any, moved: Any, operation: str, *operands: Any) -> Uncertain:  # noqa: ANN401
+    for each in operands:
+        if type(each) is Uncertain and each.note:
+            return Uncertain(value, moved, made(operation, tuple(map(note, operands)), float(value)))
+    return Uncertain(value, moved)
+
+
+def as_norm(x: float, operands: Iterable[float], p: float) -> float:
+    """Return *x*, noted as the p-norm of *operands*."""
+    return _noted(x.value, x.moved, "norm", *operands, p) if type(x) is Uncertain and x.note else x
 
 
 def _each(truths: Any) -> bool:  # noqa: ANN401 - a truth, or those of several points
@@ -229,28 +190,19 @@ def _applied(one: Callable[[Any], Any], several: Callable[[Any], Any], x: float)
     return several(value) if isinstance(value, np.ndarray) else one(value)
 
 
-_SLOPES: dict[Operation, tuple[Callable[[Any, Any], Any], ...]] = {
-    "given": (),
-    "clamp": (),
-    "*": (lambda _, b: b, lambda a, _: a),
-    "/": (lambda _, b: 1.0 / b, lambda a, b: -a / b**2),
-    "+": (lambda *_: 1.0, lambda *_: 1.0),
-    "-": (lambda *_: 1.0, lambda *_: -1.0),
-    "^": (lambda a, b: b * a ** (b - 1.0),),
-    "ln": (lambda a, _: 1.0 / a,),
-    "exp": (lambda a, _: np.exp(a),),
-}
-"""Derivatives of a step's result by its operands a and b."""
-
-
 def log(x: float) -> float:
-    """Return the natural logarithm of *x*, on its tape if it is on one."""
-    return _noted("ln", x, 0.0, _applied(math.log, np.log, x)) if type(x) is Uncertain else math.log(x)
+    """Return the natural logarithm of *x*."""
+    if type(x) is not Uncertain:
+        return math.log(x)
+    return _noted(_applied(math.log, np.log, x), x.moved / x.value, "ln", x)
 
 
 def exp(x: float) -> float:
-    """Return e to the power of *x*, on its tape if it is on one."""
-    return _noted("exp", x, 0.0, _applied(math.exp, np.exp, x)) if type(x) is Uncertain else math.exp(x)
+    """Return e to the power of *x*."""
+    if type(x) is not Uncertain:
+        return math.exp(x)
+    value = _applied(math.exp, np.exp, x)
+    return _noted(value, x.moved * value, "exp", x)
 
 
 def where(condition: bool, this: T, that: T) -> T:
@@ -260,9 +212,7 @@ def where(condition: bool, this: T, that: T) -> T:
     chosen: Any = np.where(condition, plain(this), plain(that))
     if chosen.dtype.kind not in "fi":
         return chosen.view(Each)
-    of_this = np.asarray(condition, dtype=float)
-    left, right = _noted("*", this, of_this, 0.0), _noted("*", that, 1.0 - of_this, 0.0)
-    return _noted("+", left, right, chosen.astype(float))
+    return Uncertain(chosen.astype(float), np.where(condition, _moved(this), _moved(that)))
 
 
 def maximum(first: float, *others: float) -> float:
@@ -293,12 +243,10 @@ def clamped(x: float, low: float, high: float) -> float:
         return float(min(high, max(low, x)))
     value = np.clip(x.value, low, high)
     certain = np.abs(x.value - value) > _REACH * (high - low)
-    if x.tape is None or np.all(certain):
+    if np.all(certain) or (np.ndim(x.moved) == 0 and not x.note):
         return Uncertain(value) if isinstance(value, np.ndarray) else float(value)
-    deviations, sigmas = np.atleast_2d(x.deviations), np.array(x.tape.sigmas)
-    moved = np.clip(x.value + deviations.T, low, high) - np.clip(x.value - deviations.T, low, high)
-    slopes = np.divide(moved.T, 2.0 * sigmas, out=np.zeros(deviations.shape), where=sigmas > 0.0).T
-    return _noted("clamp", x, np.where(certain, 0.0, slopes), value)
+    step = np.clip(x.value + x.moved, low, high) - np.clip(x.value - x.moved, low, high)
+    return _noted(value, np.where(certain, 0.0, step / 2.0), "clamp", x)
 
 
 def relative_deviations(x: float, facts: int) -> Floats:
@@ -306,7 +254,6 @@ def relative_deviations(x: float, facts: int) -> Floats:
 
     The shape is (facts,), or (points, facts) of several points.
     """
-    if type(x) is not Uncertain or x.tape is None:
-        return np.zeros((*np.shape(plain(x)), facts))
-    changes: Floats = x.deviations.T / x.value
-    return changes.T
+    value = plain(x)
+    changes: Floats = np.broadcast_to(_moved(x) / value, (facts, np.size(value))).T
+    return changes if np.ndim(value) else changes[0]

@@ -15,7 +15,7 @@ import numpy as np
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
 from gpureport.predict.transfers import peer_bytes_per_s
-from gpureport.predict.uncertainty.propagation import Tape
+from gpureport.predict.uncertainty.propagation import Uncertain
 from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.files import declaration
 from gpureport.spec.models import Device, Link, Tlb, Transition, visited
@@ -85,27 +85,22 @@ def specified_deviation(device: Device, path: str) -> float:
     return hypot(fact(device, path).relative, fact(device, basis[0]).relative if basis else 0.0)
 
 
-def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
-    """Return *device* with figures on a tape, its facts, and the tape.
+def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...]]:
+    """Return *device* with figures that know what moves them, and its facts.
 
     Figures that the run itself measured are stored relative to other figures: in cycles of the listed clock, or as
     shares of the listed bandwidth. Errors of these other figures cancel.
     """
-    tape = Tape()
-    facts: list[Fact] = []
-    numbers: dict[str, float] = {}
-
-    def add(path: str, value: float) -> float:
-        facts.append(fact(device, path))
-        numbers[path] = tape.fact(path, value, abs(value) * facts[-1].relative)
-        return value
-
-    visit_facts(device, add)
+    values = figures(device)
+    facts = [fact(device, path) for path in values]
+    steps = np.diag([abs(value) * each.relative for value, each in zip(values.values(), facts, strict=True)])
+    numbers: dict[str, float] = {
+        path: Uncertain(value, step[:, None]) for (path, value), step in zip(values.items(), steps, strict=True)
+    }
     for path, other, exponent in [(f.path, *basis) for f in facts if f.kind == "here" and (basis := _basis(f.path))]:
         if other in numbers:
             numbers[path] *= (numbers[other] / float(numbers[other])) ** exponent
-    made = visit_facts(device, lambda path, _: numbers[path])
-    return made, tuple(facts), tape
+    return visit_facts(device, lambda path, _: numbers[path]), tuple(facts)
 
 
 def varied(device: Device, path: str, factor: float) -> Device:
