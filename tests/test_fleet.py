@@ -27,12 +27,12 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.fleet.analysis import Difference, Figure, Fleet, analyse
 from gpureport.fleet.causes import reasons
+from gpureport.fleet.document import _drawn, write_documents
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.fleet.summary import FILE, parts_of, sentence
-from gpureport.fleet.website import _drawn, write_website
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
@@ -643,19 +643,14 @@ def test_power_and_energy_are_no_speeds(unit: str, ratio: float | None) -> None:
 
 
 def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:
-    page, pdf = write_website(fleet, tmp_path)
-    pages = {file.name: file.read_text() for file in tmp_path.glob("*.html")}
+    page, pdf = write_documents(fleet, tmp_path)
+    html = page.read_text()
 
-    assert set(pages) >= {"fleet.html", "compare.html", "model-0.html", "device-0-0.html"}
-    assert len(pages) == 3 + 8
-    for html in pages.values():
-        assert "<script>alert" not in html
-        assert "default-src 'none'" in html
-        assert not re.search(r"(src|href)=\"?(https?:)?//", html)
-        assert max(Counter(re.findall(r' id="([^"]+)"', html)).values(), default=1) == 1
-    assert "&lt;script&gt;alert" in pages[page.name]
-    links = {link for html in pages.values() for link in re.findall(r'href="([^"#]+)"', html)}
-    assert links <= set(pages)
+    assert "<script>alert" not in html
+    assert "default-src 'none'" in html
+    assert not re.search(r"(src|href)=\"?(https?:)?//", html)
+    assert max(Counter(re.findall(r' id="([^"]+)"', html)).values(), default=1) == 1
+    assert "&lt;script&gt;alert" in html
     assert len(PdfReader(pdf).pages) <= 6
 
 
@@ -666,10 +661,20 @@ def test_reports_that_cannot_be_opened_have_no_link(report: str | None, run: Sto
     Store(tmp_path).add(varied(run, "run", "node", 1, 0.0, report=report))
     Store(tmp_path).add(varied(run, "known", "other", 1, 0.0, report="~"))
 
-    write_website(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
+    page, *_ = write_documents(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
 
-    page = (tmp_path / "site" / "device-0-0.html").read_text()
-    assert not [link for link in re.findall(r'href="([^"#]+)"', page) if "/" in link]
+    assert not [link for link in re.findall(r'href="([^"#]+)"', page.read_text()) if "/" in link]
+
+
+def test_devices_link_to_their_last_report(run: StoredRun, tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "a b/report.html").touch()
+    for day, report in ((1, "/other/report.json"), (2, str(tmp_path / "a b/report.json"))):
+        Store(tmp_path).add(varied(run, f"run{day}", "node", day, 0.0, report=report))
+
+    page, *_ = write_documents(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
+
+    assert 'href="../a%20b/report.html"' in page.read_text()
 
 
 def test_runs_of_different_kinds_are_compared_apart(run: StoredRun, tmp_path: Path) -> None:

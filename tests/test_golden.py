@@ -22,7 +22,7 @@ from gpureport.cli.measuring import _summarise
 from gpureport.compare import Run, compare, excerpt
 from gpureport.data import data_dir
 from gpureport.fleet.analysis import analyse
-from gpureport.fleet.website import write_website
+from gpureport.fleet.document import write_documents
 from gpureport.kernel_files import KernelFileWorkload, load_kernels
 from gpureport.records.curves import Points
 from gpureport.records.finding import Verdict
@@ -146,7 +146,7 @@ def _two_runs() -> tuple[Report, Report]:
 def _compared(**machines: Report) -> list[str]:
     runs: dict[str, tuple[Run, ...]] = {name: (excerpt(report),) for name, report in machines.items()}
     found = compare(runs).model_copy(update={"created_at": CREATED})
-    return reduced(filled("comparison.html.j2", content(found))[0], dated=True)
+    return reduced(filled("comparison.html.j2", content(found)), dated=True)
 
 
 def two_machines() -> list[str]:
@@ -163,16 +163,12 @@ def many_machines() -> list[str]:
 
 
 def fleet() -> list[str]:
-    """The main page, and the pages of a model, of an outlier, and of the comparison."""
+    """The page and what the commands print."""
     with TemporaryDirectory() as folder, chdir(folder):
-        write_website(analyse(eight_nodes(a_run(Path("run")), Path("store"))), Path("site"), with_pdf=False)
-        pages = {
-            name: Path("site", f"{name}.html").read_text() for name in ("fleet", "model-0", "device-0-0", "compare")
-        }
+        write_documents(analyse(eight_nodes(a_run(Path("run")), Path("store"))), Path("site"), with_pdf=False)
+        page = Path("site", "fleet.html").read_text()
         printed = _printed("fleet report --store store", "fleet list --store store")
-    texts = (text.replace("<wbr>", "").replace(str(Path(folder).resolve()), "FOLDER") for text in pages.values())
-    lines = [line for page, text in zip(pages, texts, strict=True) for line in (f"=== {page}.html", *reduced(text))]
-    return [*lines, *printed]
+    return [*reduced(page.replace("<wbr>", "")), *printed]
 
 
 def terminal() -> list[str]:

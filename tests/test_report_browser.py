@@ -14,7 +14,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.compare import compare, excerpt
 from gpureport.fleet.analysis import analyse
-from gpureport.fleet.website import write_website
+from gpureport.fleet.document import write_documents
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import Observation, ObservedPoint, Points
 from gpureport.records.finding import Verdict
@@ -239,10 +239,10 @@ def test_the_download_contains_the_values_of_the_report(show: "Callable[..., Pag
 
 
 @pytest.mark.slow
-def test_pages_of_a_fleet_report_no_error(show: "Callable[..., Page]", tmp_path: Path) -> None:
-    write_website(analyse(eight_nodes(a_run(tmp_path), tmp_path / "store")), tmp_path / "site", with_pdf=False)
-    for name in ("fleet", "model-0", "device-0-0", "compare"):
-        show((tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8"))
+def test_the_page_of_a_fleet_reports_no_error(show: "Callable[..., Page]", tmp_path: Path) -> None:
+    fleet = analyse(eight_nodes(a_run(tmp_path), tmp_path / "store"))
+    page, *_ = write_documents(fleet, tmp_path / "site", with_pdf=False)
+    show(page.read_text(encoding="utf-8"))
 
 
 def test_the_strip_below_a_curve_shows_ratios(show: "Callable[..., Page]") -> None:
@@ -310,7 +310,7 @@ def page_of(kind: str) -> str:
         return render_html(predicted_report(database().device("nvidia/h200_sxm"), select(FEW)))
     if kind == "comparison":
         runs = {str(number): (excerpt(make_report(seed=number, only=("memory",))),) for number in range(2)}
-        return filled("comparison.html.j2", content(compare(runs)))[0]
+        return filled("comparison.html.j2", content(compare(runs)))
     with TemporaryDirectory() as folder:
         assert main(["predict", "h200", "rx7900xt", "-w", ",".join(FEW), "--pdf", "-o", folder]) == 0
         return (Path(folder) / "report.html").read_text(encoding="utf-8")

@@ -63,7 +63,7 @@ gpureport fleet add runs                 # runs/NODE/report.json
 gpureport fleet list
 gpureport fleet query "SELECT node, measured FROM key_figures WHERE name = 'Memory read'"
 gpureport fleet export figures.csv
-gpureport fleet report -o fleet-report   # site and PDF
+gpureport fleet report -o fleet-report   # page and PDF
 gpureport fleet report --fail-on-outlier --minimum-effect 5
 gpureport schema device > device.schema.json
 gpureport glossary taper
@@ -656,7 +656,7 @@ class FleetReportOptions:
     """
 
     output: _OutputFolder = None
-    """Folder of the site and the PDF. Default: only print."""
+    """Folder of the page and the PDF. Default: only print."""
     store: _Store = None
     fail_on_outlier: _Flag = False
     """Exit with code 3 if a device is significantly slower."""

@@ -175,8 +175,8 @@ def export_runs(options: FleetExportOptions) -> int:
 def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
+    from gpureport.fleet.document import NAME, write_documents
     from gpureport.fleet.summary import conclusion, reservations, sentence
-    from gpureport.fleet.website import NAME, write_website
     from gpureport.report.render import documents
 
     store = opened(options.store)
@@ -191,7 +191,7 @@ def report_fleet(options: FleetReportOptions) -> int:
             print_text(text)
         if options.output:
             with ProgressBar("writing the report"):
-                written = write_website(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
+                written = write_documents(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
             print_written(written)
         note_left_out(store.left_out.values())
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0

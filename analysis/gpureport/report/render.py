@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib import import_module
@@ -149,19 +149,13 @@ def documents_of(file: Path) -> tuple[Path, ...]:
 
 def render_html(report: Report) -> str:
     """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    (html,) = filled(_REPORT, {**_content(report), "file_name": "report"})
-    return html
+    return filled(_REPORT, {**_content(report), "file_name": "report"})
 
 
-def filled(template: str, content: Content) -> tuple[str, ...]:
-    """Return the page of a template with its *content*, see :func:`rendered`."""
-    return rendered(template, [{**content, "part": "page"}])
-
-
-def rendered(template: str, contents: Iterable[Content]) -> tuple[str, ...]:
-    """Return a template with each of *contents*; each figure is drawn once."""
+def filled(template: str, content: Content) -> str:
+    """Return the page of a template with its *content*."""
     pages = _Pages(template)
-    return tuple(map(pages.with_figures, [pages.text(content) for content in contents]))
+    return pages.with_figures(pages.text({**content, "part": "page"}))
 
 
 class _Pages:
@@ -270,7 +264,6 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         style=_style,
         hash=_hash,
         scripts=_SCRIPTS,
-        without_fonts=False,
         tables=tables,
         appendix=appendix,
         entry=entry,
