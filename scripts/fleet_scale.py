@@ -179,7 +179,6 @@ def main(
         cpus = published_cpus() if count == max(counts) else ()
         for run in chain(synthetic(count), cpus) if not store.exists() else ():
             Store(store).add(run)
-        Store(store).pack()
         shutil.rmtree(grown, ignore_errors=True)
         shutil.copytree(store, grown)
         added = command("add", "--store", str(grown), str(source))

@@ -31,7 +31,7 @@ from gpureport.fleet.document import _drawn, write_documents
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.store import FEWEST_PACKED, Store
+from gpureport.fleet.store import Store
 from gpureport.fleet.summary import FILE, parts_of, sentence
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
@@ -119,10 +119,9 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
     Store(tmp_path).add(run)
     content = Store(tmp_path).path_of(run.run).read_bytes()
     flipped = bytes(byte ^ 0x5A if 500 < number < 9000 else byte for number, byte in enumerate(content))
-    names = ("runs/cut", "runs/flipped", "packed/text", "runs/\udcff", "runs/fifo", "runs/folder", "runs/loop")
+    names = ("runs/cut", "runs/flipped", "runs/text", "runs/\udcff", "runs/fifo", "runs/folder", "runs/loop")
     files = [tmp_path / f"{name}.parquet" for name in names]
     *damaged, fifo, folder, loop = files
-    (tmp_path / "packed").mkdir()
     for file, wrong in zip(damaged, (content[:900], flipped, b"text", b""), strict=True):
         file.write_bytes(wrong)
     os.mkfifo(fifo)
@@ -134,7 +133,7 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
         assert set(named) == {str(file).replace("\udcff", "\N{REPLACEMENT CHARACTER}") for file in files}
     Store(tmp_path).path_of(run.run).unlink()
     assert main(["fleet", "list", "--store", str(tmp_path)]) == 2
-    assert "is damaged" in capsys.readouterr().err
+    assert "is no regular file" in capsys.readouterr().err
     with pytest.raises(InputError, match="regular"):
         Store(tmp_path).add(StoredRun("fifo", {}))
 
@@ -299,30 +298,6 @@ def test_spreadsheets_execute_no_text_of_an_export(run: StoredRun, tmp_path: Pat
     assert {row["node"] for row in rows} == {f"'{node}" for node in nodes}
     assert min(table["log_speed"]) < 0
     assert sorted(float(row["measured"]) for row in rows) == sorted(table["measured"])
-
-
-def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    for number in range(FEWEST_PACKED):
-        small = varied(run, f"run{number:03d}", f"node{number}", 1, 0.0)
-        store.add(StoredRun(small.run, {**small.rows, "points": small.rows["points"][:1], "features": ()}))
-    Store(tmp_path).pack()
-    (packed,) = (tmp_path / "packed").iterdir()
-    shutil.copy(packed, packed.with_name("other.parquet"))
-    Store(tmp_path).add(varied(run, "later", "later", 1, 0.0))
-
-    counts = Store(tmp_path).query("SELECT count(*) AS n, count(DISTINCT run) AS runs FROM runs")
-    assert counts.values.tolist() == [[FEWEST_PACKED + 1] * 2]
-
-
-def test_damaged_runs_are_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("gpureport.fleet.store"), "FEWEST_PACKED", 2)
-    (store := Store(tmp_path)).path_of("").parent.mkdir()
-    for name in "ab":
-        store.path_of(name).write_text("damaged")
-    store.pack()
-    assert [path.stem for path in store.left_out] == ["a", "b"]
-    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
 def test_effects_of_days_and_devices_are_separated() -> None:

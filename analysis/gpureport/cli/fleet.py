@@ -68,7 +68,6 @@ def add_runs(options: FleetAddOptions) -> int:
     new = {each[0] for each in added if not isinstance(each, str) and each[1]}
     if len(problems) == len(found):
         raise InputError(problems[0])
-    store.pack()
     note_left_out((*problems, *store.left_out.values()))
     known = len(found) - len(problems) - len(new)
     already = f"; {known} already there" if known else ""

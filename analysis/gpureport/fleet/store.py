@@ -1,11 +1,9 @@
 """A store of runs: a folder of immutable Parquet files, one for each run, queried with DuckDB.
 
-``runs/ID.parquet`` contains a run; its name is derived from the run's results. ``packed/ID.parquet`` repeats many runs
-in one file, because many small files are slow to read. Files are never changed, so no locks are needed, and a shared
-file system is enough.
+``runs/ID.parquet`` contains a run; its name is derived from the run's results. Files are never changed, so no locks are
+needed, and a shared file system is enough.
 """
 
-import hashlib
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,14 +23,10 @@ from gpureport.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 R = TypeVar("R")
 
-FEWEST_PACKED = 200
-"""Runs in files of their own that are packed together."""
-_MOST_PACKED = 1000  # in one file; to write it takes 1 GB of memory
 _RUN_COLUMNS = ("node", "device", "pci_address", "model", "compute_units", "quick", "created_at")
 """Columns of ``runs`` that all other views have too."""
 _KNOWN = ("run", *(name for name in _RUN_COLUMNS if name != "pci_address"))  # of every run
@@ -85,11 +79,6 @@ class Store:
         """Return the file of a run."""
         return self.folder / "runs" / f"{run}{_SUFFIX}"
 
-    @property
-    def filled(self) -> bool:
-        """Whether it contains runs."""
-        return bool(self._files)
-
     def add(self, run: StoredRun) -> bool:
         """Write the file of *run*; return whether it is new.
 
@@ -98,6 +87,7 @@ class Store:
             GpuReportError: the file cannot be written.
         """
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
         path = self.path_of(run.run)
         if path.is_file():
@@ -105,16 +95,10 @@ class Store:
         if is_there(path):
             raise InputError(f"{path}: {_IRREGULAR}")
         rows = [{"kind": kind, **row} for kind, rows in run.rows.items() for row in rows]
-        write_file(path, _written([pa.Table.from_pylist(rows, schema=arrow_schema())]))
+        stream = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), stream, compression="zstd")
+        write_file(path, stream.getvalue())
         return True
-
-    def pack(self) -> None:
-        """Pack runs that are in files of their own, if there are many."""
-        loose = self._files[len(self._packed_runs) :]
-        starts = range(0, len(loose), _MOST_PACKED) if len(loose) >= FEWEST_PACKED else ()
-        for files in (loose[start : start + _MOST_PACKED] for start in starts):
-            for name, content in self._tried(_packed, files).items():
-                write_file(self.folder / "packed" / f"{name}{_SUFFIX}", content)
 
     def read(self, function: "Callable[[DuckDBPyConnection], R]", output: Path | None = None) -> R:
         """Return *function* of a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
@@ -125,14 +109,24 @@ class Store:
         Raises:
             InputError: the store contains no run, or the function executes a query that fails.
         """
+        import duckdb
 
-        def connected(files: Sequence[Path]) -> R:
-            if not files:
-                raise InputError(next(iter(self.left_out.values()), f"{self.folder}: {_why_empty(self.folder)}"))
+        files = [file for file in self._files if file not in self.left_out]
+        if not files:
+            raise InputError(next(iter(self.left_out.values()), f"{self.folder}: {_why_empty(self.folder)}"))
+        try:
             with _connected(files, output) as connection:
                 return function(connection)
-
-        return self._tried(connected, [file for file in self._files if file not in self.left_out])
+        except duckdb.Error as error:
+            if (full := os.strerror(ENOSPC)) in str(error):
+                raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
+            damaged = [] if isinstance(error, duckdb.OutOfMemoryException) else _damaged(files)
+            if not damaged:
+                raise InputError(f"the query fails: {_first_line(error)}") from None
+        except RuntimeError as error:
+            raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
+        self.left_out.update((file, f"{file}: {_DAMAGED}") for file in damaged)
+        return self.read(function, output)
 
     def rows(self, sql: str, most: int) -> Rows:
         """Return the first rows, at *most* this many, of one SELECT statement, without loading pandas.
@@ -177,50 +171,19 @@ class Store:
             self.read(lambda connection: connection.execute(copied), folder)
             return file.read_bytes()
 
-    def _tried(self, function: "Callable[[Sequence[Path]], R]", files: Sequence[Path]) -> R:
-        """Return *function* of *files*; if it fails, leave out those that are damaged."""
-        import duckdb
-
-        try:
-            return function(files)
-        except duckdb.Error as error:
-            if (full := os.strerror(ENOSPC)) in str(error):
-                raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
-            damaged = [] if isinstance(error, duckdb.OutOfMemoryException) else _damaged(files)
-            if not damaged:
-                raise InputError(f"the query fails: {_first_line(error)}") from None
-        except RuntimeError as error:
-            raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
-        self.left_out.update((file, f"{file}: {_DAMAGED}") for file in damaged)
-        return self._tried(function, [file for file in files if file not in damaged])
-
     @cached_property
-    def _packed_runs(self) -> dict[Path, frozenset[str]]:
-        """Runs by packed file; of files that overlap, because two processes wrote them, the larger."""
-        folder = self.folder / "packed"
-        by_file = self._tried(_runs_of, [folder / f"{name}{_SUFFIX}" for name in sorted(self._stems(folder))])
-        found: dict[Path, frozenset[str]] = {}
-        for file, runs in sorted(by_file.items(), key=lambda item: -len(item[1])):
-            if not any(runs & others for others in found.values()):
-                found[file] = runs
-        return found
-
-    @cached_property
-    def _files(self) -> tuple[Path, ...]:
-        packed = {run for runs in self._packed_runs.values() for run in runs}
-        return (*self._packed_runs, *(self.path_of(run) for run in sorted(self._stems(self.folder / "runs") - packed)))
-
-    def _stems(self, folder: Path) -> set[str]:
-        """Return the names of runs in a folder; what is no regular file is left out."""
+    def _files(self) -> list[Path]:
+        """Files of the runs; what is no regular file is left out."""
+        folder = self.folder / "runs"
         try:
             entries = [each for each in os.scandir(folder) if each.name.endswith(_SUFFIX) and each.name[0] != "."]
         except (FileNotFoundError, NotADirectoryError):
-            return set()
+            return []
         except OSError as error:
             raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-        odd = {each.name for each in entries if not (each.name.isprintable() and _is_file(each))}
-        self.left_out.update((folder / name, f"{folder / name}: {_IRREGULAR}") for name in sorted(odd))
-        return {each.name.removesuffix(_SUFFIX) for each in entries if each.name not in odd}
+        odd = sorted(each.name for each in entries if not (each.name.isprintable() and _is_file(each)))
+        self.left_out.update((folder / name, f"{folder / name}: {_IRREGULAR}") for name in odd)
+        return [folder / name for name in sorted({each.name for each in entries}.difference(odd))]
 
 
 def configured() -> Store | None:
@@ -306,19 +269,6 @@ def _damaged(files: Sequence[Path]) -> list[Path]:
     return []
 
 
-def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
-    import duckdb
-
-    if not files:
-        return {}
-    names = _list(map(str, files))
-    sql = (
-        f"SELECT filename, list(run) FROM read_parquet({names}, filename = true) WHERE kind = 'runs' GROUP BY filename"  # noqa: S608
-    )
-    with duckdb.connect(config=_limits()) as connection:
-        return {Path(name): frozenset(runs) for name, runs in connection.execute(sql).fetchall()}
-
-
 def _views(files: Sequence[str]) -> Iterator[str]:
     """Yield statements that create the views; ``runs`` is a table in memory.
 
@@ -376,33 +326,8 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _packed(files: Sequence[Path]) -> dict[str, bytes]:
-    """Return the content of a file with the runs of *files*, by its name; nothing if there are none."""
-    import duckdb
-    import pyarrow.compute as pc
-
-    if not files:
-        return {}
-    sql = f"SELECT {_cast(columns())} FROM {_source(map(str, files))}"  # noqa: S608 - our own names
-    with duckdb.connect(config={"threads": _limits()["threads"]}) as connection:
-        whole = connection.sql(sql).to_arrow_table()
-    runs = sorted(file.stem for file in files)
-    name = hashlib.sha256("".join(runs).encode()).hexdigest()[:32]
-    return {name: _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])}
-
-
 def _harmless(table: Table) -> str:
     shared = {name: TABLES["runs"][name] for name in _RUN_COLUMNS}
     texts = (name for name, column in {**shared, **TABLES[table]}.items() if column.kind == "text")
     begun = (f'regexp_replace("{name}", {_text(_FORMULA)}, {_text(_QUOTED)}) AS "{name}"' for name in texts)
     return f"* REPLACE ({', '.join(begun)})"
-
-
-def _written(tables: "Sequence[pa.Table]") -> bytes:
-    import pyarrow.parquet as pq
-
-    stream = io.BytesIO()
-    with pq.ParquetWriter(stream, arrow_schema(), compression="zstd") as writer:
-        for table in tables:
-            writer.write_table(table)
-    return stream.getvalue()
