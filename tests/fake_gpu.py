@@ -97,7 +97,7 @@ class FakeGpu(FakeBackend):
             "read_shared": lambda: groups * VECTORS * 16 * local * self._s_per_byte(numbers[0] * VECTORS * 16 * local),
             "read_private": lambda: self._read_private(16 * numbers[0], numbers[1], groups),
         }
-        self.clock_s += max(LAUNCH_S, groups / GROUPS_PER_S) + work[dispatch.kernel]()
+        self.clock_s += max(LAUNCH_S, groups / GROUPS_PER_S) + work.get(dispatch.kernel, lambda: 0.0)()
 
     def _chase(self, size: int, steps: int) -> float:
         near, far = L1.share(size), L2.share(size)

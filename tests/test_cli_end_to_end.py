@@ -12,9 +12,8 @@ import pytest
 from gpureport import data
 from gpureport.cli import main
 from gpureport.measure.backends import opencl
-from gpureport.predict.calibration import learned
 from gpureport.records.report import Report, load_report
-from gpureport.run import drafting, pipeline
+from gpureport.run import pipeline
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.present import stand_in, working
@@ -124,13 +123,11 @@ def test_a_kernel_with_wrong_results_is_not_timed(
 
 
 @pytest.mark.slow
-def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path) -> None:
     """In a short run, few sweeps have a transition; launch costs exist on every device."""
-    monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
-    monkeypatch.setattr(learned, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
-    monkeypatch.setattr(learned, "FURTHER", ())
-    path = tmp_path / "mine" / "here.yaml"
-    assert main(["devices", "new", "-o", str(path)]) == 0
+    path, report = tmp_path / "mine" / "here.yaml", str(tmp_path / "report.json")
+    assert main(["measure", "--quick", "-w", "launch", "-o", report]) == 0
+    assert main(["devices", "new", "--report", report, "-o", str(path)]) == 0
     assert [problem for problem in check_folder([path]) if problem.severity == "error"] == []
     match = load_database([path.parent]).match(working().device)
     assert match.entry_id == "here"

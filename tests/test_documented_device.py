@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.cli import main
+from gpureport.cli import main, measuring
 from gpureport.measure import machine, sweep
 from gpureport.records.measurement import Verification
-from gpureport.run import drafting
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.fake_gpu import GPU, FakeGpu
@@ -29,7 +28,7 @@ def machine_with_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_in(monkeypatch, GPU, make=FakeGpu)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
-    monkeypatch.setattr(drafting, "SWEEP_S", {"gpu": 1.0})
+    monkeypatch.setattr(measuring, "LONGEST_SWEEP_S", 0.3)
 
 
 def run(line: str) -> int:
@@ -54,7 +53,7 @@ def test_the_how_to_works_to_the_letter(capsys: pytest.CaptureFixture[str]) -> N
             capsys.readouterr()
             assert run(step["command"]) == 0, step["command"]
             output, error = capsys.readouterr()
-            if step is steps[0]:
+            if step is steps[1]:
                 match = load_database(own_dirs=[Path.home() / ".config" / "gpureport" / "devices"]).match(GPU)
                 assert (match.entry_id, match.draft) == ("my_card", False)
                 assert match.device.provenance["caches.L2.capacity"].kind == "measured"

@@ -8,11 +8,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.cli import main
+from gpureport.cli import main, measuring
 from gpureport.errors import DeviceError
 from gpureport.measure import machine, presence, sweep
 from gpureport.records.measurement import Verification
-from gpureport.run import drafting
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import Draft, drafted_device, of_present, of_relative, quantity, write_entry
@@ -25,6 +24,7 @@ from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1,
 from tests.present import stand_in
 
 Captured = pytest.CaptureFixture[str]
+MICROBENCHMARKS = "launch,memory/latency,memory/read,memory/read_private,memory/copy"
 GIVES_OUT = 0.973 / 1.04
 """Where the latency of the fake GPU's L2 is half way to the memory's, in log, of where an NVIDIA GPU's is."""
 HOSTILE = PRESENT.model_copy(
@@ -40,7 +40,7 @@ def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}), make=FakeGpu)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
-    monkeypatch.setattr(drafting, "SWEEP_S", {"gpu": 1.0})
+    monkeypatch.setattr(measuring, "LONGEST_SWEEP_S", 1.0)
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
@@ -49,6 +49,12 @@ def new(*arguments: str) -> Device:
     assert main(["devices", "new", "-o", "drafts/new.yaml", "--force", *arguments]) == 0
     assert {problem.severity for problem in check_folder([Path("drafts/new.yaml")])} <= {"warning"}
     return load_database([Path("drafts")]).device("new")
+
+
+def new_of_run(*arguments: str) -> Device:
+    """Measure a device, and draft its entry from the report."""
+    assert main(["measure", "-w", MICROBENCHMARKS, "-o", "run.json", *arguments]) == 0
+    return new("--report", "run.json")
 
 
 def failure(capsys: Captured, *arguments: str) -> str:
@@ -60,15 +66,15 @@ def failure(capsys: Captured, *arguments: str) -> str:
 
 @pytest.mark.parametrize("text", ["0", "A40", "[red]"])
 def test_a_draft_of_queries_passes_the_check(text: str) -> None:
-    kinds = {path: known.kind for path, known in new("--no-measure", "--device", text).provenance.items()}
+    kinds = {path: known.kind for path, known in new("--device", text).provenance.items()}
     assert kinds["compute_units"] == kinds["memory.size"] == "queried"
     assert kinds["memory.bandwidth"] == "assumed"
 
 
 def test_a_draft_on_standard_output_is_the_file(capsys: Captured) -> None:
-    new("--no-measure", "--device", "2")
+    new("--device", "2")
     assert "a40.yaml already describes this device. To start from it, use --from nvidia/a40." in capsys.readouterr().err
-    assert main(["devices", "new", "--no-measure", "--device", "2"]) == 0
+    assert main(["devices", "new", "--device", "2"]) == 0
     text = capsys.readouterr().out
     assert text == Path("drafts/new.yaml").read_text()
     assert "$schema" not in text
@@ -109,9 +115,9 @@ def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
     assert Path("mine.yaml").read_text() == "mine"
 
 
-def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> None:
+def test_microbenchmarks_measure_the_values_of_the_device() -> None:
     """An unknown card of a known architecture: its second level was a guess, and its first is the architecture's."""
-    device = new("--device", "3")
+    device = new_of_run("--device", "3")
     first, second = device.caches
 
     assert second.capacity_bytes == pytest.approx(GIVES_OUT * L2.capacity, rel=0.03)
@@ -128,7 +134,6 @@ def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> N
     caches = ("caches.L2.capacity", "caches.L1.latency", "caches.L2.bandwidth")
     for path in (*caches, "memory.bandwidth", "memory.latency"):
         assert device.provenance[path].kind == "measured"
-    assert "launch/groups …\n" in capsys.readouterr().err
     written = yaml.safe_load(Path("drafts/new.yaml").read_text())
     values = (written["memory"]["latency"]["value"], written["caches"]["L2"]["capacity"]["value"])
     numbers = [value.split()[0] for value in values]
@@ -148,7 +153,7 @@ def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: py
 
     monkeypatch.setattr(FakeGpu, "_chase", chase)
 
-    device = new()
+    device = new_of_run()
     assert device.caches[-1].partitions == 2
     assert device.caches[-1].capacity_bytes == pytest.approx(GIVES_OUT * L2.capacity, rel=0.03)
     note = device.provenance["caches.L2.capacity"].note
@@ -158,7 +163,7 @@ def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: py
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = GPU.model_copy(update={"name": "Mali", "compute_capability": None, "compute_units": 64})
     stand_in(monkeypatch, stranger, make=FakeGpu)
-    device = new()
+    device = new_of_run()
     comments = [line for line in Path("drafts/new.yaml").read_text().splitlines() if line.startswith("# ")]
     assert [cache.name for cache in device.caches] == ["L2"]
     assert device.caches[0].capacity_bytes == pytest.approx(L2.capacity, rel=0.1)
@@ -168,19 +173,9 @@ def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPat
 def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the first level: the draft contains the measured value, its note the documented one."""
     monkeypatch.setattr("tests.fake_gpu.L1", L1.__class__(32 * KIB, L1.latency, L1.bandwidth))
-    device = new("--device", "3")
+    device = new_of_run("--device", "3")
     assert device.provenance["caches.L1.capacity"].kind == "measured"
     assert "; conflict: 96 KiB (spec: " in device.provenance["caches.L1.capacity"].note
-
-
-def test_values_that_cannot_be_measured_are_reported_and_omitted(
-    monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    wrong = Verification(passed=False, cases=(), message="bytes = 3")
-    monkeypatch.setattr(sweep, "verify", lambda *_: wrong)
-    device = new("--device", "3")
-    assert device.provenance["memory.bandwidth"].kind == "assumed"
-    assert "memory/copy: wrong results: bytes = 3." in capsys.readouterr().err
 
 
 def test_a_relative_lends_its_values_to_be_checked() -> None:
@@ -196,7 +191,7 @@ def test_a_relative_lends_its_values_to_be_checked() -> None:
 
 
 def test_what_is_present_comes_before_its_relative() -> None:
-    device = new("--from", "A40", "--device", "3", "--no-measure")
+    device = new("--from", "A40", "--device", "3")
     assert (device.name, device.compute_units, device.architecture.id) == (GPU.name, 40, "ampere_86")
     assert device.provenance["clock"].kind == "queried"
     assert device.memory.bandwidth_bytes_per_s == 695.8e9

@@ -54,9 +54,9 @@ gpureport devices                        # the devices of this machine
 gpureport devices --known "RTX 40"       # devices of the database
 gpureport devices check my_card.yaml
 gpureport devices check nvidia/a40
-gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
+gpureport devices new --report my_card.json -o ~/.config/gpureport/devices/my_card.yaml
 gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
-gpureport devices new --report out/report.json
+gpureport devices new                    # queries only
 gpureport fleet node --store fleet       # measure all devices of this machine
 gpureport fleet add --store fleet node7=report.json
 gpureport fleet add runs                 # runs/NODE/report.json
@@ -563,25 +563,22 @@ class CheckOptions:
 class DraftOptions:
     """Draft a new database entry.
 
-    Its values come from queries and measurements of a device, or from a similar device. Each value is written with its
-    source.
+    Its values come from queries of a device, from the report of a run, or from a similar device. Each value is written
+    with its source.
     """
 
     device: Annotated[str | None, typer.Option("--device", "-d", metavar="DEVICE")] = None
     """Index or part of a name from `gpureport devices`. Default: the best device."""
     relative: Annotated[str | None, typer.Option("--from", metavar="NAME")] = None
-    """Start from a similar device of the database. With --device, queried and measured values replace those of the
-    similar device."""
+    """Start from a similar device of the database. With --device or --report, its values replace those of the similar
+    device."""
     empty: _Flag = False
     """Write an empty entry to fill in; needs no device."""
     report: Annotated[Path | None, _path("REPORT")] = None
     """Start from the report of a run, with all values that it measured; needs no device."""
-    no_measure: _Flag = False
-    """Only query the device; do not measure its caches and bandwidths."""
     output: _OutputFile = None
     """File to write. Default: standard output."""
     force: _Overwrite = False
-    seed: _Seed = 0
     entries: _Entries = ()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CheckOptions, DevicesOptions, DraftOptions
-from gpureport.cli.console import ProgressBar, note, out, print_json, print_line, print_sentences, print_text
+from gpureport.cli.console import note, out, print_json, print_line, print_sentences, print_text
 from gpureport.cli.options import note_override, open_database, writing
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
@@ -170,7 +170,8 @@ def _drafted(request: DraftOptions) -> Draft:
         if known and not relative and not database.entries[known].file.host:
             path = database.entries[known].path
             note(f"Note: {path} already describes this device. To start from it, use --from {known}.")
-        return _measured(draft, measurer, database, request.seed) if not request.no_measure else draft
+        note("Note: To add measured values, measure the device and give its report: --report REPORT.")
+        return draft
 
 
 def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
@@ -204,19 +205,3 @@ def _present(text: str) -> "Measurer":
         return working_device(text)
     except DeviceError as error:
         raise DeviceError(f"{error}; without a device, use --from NAME (a similar device) or --empty") from None
-
-
-def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int) -> Draft:
-    from gpureport.measure.limits import SweepSettings, run_limits
-    from gpureport.measure.machine import free_memory_bytes
-    from gpureport.run.drafting import SWEEP_S, get_to_know
-
-    present = measurer.device
-    limits = run_limits(present, free_memory_bytes(present), quick=False)
-    settings = SweepSettings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
-    note(f"Measuring {present.name} takes one or two minutes; --no-measure skips it.")
-    with ProgressBar("measuring", lines=True) as bar:
-        found = get_to_know(measurer, drafts.drafted_device(draft, database), settings, bar)
-    for remark in found.remarks:
-        note(sentence(remark))
-    return drafts.with_measured(draft, found.values, found.remarks)
