@@ -7,21 +7,16 @@ Every frame of a report has the columns ``family``, ``variant`` and ``sweep``, b
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from pydantic import BaseModel
 
 from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate
-from gpureport.errors import InputError
 from gpureport.records.columns import Curve
 from gpureport.records.curves import CurveFeature, Level, Metric, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report
-
-if TYPE_CHECKING:
-    import seaborn as sns
 
 Row = dict[str, object]
 
@@ -35,8 +30,6 @@ _LANDMARK = ("machine", "workload", "sweep")
 _ENDS = ("", "_low", "_high")
 _SPEED = tuple(f"speed{end}" for end in _ENDS)
 _RATIOS = ("speed", "efficiency", "normalised")
-
-_MOST_COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -84,10 +77,6 @@ class ReportFrames:
         """Every raw sample: seconds of one dispatch, and the time within its sweep."""
         rows = (row for measurement in self.report.measurements for row in _samples(measurement))
         return _table(rows, (*_KEY, *_SAMPLE))
-
-    def plot(self, workload: str, sweep: str = "working_set") -> "sns.FacetGrid":
-        """Draw curves with seaborn: see :func:`drawn_curves`, which also raises."""
-        return drawn_curves(self.points, workload, sweep)
 
 
 @dataclass(frozen=True)
@@ -180,52 +169,3 @@ def _samples(measurement: Measurement) -> Iterator[Row]:
         times = p.taken_at_s or (None,) * len(p.samples_s)
         for taken_at_s, time_s in zip(times, p.samples_s, strict=True):
             yield {**dict(measurement.key), "point": p.point.label, "taken_at_s": taken_at_s, "time_s": time_s}
-
-
-def drawn_curves(points: pd.DataFrame, workload: str, sweep: str) -> "sns.FacetGrid":
-    """Draw the curves of a family or variant: predictions with 95 % band, observations with 95 % intervals.
-
-    Args:
-        points: as :attr:`ReportFrames.points`.
-        workload: ``family`` or ``family/variant``.
-        sweep: name of the sweep.
-
-    Returns:
-        seaborn's grid with a panel for each variant; both axes are logarithmic.
-
-    Raises:
-        InputError: there is no such curve; the message lists the available ones.
-    """
-    import seaborn as sns
-
-    family, _, variant = workload.partition("/")
-    of_workload = points[(points["family"] == family) & (points["variant"].eq(variant) if variant else True)]
-    chosen = of_workload[of_workload["sweep"] == sweep]
-    if chosen.empty:
-        available = sorted(set(of_workload["sweep"])) or sorted(set(points["family"]))
-        raise InputError(f"{workload}: this report has no sweep {sweep!r} of it; it has {', '.join(available)}")
-    panels = chosen["variant"].nunique()
-    grid = sns.FacetGrid(
-        chosen, col="variant", col_wrap=min(_MOST_COLUMNS, panels), height=2.6, aspect=1.3, sharex=False, sharey=False
-    )
-    grid.map_dataframe(_curve)
-    grid.set(xscale="log", yscale="log")
-    units = chosen.groupby("variant")["unit"].first()
-    for name, axes in grid.axes_dict.items():
-        axes.set(title=f"{name} ({units[name]})", xlabel=sweep.replace("_", " "), ylabel="")
-    return grid.add_legend()
-
-
-def _curve(data: pd.DataFrame, **_: object) -> None:
-    import matplotlib.pyplot as plt
-    import seaborn as sns
-
-    axes, (blue, orange) = plt.gca(), (sns.color_palette("colorblind")[index] for index in (0, 3))
-    data = data.sort_values("x")
-    axes.fill_between(
-        data["x"], data["specification_low"], data["specification_high"], color=blue, alpha=0.15, linewidth=0
-    )
-    sns.lineplot(data, x="x", y="specification", color=blue, label="predicted", legend=False, ax=axes)
-    seen = data.dropna(subset=["observed"])
-    away = [seen["observed"] - seen["ci_low"], seen["ci_high"] - seen["observed"]]
-    axes.errorbar(seen["x"], seen["observed"], yerr=away, fmt="o", markersize=3, color=orange, label="observed")
