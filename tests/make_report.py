@@ -228,7 +228,6 @@ def _occupancy(group: int) -> Occupancy:
         source="compiled",
         groups_per_compute_unit=max(1, 2048 // group),
         waves_per_compute_unit=64 if group >= 64 else 32,
-        max_waves_per_compute_unit=64,
         fraction=1.0 if group >= 64 else 0.5,
         limiter=Limiter.WAVES if group >= 64 else Limiter.WORK_GROUPS,
     )

@@ -74,7 +74,6 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         source="compiled" if resources.compiled else "assumed",
         groups_per_compute_unit=groups,
         waves_per_compute_unit=waves,
-        max_waves_per_compute_unit=most,
         fraction=waves / most,
         limiter=limiter,
     )

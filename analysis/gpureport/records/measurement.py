@@ -225,7 +225,6 @@ class PowerReading(Record):
     """Power as the sensor reports it, which may be an average over up to a second."""
     clock_hz: CompactPositive | None = None
     """Core clock."""
-    memory_clock_hz: CompactPositive | None = None
     temperature_c: Rough | None = None
     """Temperature in °C."""
     throttle_reasons: tuple[Name, ...] | None = None

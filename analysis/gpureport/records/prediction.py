@@ -53,8 +53,6 @@ class Occupancy(Record):
     """Work-groups that can be resident on a compute unit."""
     waves_per_compute_unit: Whole
     """Waves of these work-groups."""
-    max_waves_per_compute_unit: Count
-    """Maximum number of resident waves of any kernel."""
     fraction: Amount
     """Resident waves / maximum number of resident waves, 0…1."""
     limiter: Limiter

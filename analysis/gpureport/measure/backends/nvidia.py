@@ -156,7 +156,6 @@ def power_sensor(device: Opened) -> PowerSensor:
         return known(
             power_w=device.thousandths("PowerUsage"),
             clock_hz=device.clock_hz(_SM) or None,
-            memory_clock_hz=device.clock_hz(_MEMORY) or None,
             temperature_c=None if temperature is None else float(temperature),
             throttle_reasons=device.throttle_reasons(),
         )

@@ -119,7 +119,6 @@ def hwmon(address: str, devices: Path = DEVICES) -> PowerSensor | None:
         return known(
             power_w=first_scaled(folder, 1e-6, *_POWER),
             clock_hz=first_scaled(folder, 1.0, "freq1_input"),
-            memory_clock_hz=first_scaled(folder, 1.0, "freq2_input"),
             temperature_c=first_scaled(folder, 1e-3, "temp1_input"),
         )
 
