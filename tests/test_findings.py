@@ -332,31 +332,6 @@ def test_unexplained_transitions_that_the_measured_sizes_do_not_show_are_not_com
     assert levels(few) == {str(f.level) for f in prediction.features}
 
 
-@pytest.mark.parametrize(
-    ("items", "share", "there", "explained"),
-    [(2, 0.8, 20, True), (1, 0.8, 20, False), (2, 0.95, 20, False), (2, 0.8, 24, False)],
-)
-def test_a_fall_by_idle_work_items_in_both_curves_is_no_unexplained_one(
-    items: int, share: float, there: int, explained: bool
-) -> None:
-    """From point 20 on: twice the work-items do the same work, and the predicted rate falls by a fifth."""
-    prediction = _on_toy(READ)
-    points = list(prediction.points)
-    for i, point in enumerate(points[20:], start=20):
-        key = altered(point.point, work_items=items * point.point.work_items)
-        points[i] = altered(point, point=key, value=share * points[19].value)
-    bare = altered(prediction, features=(), points=tuple(points))
-    before, beyond = (points[i].point.working_set_bytes for i in (there - 1, there))
-    cliff = _cliff("level 1", (before * beyond) ** 0.5)
-    matches = match_curves(bare, altered(observed_like(bare), features=(cliff,)))
-    (found,) = (match for match in matches if match.observed)
-
-    assert (found.predicted is not None) == explained
-    if found.predicted:
-        assert found.predicted.level.name == "idle work-items"
-        assert (found.predicted.ci_low, found.predicted.ci_high) == (before, beyond)
-
-
 def test_a_taper_is_wholly_that_of_the_measured_points() -> None:
     """A knee that only all predicted points show is not compared; one that the measured points show is."""
     prediction = _on_toy(BALLOT, "matrices")

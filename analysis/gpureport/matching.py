@@ -1,14 +1,12 @@
 """Match observed features with predicted ones, and name the observed features without a match."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import inf, log, sqrt
+from math import inf, log
 
 from gpureport.observe import features_of_points
-from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
-from gpureport.observe.staircase import LEAST_DROP
-from gpureport.records.curves import CurveFeature, Level, Observation, Position
+from gpureport.records.curves import CurveFeature, Level, Observation
 from gpureport.records.finding import AGREEMENT
 from gpureport.records.prediction import Prediction
 
@@ -40,14 +38,8 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     work-group search comes from the measured shapes, because others may not have run. If work-groups run in rounds, a
     curve is a staircase and its taper depends on the selection of points. The taper then comes from the measured points
     if these show its plateau. Transitions that no cache causes are left out if the measured points do not show them.
-    Where idle work-items cause a fall between two measured sizes, as predicted, that is one of these transitions.
     Verdicts, figures and tables use the same features.
     """
-    return _with_idle_work_items(_without_unmeasured(prediction, observation), observation)
-
-
-def _without_unmeasured(prediction: Prediction, observation: Observation) -> Prediction:
-    """Replace the features that depend on the selection of points by those of the measured points."""
     points = [point for point, _ in prediction.points.pairs(observation.points)]
     changes = any(f.feature == "taper" or f.position == "peak" or f.level.is_transition for f in prediction.features)
     if len(points) == len(prediction.points) or not changes:
@@ -66,32 +58,6 @@ def _without_unmeasured(prediction: Prediction, observation: Observation) -> Pre
     features += [_moved(old[f.position], f.value) if f.position in old else f for f in new]
     order = ("cliff", "taper", "rate")
     return prediction.model_copy(update={"features": tuple(sorted(features, key=lambda f: order.index(f.feature)))})
-
-
-def _with_idle_work_items(prediction: Prediction, observation: Observation) -> Prediction:
-    """Add the transitions at which idle work-items make both predicted and observed rates fall."""
-    points = {p.point.working_set_bytes: p for p, _ in prediction.points.pairs(observation.points)}
-    cliffs = [f for f in prediction.features if f.feature == "cliff"]
-    matches = match_features(cliffs, midpoints_of(observation.features))
-    added: list[CurveFeature] = []
-    for size in (m.observed.value for m in matches if m.observed and not m.predicted):
-        around = sizes_around(size, points)
-        if around and work_per_item(size, (point.point for point in points.values())) < IDLE:
-            before, beyond = (points[at].value for at in around)
-            if log(before / beyond) * (1 if prediction.metric.kind == "rate" else -1) >= LEAST_DROP:
-                added += _transition_between(*around)
-    others = (f for f in prediction.features if f.feature != "cliff")
-    return prediction.model_copy(update={"features": (*cliffs, *added, *others)}) if added else prediction
-
-
-def _transition_between(before: float, beyond: float) -> Iterator[CurveFeature]:
-    middle = sqrt(before * beyond)
-    level = Level.unexplained(middle, cause=IDLE_WORK_ITEMS)
-    positions: tuple[Position, ...] = ("onset", "midpoint", "end")
-    for position in positions:
-        yield CurveFeature(
-            feature="cliff", position=position, level=level, value=middle, unit="B", ci_low=before, ci_high=beyond
-        )
 
 
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:
