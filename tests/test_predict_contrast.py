@@ -1,4 +1,4 @@
-"""Ceilings, outlooks and contrasts of predictions: by hand on small devices."""
+"""Ceilings and contrasts of predictions: by hand on small devices."""
 
 import json
 from itertools import pairwise

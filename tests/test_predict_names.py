@@ -1,6 +1,5 @@
 """Names and intervals of features of predicted curves, and summaries of predictions."""
 
-import re
 from math import exp, hypot, log
 from typing import Any
 
@@ -12,19 +11,20 @@ from gpureport.compare.records import RatioEstimate, RatioPoint
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.features import with_level_names
-from gpureport.predict.occupancy import Resources, too_many_registers
-from gpureport.predict.outlook import outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import SIGMA_OTHER_CLIFFS, with_intervals
 from gpureport.predict.uncertainty.sensitivity import Fact, fact
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.report.forecast import outlook_table
+from gpureport.report.text.tables import occupancy_text
 from gpureport.spec.models import Cache, Device, Transition
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.spec.values import Provenance
+from gpureport.units import format_bytes, format_interval
 from gpureport.workloads import select
 from tests.builders import altered, predicted_point
-from tests.toy import APPLE_RULES, HOPPER_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
+from tests.toy import KIB, L1, L2, MIB, TOY, toy
 
 SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
 NEAR = Level(name="L2", near=True)
@@ -180,14 +180,13 @@ def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_tha
     points = tuple(altered(p, value=10 * p.value, spread=2.0) for p in reads.points)
     moved = tuple(altered(f, value=3 * f.value) for f in reads.features)
     key = altered(reads.key, sweep="other")
-    (row,) = outlooks([reads, altered(reads, key=key, points=points, features=moved)])
+    (row,) = outlook_table([reads, altered(reads, key=key, points=points, features=moved)]).rows
 
-    assert row.sweep == "other"
-    assert row.value == max(p.value for p in points)
-    assert (row.ci_low, row.ci_high) == pytest.approx((row.value / 2, 2 * row.value))
-    assert [c.value for c in row.cliffs] == sorted(f.value for f in reads.features if f.position == "midpoint")
-    assert row.taper == next((f for f in reads.features if f.position == "n90"), None)
-    assert row.occupancy.fraction == min(entry.fraction for entry in reads.occupancy)
+    value, sizes = max(p.value for p in points), sorted(f.value for f in reads.features if f.position == "midpoint")
+    best = format_interval(value, value / 2, 2 * value, reads.metric.value_unit, "predicted")
+    assert row[:2] == (reads.key.workload, best)
+    assert [cliff.split(maxsplit=1)[1] for cliff in row[3].split(", ")] == list(map(format_bytes, sizes))
+    assert row[5] == occupancy_text(min(reads.occupancy, key=lambda entry: entry.fraction))
 
 
 # Contrasts
@@ -277,28 +276,6 @@ def test_caches_differ_by_a_quarter_at_least(factor: float, sizes: tuple[float, 
     assert capacities((TOY, altered(TOY, id="other", caches=(L1, grown)))) == (sizes and pytest.approx(sizes))
     assert capacities((TOY, altered(TOY, caches=()))) is None
     assert capacities((altered(TOY, caches=(L1,)), TOY)) == (256 * KIB, 64 * MIB)
-
-
-# Registers
-
-
-@pytest.mark.parametrize(
-    ("rules", "work_group", "resources", "numbers"),
-    [
-        (RDNA3_RULES, (32,), Resources(256), []),
-        (RDNA3_RULES, (32,), Resources(257), [257, 8224, 32, 2 * 1536 * 32]),
-        (HOPPER_RULES, (1024,), Resources(80), [80, 81920, 1024, 65536]),
-        (HOPPER_RULES, (2048,), Resources(80), []),  # its size is what is too large
-        (HOPPER_RULES, (64,), Resources(32, int(300 * KIB)), []),  # or its local memory
-        (APPLE_RULES, (1024,), Resources(128), [128, 131072, 1024, 53248]),
-    ],
-)
-def test_what_takes_more_registers_than_there_are_does_not_run(
-    rules: Any, work_group: tuple[int, ...], resources: Resources, numbers: list[int]
-) -> None:
-    sentence = too_many_registers(toy(occupancy=rules).architecture, work_group, resources)
-
-    assert [int(number) for number in re.findall(r"\d+", sentence or "")] == numbers
 
 
 # Levels, ceilings, limits

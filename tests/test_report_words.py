@@ -2,13 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from gpureport.records.curves import Points
-from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves
-from gpureport.report.run import appendix, compiled
+from gpureport.report.run import compiled
 from gpureport.report.run.entry import written_values
 from gpureport.report.text import tables
 from gpureport.report.text.words import with_names
@@ -79,30 +76,3 @@ def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
         if (record := getattr(curve, kind))
     }
     return replace(curve, **changed)
-
-
-@pytest.mark.parametrize(
-    ("registers", "explained"),
-    [((170,), True), ((170, 255), True), ((64,), False), ((170, 64), False), ((None,), False)],
-)
-def test_a_launch_that_lacked_resources_names_its_registers(
-    report: Report, registers: tuple[int | None, ...], explained: bool
-) -> None:
-    first = report.measurements[0]
-    key = first.points[0].point.model_copy(update={"label": "128 x 4", "parameters": {"local_x": 128, "local_y": 4}})
-    refused = MeasuredPoint(point=key, skipped="step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES")
-    builds = tuple(
-        Compilation(kernel="step", options=f"-D{number}", registers_per_work_item=count)
-        for number, count in enumerate(registers)
-    )
-    lacking = first.model_copy(update={"points": Points((refused,)), "compilation": builds})
-    rows = appendix.skipped_table(report.model_copy(update={"measurements": (lacking,)})).rows
-    (why,) = (why for _, points, why in rows if points == "128 x 4")
-
-    assert why.startswith("Step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES.")
-    told = (
-        "The compiled kernel uses 170 registers per work-item, 87040 for a work-group of 512; "
-        "a compute unit has 65536, allocated to whole waves."
-    )
-    assert (told in why) is explained
-    assert ("registers" in why) is explained

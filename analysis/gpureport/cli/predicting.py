@@ -28,7 +28,6 @@ from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.inputs import read_text
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.report import Report, described_families
 from gpureport.report.comparison.document import write_pages
@@ -180,7 +179,6 @@ def _json(
 def _device_json(report: Report, found: "Iterable[Predicted]") -> dict[str, object]:
     records = {
         "ceilings": ceilings(report.device),
-        "outlooks": outlooks(report.predictions),
         "predictions": [each.prediction for each in found],
         "sensitivities": ranked(report.predictions),
     }

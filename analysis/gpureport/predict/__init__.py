@@ -56,23 +56,16 @@ def limits_of(device: Device, *, quick: bool = False) -> Limits:
     )
 
 
-def predict(
-    device: Device, workload: Workload, limits: Limits, kind: Basis = "specification"
-) -> tuple[Prediction, ...]:
-    """Predict every sweep of *workload* on *device*, an essential one with the arithmetic of its largest point."""
-    return tuple(each.prediction for each in predict_sweeps(device, workload, workload.sweeps(device, limits), kind))
+def predict(device: Device, workload: Workload, limits: Limits) -> tuple[Prediction, ...]:
+    """Predict every sweep of *workload* from the specification of *device*."""
+    return tuple(each.prediction for each in predict_sweeps(device, workload, workload.sweeps(device, limits)))
 
 
-def predict_sweeps(
-    device: Device,
-    workload: Workload,
-    sweeps: Sequence[Sweep],
-    kind: Basis = "specification",
-) -> tuple[Predicted, ...]:
-    """Predict *sweeps* of a workload as :func:`predict` does; return the deviations behind intervals, too."""
+def predict_sweeps(device: Device, workload: Workload, sweeps: Sequence[Sweep]) -> tuple[Predicted, ...]:
+    """Predict *sweeps* from the specification, the first of an essential workload with the arithmetic of a point."""
     sweeps = [sweep for sweep in sweeps if sweep.points]  # a small memory may allow no point
     traced = uncertain(device)
-    predicted = [_predicted(traced, workload, sweep, kind, ()) for sweep in sweeps]
+    predicted = [_predicted(traced, workload, sweep, "specification", ()) for sweep in sweeps]
     if workload.essential and predicted:
         keys = [each.point for each in predicted[0].prediction.points]
         largest = max(range(len(keys)), key=lambda i: keys[i].work)

@@ -79,18 +79,6 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
     )
 
 
-def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:
-    """Return a sentence if a work-group needs more registers than a compute unit has, else ``None``."""
-    resident = occupancy(architecture, work_group, resources)
-    if resident.groups_per_compute_unit or resident.limiter != Limiter.REGISTERS:
-        return None
-    items, each = prod(work_group), resources.registers
-    return (
-        f"The compiled kernel uses {each} registers per work-item, {each * items} for a work-group of {items}; "
-        f"a compute unit has {architecture.occupancy.registers}, allocated to whole waves."
-    )
-
-
 def _round_up(value: float, granularity: float) -> float:
     return ceil(value / granularity) * granularity
 

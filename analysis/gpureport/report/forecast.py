@@ -1,10 +1,11 @@
 """Tables of predictions from a database entry: ceilings, cliffs, and the best of each workload."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import starmap
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
-from gpureport.predict.outlook import Outlook, outlooks
+from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
 from gpureport.records.prediction import Prediction
@@ -59,7 +60,7 @@ def ceiling_name(kind: str, name: str) -> str:
     return f"latency of {name}" if kind == "latency" else ceiling_label(name) if kind == "rate" else name
 
 
-def value_of(predicted: Ceiling | CurveFeature | Outlook | None) -> str:
+def value_of(predicted: Ceiling | CurveFeature | None) -> str:
     """Write a predicted value with its interval."""
     if predicted is None:
         return UNKNOWN
@@ -95,29 +96,41 @@ def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tu
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
-    """List the best, bottleneck, cliffs, taper and occupancy of each workload."""
-    return Table.of(
-        {
-            "workload": each.workload,
-            "best": value_of(each),
-            "bottleneck": ceiling_label(each.bottleneck),
-            "cliffs": _cliffs(each),
-            "n90": format_value(each.taper.value, "B" if each.taper.unit == "B" else "") if each.taper else "",
-            "occupancy": occupancy_text(each.occupancy) if each.occupancy else "",
-        }
-        for each in outlooks(predictions)
-    )
+    """List the best, bottleneck, cliffs, taper and lowest occupancy of each workload.
+
+    Work-group searches and frame traces are left out. Cliffs and n90 are of the first sweep that shows them.
+    """
+    found = grouped((prediction.key.workload, prediction) for prediction in predictions if is_shown(prediction))
+    return Table.of(starmap(_outlook, found.items()))
 
 
-def _cliffs(outlook: Outlook) -> str:
-    """Write the midpoints of cliffs: ``L2 55.7 MiB``."""
-    return ", ".join(
-        f"transition at {format_bytes(level.transition_bytes)}"
-        if level.is_unexplained
-        else f"{level}{'' if level.is_transition else f' {format_bytes(cliff.value)}'}"
-        for cliff in outlook.cliffs
-        for level in [cliff.level]
-    )
+def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
+    metric = sweeps[0].metric
+    comparable = [sweep for sweep in sweeps if sweep.metric.value_unit == metric.value_unit]
+    pick = max if metric.kind == "rate" else min
+    best = pick(comparable, key=lambda sweep: best_point(sweep).value)
+    point = best_point(best)
+    features = [feature for sweep in sweeps for feature in sweep.features]
+    cliffs = {f.level: f for f in reversed(features) if f.position == "midpoint"}
+    n90 = next((f for f in features if f.position == "n90"), None)
+    occupancy = min(best.occupancy, key=lambda entry: entry.fraction, default=None)
+    ends = (point.value / point.spread, point.value * point.spread)
+    return {
+        "workload": workload,
+        "best": format_interval(point.value, *ends, best.metric.value_unit, "predicted"),
+        "bottleneck": ceiling_label(bottleneck_of(point)),
+        "cliffs": ", ".join(map(_cliff, sorted(cliffs.values(), key=lambda f: f.value))),
+        "n90": format_value(n90.value, "B" if n90.unit == "B" else "") if n90 else "",
+        "occupancy": occupancy_text(occupancy) if occupancy else "",
+    }
+
+
+def _cliff(cliff: CurveFeature) -> str:
+    """Write the midpoint of a cliff: ``L2 55.7 MiB``."""
+    level = cliff.level
+    if level.is_unexplained:
+        return f"transition at {format_bytes(level.transition_bytes)}"
+    return f"{level}{'' if level.is_transition else f' {format_bytes(cliff.value)}'}"
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from math import fsum
 from string import ascii_uppercase
 
-from gpureport.findings.advice import shape_of
 from gpureport.grouping import grouped
-from gpureport.predict.occupancy import compiled_resources, too_many_registers
-from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report
 from gpureport.report.run.trust import examples
 from gpureport.report.text.tables import Table
-from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import UNKNOWN, format_bytes, format_frequency, format_range, format_time
 
@@ -126,18 +123,8 @@ def skipped_table(report: Report) -> Table:
         reasons = grouped((point.late or point.skipped, point) for point in skipped)
         for first, *others in reasons.values():
             last = f" … {others[-1].point.label} ({len(others) + 1})" if others else ""
-            found.append((str(measurement.key), f"{first.point.label}{last}", _why(measurement, first, report.device)))
+            found.append((str(measurement.key), f"{first.point.label}{last}", first.skipped or ""))
     rows = grouped(((points, sentence(why)), what) for what, points, why in found)
     return Table.of(
         {"sweep or variant": ", ".join(names), "points": points, "reason": why} for (points, why), names in rows.items()
     )
-
-
-def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
-    """Return the reason for skipping a point; if resources were missing, with the registers that every build needs."""
-    why, shape = point.skipped or "", shape_of(point.point)
-    if "OUT_OF_RESOURCES" not in why or shape is None:
-        return why
-    builds = map(compiled_resources, measurement.compilation)
-    reasons = [built and too_many_registers(device.architecture, shape, built) for built in builds]
-    return f"{sentence(why)} {reasons[0]}" if reasons and all(reasons) else why
