@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from urllib.parse import quote
@@ -18,7 +18,6 @@ from gpureport.grouping import grouped
 from gpureport.inputs import is_there
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
-from gpureport.report.figures.machines import HeatColumns, HeatRow, heat_chart, reach_of
 from gpureport.report.figures.picture import Picture
 from gpureport.report.render import Content, write_filled
 from gpureport.report.text.tables import Table
@@ -30,7 +29,7 @@ NAME = "fleet"
 """Stem of the page and of the PDF."""
 _TITLE = "Fleet report"
 _MOST_SENTENCES, _MOST_CHANGES = 10, 6
-_MOST_ROWS = 40  # of a heat map
+_MOST_ROWS = 40  # of a table of ratios
 _MOST_MODELS = 2  # that the PDF draws
 
 
@@ -62,7 +61,7 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         "hidden": max(len(fleet.outliers) - _MOST_SENTENCES, 0),
         "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
         "bases": {each.basis for each in fleet.peers},
-        "heat": list(_heat(fleet, drawn)),
+        "ratios": list(_ratios(fleet, drawn)),
         "strips": [strips[peers.number] for peers in drawn if peers.number in strips],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
         "models": [
@@ -82,36 +81,39 @@ def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
     return {each.member.number: each for each in fleet.outliers if each.member and each.peers is peers}
 
 
-def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
+def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]:
+    """Yield captions and tables of key figures relative to those of peers, or else to predictions."""
     for peers in (each for each in every if each.basis == "peers"):
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
         of = ((m, {f.name: ratio for f in m.figures if (ratio := f.relative(f.usual))}) for m in peers.members)
-        cells = {m.number: ratios for m, ratios in of if ratios}
-        rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
+        found = {m.number: ratios for m, ratios in of if ratios}
+        rest = sorted(found.keys() - odd, key=lambda m: (-max(abs(np.log(list(found[m].values())))), m))
         rows = [
-            HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), cells[m])
+            (peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), found[m])
             for m in (*odd, *rest)
-            if m in cells
+            if m in found
         ]
-        caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
-        yield from _heat_map(rows, "speed relative to the median device", f"{caption}Blue: faster; orange: slower.")
+        caption = (
+            f"{peers.title}: speed relative to the median device. Outliers come first, then the largest differences."
+        )
+        yield from _ratio_table(rows, caption)
     rows = [
-        HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), ratios, heading=peers.title)
+        (member.label, f"{peers.title}, {counted(int(peers.of(member).sum()), 'run')}", ratios)
         for peers in fleet.peers
         if peers.basis != "peers"
         for member in peers.members
         if (ratios := {f.name: ratio for f in member.figures if (ratio := f.relative(f.predicted))})
     ]
-    caption = "Key figures of devices without peers. Blue: faster than predicted; orange: slower."
-    yield from _heat_map(rows, "speed relative to the prediction", caption)
+    yield from _ratio_table(rows, "Devices without peers: speed relative to the prediction.")
 
 
-def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Iterator[Picture]:
+def _ratio_table(rows: Sequence[tuple[str, str, Mapping[str, float]]], caption: str) -> Iterator[tuple[str, Table]]:
     shown, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
-    names = tuple(sorted({name for row in shown for name in row.ratios}))
+    names = sorted({name for *_, ratios in shown for name in ratios})
     more = f" {left} devices with smaller differences are not shown." if left > 0 else ""
     if shown:
-        yield Picture(heat_chart(shown, HeatColumns(heading, names), reach_of(shown)), caption + more)
+        table = Table.of_ratios(("device", "runs"), names, ((texts, ratios) for *texts, ratios in shown))
+        yield f"{caption} Blue: faster; orange: slower.{more}", table
 
 
 def _strips(fleet: Fleet, peers: Peers) -> Picture:

@@ -155,7 +155,7 @@ def render_html(report: Report) -> str:
 def filled(template: str, content: Content) -> str:
     """Return the page of a template with its *content*."""
     pages = _Pages(template)
-    return pages.with_figures(pages.text({**content, "part": "page"}))
+    return pages.with_figures(pages.text({"part": "page", **content}))
 
 
 class _Pages:

@@ -1,19 +1,14 @@
 """HTML and PDF documents of a comparison of machines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpureport.compare import FEW
-from gpureport.compare.records import Comparison, Difference, MachineCurve, WorkloadComparison
+from gpureport.compare.records import Comparison, MachineCurve
 from gpureport.compare.summary import (
     SEVERAL,
-    What,
-    families,
     mean_speed,
-    means,
     overall,
-    ranked,
-    rows_of,
     works,
 )
 from gpureport.files import remove_files, write_file
@@ -22,19 +17,16 @@ from gpureport.grouping import grouped, in_figures
 from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE, PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
-    DATA_IN,
     buyers_table,
-    by_rank,
     condition_table,
     differences_left,
     differences_table,
     effects_table,
     figures_table,
+    kernels_table,
     landmarks_table,
     limits_table,
     machine_table,
-    marked,
-    place_of,
     ranked_machines,
     ratios_table,
     standings_tables,
@@ -43,19 +35,10 @@ from gpureport.report.comparison.tables import (
 )
 from gpureport.report.figures.machines import (
     MOST_PANELS,
-    MOST_ROWS,
-    HeatColumns,
-    HeatRow,
     SpeedRow,
     base_of,
-    heat_chart,
     machine_chart,
-    named_columns,
-    printed_rows,
-    reach_of,
     speed_chart,
-    spread_chart,
-    with_values,
 )
 from gpureport.report.figures.picture import Picture
 from gpureport.report.forecast import COPIES
@@ -68,11 +51,7 @@ from gpureport.spec.uncertainty import SIGMA_MODEL
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_MACHINES = 42  # the most rows of a figure of machines
-_MOST_SPREADS = 6
-"""The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
-_COLOURS = "Blue: above 1; orange: below 1."
 
 
 def write_comparison(
@@ -103,13 +82,12 @@ def content(comparison: Comparison) -> Content:
     """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
     kinds = sorted({machine.kind for machine in comparison.machines})
-    spreads = _spread_machines(comparison)
     ranked_names = ranked_machines(comparison)
     return {
         "comparison": comparison,
         "title": title(comparison),
         "sentences": tuple(sentences(comparison)),
-        "works": works_table(comparison),
+        "works": works_table(comparison) if few else None,
         "limits": limits_table(comparison),
         "contrasts": [
             (found, effects_table(comparison, found), ratios_table(comparison, found), stretch_table(comparison, found))
@@ -119,11 +97,10 @@ def content(comparison: Comparison) -> Content:
         "copies": COPIES,
         "machines": None if few else machine_table(comparison),
         "conditions": condition_table(comparison),
-        "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
-        "maps": () if few else tuple(maps(comparison)),
+        "overview": tuple(_speed_rows(comparison)) if few else (),
+        "speeds": None if few else kernels_table(comparison, "speed"),
+        "efficiencies": None if few else kernels_table(comparison, "efficiency"),
         "landmarks": landmarks_table(comparison) if few else None,
-        "spreads": tuple(_spreads(comparison, spreads)),
-        "spreads_left": len(comparison.by_machine) - len(spreads),
         "curves": tuple(_curve_pictures(comparison)),
         "differences": differences_table(comparison),
         "differences_left": differences_left(comparison),
@@ -160,74 +137,6 @@ def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
         yield Picture(speed_chart(rows, [comparison.baseline, *others]), caption)
 
 
-def overview(comparison: Comparison) -> Iterator[Picture]:
-    """Draw the speed of each machine by kind of work; the fastest machine first."""
-    every = works(comparison)
-    if len(every) == 1:
-        return
-    speeds = {"all": ranked(comparison)}
-    for work in every:
-        place = DATA_IN[work.place] if work.place else ""
-        speeds[", ".join(filter(None, (work_name(work), place)))] = means(work.contests, "speed")
-    rows = [
-        HeatRow(marked(m), "", {name: of[m.name] for name, of in speeds.items() if m.name in of})
-        for m in by_rank(comparison)
-    ]
-    caption = (
-        f"Speed / speed of {comparison.baseline} by kind of work: geometric means over the best points of all kernels. "
-        f"All: geometric mean over families. {_COLOURS}"
-    )
-    columns = with_values(rows, HeatColumns(f"speed / {comparison.baseline}", tuple(speeds)))
-    for part in in_figures(rows, _MOST_MACHINES) if columns.names else ():
-        yield Picture(heat_chart(part, columns, reach_of(rows)), caption)
-
-
-def maps(comparison: Comparison) -> Iterator[tuple[What, tuple[Picture, ...]]]:
-    """Yield the maps of workloads by machines for each quantity, the best machine first."""
-    shares = means(comparison.contests, "efficiency")
-    order: dict[What, list[str]] = {
-        "speed": [machine.name for machine in by_rank(comparison)],
-        "efficiency": sorted(shares, key=lambda name: -shares[name]),
-    }
-    for what, names in order.items():
-        if names:
-            yield what, tuple(_maps(comparison, what, tuple(names)))
-
-
-def _maps(comparison: Comparison, what: What, names: tuple[str, ...]) -> Iterator[Picture]:
-    headings = {"speed": f"speed / {comparison.baseline}", "efficiency": "observed / predicted peak"}
-    predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
-    cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
-    columns = HeatColumns(headings[what], names, predicted, cautioned)
-    by_family = [list(_map_rows(found, what, comparison.families)) for found in families(comparison).values()]
-    parts: list[list[HeatRow]] = [[]]
-    for own in by_family:
-        if parts[-1] and printed_rows([*parts[-1], *own]) > MOST_ROWS:
-            parts.append([])
-        parts[-1] += own
-    reach = reach_of(row for own in by_family for row in own)
-    for rows in parts:
-        for part in in_figures(rows, MOST_ROWS):
-            yield _map(part, columns, reach)
-
-
-def _map(part: Sequence[HeatRow], columns: HeatColumns, reach: float) -> Picture:
-    named = ", ".join(dict.fromkeys(row.heading for row in part))
-    every = named_columns(with_values(part, columns))
-    order = f" One machine in {every} is labelled; the first is the best." if every > 1 else ""
-    return Picture(heat_chart(part, columns, reach), f"{named}. {_COLOURS}{order}")
-
-
-def _map_rows(contests: Sequence[WorkloadComparison], what: What, own: Mapping[str, str]) -> Iterator[HeatRow]:
-    """Yield a row for each workload and regime; separate cases of a workload share a row, as their mean.
-
-    *own* are the titles of users' kernels.
-    """
-    for row in rows_of(contests):
-        if found := means(row.contests, what):
-            yield HeatRow(row.contests[0].variant, place_of(row), found, family_title(row.family, own))
-
-
 def _curve_pictures(comparison: Comparison) -> Iterator[Picture]:
     """Draw the sweeps of machines by family and kind of size."""
     names = [comparison.baseline, *comparison.others]  # in the order of their colours
@@ -247,22 +156,3 @@ def _marks(curves: Sequence[MachineCurve]) -> Iterator[str]:
         yield " Dots: observed. Dashed: predicted."
     if any(point.ci_low for curve in curves if not curve.observed for point in curve.points):
         yield " Bands: 95 % intervals."
-
-
-def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
-    by_machine = comparison.by_machine
-    effects = {
-        machine: max((d.effect for d in found if d.significant), default=0.0) for machine, found in by_machine.items()
-    }
-    order = sorted(by_machine, key=lambda machine: -effects[machine])
-    shown = order if len(order) <= _MOST_SPREADS else list(filter(effects.get, order))[:_MOST_SPREADS]
-    return {machine: by_machine[machine] for machine in shown}
-
-
-def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Picture]:
-    for machine, found in machines.items():
-        caption = (
-            f"Speed of {machine} for each sweep: difference from the speed of {comparison.baseline}, with 95 % "
-            "intervals that include run-to-run variation. Above 0: faster. Orange: significant."
-        )
-        yield Picture(spread_chart(found), caption)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
-from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
+from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, works
 from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import family_title
@@ -58,10 +58,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     if len(others) >= _FEW:
         most = sorted(differing, key=lambda each: -len(each[2]))[:_NAMED]
         facts = {"baseline": baseline, "same": most, "differing": len(differing), "machines": len(same)}
-        parts = _extremes(comparison), paragraphs("same_device", FILE, **facts)
-        own_device = len(same) > len(comparison.machines) / 2
-        ends = (text for part in (reversed(parts) if own_device else parts) for text in part)
-        return (*ends, *paragraphs("efficiency", FILE, shares=shares))
+        return (*paragraphs("same_device", FILE, **facts), *paragraphs("efficiency", FILE, shares=shares))
     contrasted = {found.machine for found in comparison.contrasts}
     alike = comparison.by_machine.keys() - {name for name, *_ in differing} | contrasted
     every, number = works(comparison), _MOST_SHOWN if len(others) == 1 else 1
@@ -138,15 +135,3 @@ def _verdict(ratio: RatioEstimate) -> Verdict:
     if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:
         return "undecided"
     return "slower" if ratio.value < 1 else "faster"
-
-
-def _extremes(comparison: Comparison) -> tuple[str, ...]:
-    found, baseline = ranked(comparison), comparison.baseline
-    predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
-    order = list(found)
-    differ = len(order) > 1 and found[order[-1]] / found[order[0]] - 1 >= EQUAL
-    ends = [(name, found[name], name in predicted) for name in (order[-1], order[0])] if differ else []
-    missing = [name for name in comparison.names if name not in found]
-    return paragraphs(
-        "extremes", FILE, ends=ends, baseline=baseline, ranked=len(found), missing=missing, several=SEVERAL
-    )

@@ -20,8 +20,7 @@ from gpureport.compare.records import (
     Stretch,
 )
 from gpureport.compare.summary import (
-    APPLIED,
-    SEVERAL,
+    What,
     Work,
     best_of,
     families,
@@ -63,11 +62,8 @@ _MOST_WITHIN = 8  # number of differences within run-to-run variation that are s
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW, _WIDE = 14, 20  # characters of a name in a narrow column; the same if there are only two machines
-_NAME = 24  # characters of a name in other columns
 DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 """By place, the memory or caches that contain the data of a kind of work."""
-_GROUPS = {**dict.fromkeys(APPLIED, "apps"), "memory": "memory"}
-"""By family, the heading of its mean speed."""
 _CLEARLY = 1.25  # factor between listed peak and value from which both are shown
 _KINDS = ("", "bandwidth", "latency", "rate", "launch", "transfer", "per watt")  # of limits, in their order
 _MOST_KERNELS = 2  # that stand for those with one bottleneck
@@ -131,20 +127,27 @@ def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines with their speeds and any efficiency, device and source of the values, the fastest first."""
-    efficiency = overall(comparison, "efficiency")
-    speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)}
-    shares = {name: format_percent(share) for name, share in efficiency.items()}
-    return Table.of(
-        {
-            "machine": marked(m, comparison.baseline),
-            **{group: format_ratio(found.get(m.name)) for group, found in speeds.items()},
-            **({"eff.": shares.get(m.name, UNKNOWN)} if efficiency else {}),
-            "device": shorten(m.device, 44),
-            "values": m.kind,
-        }
-        for m in by_rank(comparison)
-    )
+    """List the machines with their speeds overall and by kind of work, and their efficiency, the fastest first."""
+    kinds = grouped((work_name(work), contest) for work in works(comparison) for contest in work.contests)
+    speeds = {"overall": ranked(comparison)} | {name: means(found, "speed") for name, found in kinds.items()}
+    shares = overall(comparison, "efficiency")
+    rows = []
+    for m in by_rank(comparison):
+        share = (format_percent(shares[m.name]) if m.name in shares else UNKNOWN,) if shares else ()
+        ratios = {name: found[m.name] for name, found in speeds.items() if m.name in found}
+        rows.append(((f"{marked(m, comparison.baseline)}: {shorten(m.device, 44)}", *share), ratios))
+    return Table.of_ratios(("machine", *(("eff.",) if shares else ())), speeds, rows)
+
+
+def kernels_table(comparison: Comparison, what: What) -> Table:
+    """List the ratios of all machines by kernel, the fastest first; cases of a kernel are their mean."""
+    names = {machine.name: marked(machine) for machine in by_rank(comparison)}
+    rows = []
+    for row in (row for contests in families(comparison).values() for row in rows_of(contests)):
+        if found := means(row.contests, what):
+            texts = family_title(row.family, comparison.families), row.contests[0].variant, place_of(row)
+            rows.append((texts, {names[name]: ratio for name, ratio in found.items()}))
+    return Table.of_ratios(("family", "kernel", "data in"), names.values(), rows)
 
 
 def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
@@ -159,20 +162,8 @@ def ranked_machines(comparison: Comparison) -> list[str]:
     return comparison.names if few else [machine.name for machine in by_rank(comparison)]
 
 
-def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
-    by_group = grouped((_GROUPS.get(c.family, "other"), c) for c in comparison.contests)
-    order = [group for group in dict.fromkeys([*_GROUPS.values(), "other"]) if group in by_group]
-    return {
-        group: overall(comparison.model_copy(update={"contests": tuple(by_group[group])}), "speed") for group in order
-    }
-
-
 def works_table(comparison: Comparison) -> Table:
-    """Compare the machines by kind of work: best values, and mean speeds relative to the baseline."""
-    return _works_of_few(comparison) if len(comparison.machines) <= FEW else _works_of_many(comparison)
-
-
-def _works_of_few(comparison: Comparison) -> Table:
+    """Compare a few machines by kind of work: best values, and mean speeds relative to the baseline."""
     rows = []
     for work in works(comparison):
         found = [mean_speed(work.contests, name) for name in comparison.others]
@@ -203,32 +194,6 @@ def _of_few(
 
 def _short(comparison: Comparison) -> dict[str, str]:
     return short_names(comparison.names, _WIDE if len(comparison.names) == 2 else _NARROW)
-
-
-def _works_of_many(comparison: Comparison) -> Table:
-    rows = []
-    for work in works(comparison):
-        enough = min(SEVERAL, len({contest.workload for contest in work.contests}))
-        found = {name: mean_speed(work.contests, name) for name in comparison.names}
-        ratios = {name: mean.ratio.value for name, mean in found.items() if mean and len(mean.kernels) >= enough}
-        rows.append((work_name(work), DATA_IN[work.place], work, ratios))
-    return _leaders("work", rows, comparison.names)
-
-
-def _leaders(head: str, found: Iterable[tuple[str, str, Work, Mapping[str, float]]], names: Sequence[str]) -> Table:
-    ends, short = ("fastest", "slowest"), short_names(names, _NAME)
-    rows = tuple((name, place, *_ends(work, ratios, short)) for name, place, work, ratios in found if len(ratios) > 1)
-    columns = (column for end in ends for column in (f"{end} machine", end, f"{end} ratio"))
-    return Table((head, "data in", *columns), rows)
-
-
-def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> Iterator[str]:
-    for pick in (max, min):
-        name = pick(ratios, key=lambda each: ratios[each])
-        best = best_of(work.contests, name)
-        yield short[name]
-        yield format_value(best.value if best else None, abbreviated(work.unit))
-        yield format_ratio(ratios[name])
 
 
 def effects_table(comparison: Comparison, found: Contrast) -> Table:

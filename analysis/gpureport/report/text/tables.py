@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import log, prod
 from typing import Self
 
 from gpureport.findings.advice import WITHIN, Search
@@ -28,6 +28,7 @@ _NUMBER = re.compile(r"[^\w.]*\d")
 _SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-| cases$")
 """Of shapes, ranges between two units, dates and counted cases, which are no numbers."""
 _BRACKETS = re.compile(r"\([^()<>]{1,16}\)")
+_LEAST_SHADE = 1.05  # the least ratio with the darkest shade
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,30 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     links: tuple[str, ...] = ()
+    shades: tuple[tuple[float, ...], ...] = ()
+    """Of each cell, if any is shaded: from -1 (orange) to 1 (blue)."""
+
+    @classmethod
+    def of_ratios(
+        cls, heads: Sequence[str], columns: Iterable[str], rows: Iterable[tuple[Sequence[str], Mapping[str, float]]]
+    ) -> Self:
+        """Return a table of ratios, shaded: blue above 1, orange below; the farthest twentieth has the darkest shade.
+
+        Args:
+            heads: the columns before those of the ratios.
+            columns: those of the ratios; a column without any is left out.
+            rows: the texts below *heads*, and the ratios by column.
+        """
+        found = list(rows)
+        names = [name for name in columns if any(name in ratios for _, ratios in found)]
+        logs = sorted(abs(log(ratio)) for _, ratios in found for ratio in ratios.values())
+        darkest = max(log(_LEAST_SHADE), logs[int(0.95 * (len(logs) - 1))] if logs else 0.0)
+        shades = tuple(
+            (*(0.0 for _ in heads), *(max(-1.0, min(1.0, log(ratios.get(name, 1.0)) / darkest)) for name in names))
+            for _, ratios in found
+        )
+        texts = tuple((*before, *(format_ratio(ratios.get(name)) for name in names)) for before, ratios in found)
+        return cls((*heads, *names), texts, shades=shades)
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, str]], links: Iterable[str] = ()) -> Self:
@@ -79,7 +104,8 @@ class Table:
     @cached_property
     def _characters(self) -> list[tuple[float, float]]:
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        return [_characters(name, texts) for name, texts in zip(self.columns, cells, strict=True)]
+        heads = ("",) * len(self.columns) if self.shades else self.columns  # those of ratios are hyphenated
+        return [_characters(name, texts) for name, texts in zip(heads, cells, strict=True)]
 
 
 def _is_number(text: str) -> bool:
