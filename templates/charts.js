@@ -1,6 +1,6 @@
 "use strict";
 // Interactive charts in place of figures. The specification of a figure (report/figures/chart.py) follows its drawing:
-// stacks of panels with one x axis. Only heat maps stay drawings.
+// stacks of panels with one x axis.
 {
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 const decimal = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
@@ -204,7 +204,6 @@ function drawMark(ctx, {style, role}, x, y, size) {
     ctx.lineTo(x + size, y + up);
     ctx.closePath();
   } else if (style === "strokes") ctx.rect(x - devicePixelRatio, y - size, 2 * devicePixelRatio, 2 * size);
-  else if (style === "squares") ctx.rect(x - size, y - size, 2 * size, 2 * size);
   else if (["dots", "small dots", "rings"].includes(style)) ctx.arc(x, y, size, 0, 7);
   else return;
   ctx.lineWidth = 1.5 * devicePixelRatio;
@@ -277,11 +276,10 @@ function drawTexts(u, panel) {
     }
     each.texts.forEach((text, point) => {
       const up = y(each.y[point]), ends = [each.low?.[point], each.high?.[point]].map((value) => x(byRows(panel) ? value ?? each.x[point] : each.x[point]));
-      const spots = each.style === "boxes" ? [[(inside(ends[0]) + inside(ends[1])) / 2, up, 0, inside(ends[1]) - inside(ends[0])]] : [[ends[1], up, 1], [ends[0], up, -1], [ends[0], up - 12 * pixel, 0]];
+      const spots = each.style === "boxes" ? [[(inside(ends[0]) + inside(ends[1])) / 2, up, 0, inside(ends[1]) - inside(ends[0])]] : [[ends[1], up, 1], [ends[0], up, -1], [ends[0], up - 12 * pixel, 0], [ends[0], up + 12 * pixel, 0]];
       write(text.split("\n"), each.style === "boxes" ? "ink" : each.role, spots);
     });
   });
-  if (isScatter(panel)) for (const [across, up, text, role] of panel.names ?? []) write([text], role, [[x(across), y(up), 1], [x(across), y(up), -1], [x(across), y(up) - 12 * pixel, 0], [x(across), y(up) + 12 * pixel, 0]]);
   ctx.restore();
 }
 

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -24,8 +23,8 @@ from gpureport.records.measurement import Energy, PowerLoad, PowerReading
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.figures.chart import Axis as ChartAxis
-from gpureport.report.figures.chart import Chart, Mark, Panel, Series
-from gpureport.report.figures.draw import draw, round_ticks, spread
+from gpureport.report.figures.chart import Chart, Panel, Series
+from gpureport.report.figures.draw import draw, round_ticks
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
 from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, working_set_chart, working_sets
@@ -174,16 +173,6 @@ def test_power_is_that_of_the_table() -> None:
     assert [each.role for each in other.series] == ["observed"]
 
 
-@given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.01, 0.2))
-def test_spread_keeps_order_and_distance(positions: list[float], gap: float) -> None:
-    placed = spread(positions, gap)
-    order = sorted(range(len(positions)), key=lambda i: positions[i])
-    sequence = [placed[i] for i in order]
-
-    assert all(b - a >= gap * (1 - 1e-9) for a, b in pairwise(sequence))
-    assert sum(placed) == pytest.approx(sum(positions), abs=1e-6)
-
-
 @given(st.floats(1e-9, 1e15), st.floats(1, 1e12))
 def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
     high = low * factor
@@ -191,25 +180,6 @@ def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
 
     assert len(ticks) <= 8
     assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
-
-
-def test_a_label_covers_no_curve() -> None:
-    x = np.linspace(0, 10, 50)
-    flat = Series("", "observed", "dots", tuple(x), (5.0,) * 50)
-    waves = Series("", "observed", "dots", tuple(x), tuple(5.5 + 0.4 * np.sin(5 * x)))
-    names = [Series(name, "amber", "line", (4.0, 6.0), (5.0, 5.0), labelled=True) for name in ("first", "second")]
-    axes = ChartAxis(ends=(0, 10)), ChartAxis(ends=(0, 10))
-    panel = Panel(*axes, (flat, waves, *names), height_in=1.6, marks=(Mark(5, 5, "third"),))
-    with theme():
-        (axis,) = draw(Chart(((panel,),))).axes
-        boxes = [text.get_window_extent() for text in axis.texts]
-        points = axis.transData.transform(
-            [(x, y) for each in (flat, waves) for x, y in zip(each.x, each.y, strict=True)]
-        )
-
-    assert len(boxes) == 3
-    assert not any(one.overlaps(other) for one, other in pairwise(boxes))
-    assert not any(box.contains(*at) for at in points for box in boxes)
 
 
 @pytest.mark.parametrize("colour", COLOURS.values())

@@ -66,12 +66,10 @@ def trend_chart(
     for number, (title, values) in enumerate(layers.items()):
         last = number + 1 == len(layers)
         series = [*(() if single else _daily(seconds, values)), *_lines(seconds, values, lines)]
-        names = tuple((each.x[-1], each.y[-1], each.name, each.role) for each in series)
         y = Axis(unit="%", ends=_ends([values]))
-        panels.append(
-            Panel(Axis(scale="time", ends=ends), y, tuple(series), (title,), 1.05, names=names, joined=not last)
-        )
-    return Chart((tuple(panels),))
+        panels.append(Panel(Axis(scale="time", ends=ends), y, tuple(series), (title,), 1.05, joined=not last))
+    legend = {each.name: each.role for panel in panels for each in panel.series}
+    return Chart((tuple(panels),), legend=tuple(legend.items()))
 
 
 def _daily(seconds: Floats, values: Floats) -> Iterator[Series]:

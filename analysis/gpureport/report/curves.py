@@ -27,10 +27,6 @@ UNCERTAIN = 4.0
 _SHORT = 0.25
 """An n90 up to so much above the fewest work-items of its sweep may be smaller."""
 
-FLAT = 1.15
-"""Largest ratio of a curve's values at which it is not drawn."""
-_FEWEST_OF_FLAT = 3
-
 
 @dataclass(frozen=True)
 class FindingPair:
@@ -90,14 +86,6 @@ class CurveRecords(Curve):
     def value_unit(self) -> str:
         """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
         return self.metric.value_unit
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether it has three sizes or more and all values, predicted and observed, are within :data:`FLAT`."""
-        skipped = self.measurement is not None and self.observation is None
-        sizes = {point.point.label for point in self.points}
-        values = [point.value for point in self.points]
-        return not skipped and len(sizes) >= _FEWEST_OF_FLAT and max(values) <= FLAT * min(values)
 
     def features(self, *, measured: bool) -> tuple[CurveFeature, ...]:
         """Return the observed features or those that the specification's prediction has."""

@@ -284,12 +284,10 @@ def _hash(script: str) -> str:
 
 
 def _chart_data(chart: Chart) -> "Markup":
-    """Return a chart as an element of the page, which browsers do not run; nothing for heat maps."""
+    """Return a chart as an element of the page, which browsers do not run."""
     from markupsafe import Markup
 
-    data = chart_json(chart)
-    text = f'<script type="application/json">{data}</script>' if data else ""
-    return Markup(text)  # noqa: S704 - its texts are escaped
+    return Markup(f'<script type="application/json">{chart_json(chart)}</script>')  # noqa: S704 - its texts are escaped
 
 
 def _fonts() -> "Markup":

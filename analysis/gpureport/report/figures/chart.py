@@ -1,7 +1,7 @@
-"""The specification of a figure: panels with axes, series, marks and cells. One module draws it, one script shows it.
+"""The specification of a figure: panels with axes, series and marks. One module draws it, one script shows it.
 
 Functions of this package build charts from records. :mod:`gpureport.report.figures.draw` draws any chart with
-matplotlib, ``templates/charts.js`` any chart but heat maps on a screen.
+matplotlib, ``templates/charts.js`` shows it on a screen.
 """
 
 import json
@@ -18,7 +18,7 @@ Role = Literal["predicted", "observed", "ink", "muted", "faint", "green", "pink"
 Scale = Literal["linear", "zero", "log2", "log10", "ratio", "rows", "time"]
 """``zero``: linear from 0. ``ratio``: logarithmic, with 1 in the middle. ``rows``: names at 0, 1, … from top to bottom.
 ``time``: seconds since 1970."""
-Style = Literal["line", "dashes", "dots", "small dots", "rings", "strokes", "up", "down", "squares", "ranges", "boxes"]
+Style = Literal["line", "dashes", "dots", "small dots", "rings", "strokes", "up", "down", "ranges", "boxes"]
 """``ranges``: only the intervals. ``boxes``: intervals as grey boxes with texts."""
 Numbers = tuple[float | None, ...]
 
@@ -38,8 +38,6 @@ class Axis:
     ends: tuple[float, float] | None = None
     """Default: all values, with some room. Of ratios, only the upper one counts."""
     rows: tuple[str, ...] = ()
-    roles: tuple[Role, ...] = ()
-    """Of the names of rows; empty: all ``ink``."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +92,6 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Cells:
-    """A heat map over the rows of both axes, from top to bottom; ``None`` where there is no value."""
-
-    values: tuple[Numbers, ...]
-    reach: float = 0.0
-    """Ratio with the darkest colour; 0: the values are shares of the best."""
-    texts: tuple[tuple[str, ...], ...] = ()
-    """Written in cells, where they fit; with line breaks before shorter variants."""
-
-
-@dataclass(frozen=True)
 class Panel:
     """One pair of axes."""
 
@@ -115,11 +102,8 @@ class Panel:
     """The longest first: the first that fits is drawn."""
     height_in: float = 1.06
     marks: tuple[Mark, ...] = ()
-    cells: Cells | None = None
     notes: tuple[tuple[str, Role], ...] = ()
     """Texts to the right of rows; the last one is their heading."""
-    names: tuple[tuple[float, float, str, Role], ...] = ()
-    """Texts to the right of the axes, with lines to the places (x, y) that they name."""
     joined: bool = False
     """Whether the panel below has the same x axis."""
 
@@ -157,27 +141,22 @@ def described(stack: Sequence[Panel]) -> str:
         by_rows, across = panel.y.scale == "rows", " against ".join(filter(None, (panel.y.label, panel.x.label)))
         if panel.y.scale == "ratio" or (by_rows and panel.joined):
             continue
-        of = f"heat map of {listed([*panel.x.rows])}" if panel.cells else across
         write = partial(format_value, unit=panel.x.unit if by_rows else panel.y.unit)
         ranges = [
             f"{each.name} {format_range(each.x if by_rows else each.y, write)}"
             for each in panel.series
-            if each.name and not each.labelled and not panel.cells
+            if each.name and not (each.labelled and each.style in ("line", "dashes"))
         ]
         rows = [f"rows: {listed(panel.y.rows)}"] if by_rows else []
-        parts.append("; ".join(filter(None, (of, *ranges, *rows))))
+        parts.append("; ".join(filter(None, (across, *ranges, *rows))))
     return printable(": ".join(parts))
 
 
 def chart_json(chart: Chart) -> str:
-    """Return panels but heat maps as JSON that can be the content of an element ``script``; empty without any."""
-    found = [
-        {"alt": described(stack), "panels": [asdict(panel) for panel in stack]}
-        for stack in stacks(chart)
-        if not any(panel.cells for panel in stack)
-    ]
+    """Return panels as JSON that can be the content of an element ``script``."""
+    found = [{"alt": described(stack), "panels": [asdict(panel) for panel in stack]} for stack in stacks(chart)]
     text = json.dumps(_compact(found), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c") if found else ""
+    return text.replace("<", "\\u003c")
 
 
 def _compact(data: object) -> object:

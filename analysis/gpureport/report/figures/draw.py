@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import ceil, floor, inf, log2, log10
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.grouping import grouped
-from gpureport.report.figures.chart import Axis, Cells, Chart, Panel, Role, Series, known
+from gpureport.report.figures.chart import Axis, Chart, Panel, Role, Series, known
 from gpureport.report.figures.theme import (
     COLOURS,
     FONT_PT,
@@ -33,19 +33,14 @@ Ticks = Sequence[tuple[float, str]]
 
 _TITLE_IN, _UNIT_IN, _LEGEND_IN, _FOOT_IN, _TICKS_IN, _JOINED_IN = 0.19, 0.15, 0.17, 0.36, 0.2, 0.06
 _LABEL_IN, _EDGE_IN, _LONGEST_IN = 0.16, 0.14, 2.3
-_NAMES_IN, _BEND_IN = 1.42, 0.22  # right of the axes; width in which lines to names bend
-_TALLEST_IN = 1.55  # of upright names of columns
-_LINE_IN = 0.105  # between lines of text
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LOGARITHMIC = ("log2", "log10", "ratio")
-_MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
+_MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v"}
 _BAND_REACH = 3.0  # of bands of lines beyond the values of the line, which axes include
 _REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5.0))
 """The outer ticks of an axis of ratios, by its reach."""
-_SHADES = 21
-_KEY_IN = (0.9, 0.08)
 _FEWEST_TICKS = 2
-_BRIGHT = 0.3  # relative luminance of a colour on which text is dark
+_NEAR_IN = 0.09  # from a mark to the middle of a text above or below it
 
 
 @dataclass(frozen=True)
@@ -61,25 +56,9 @@ class _Box:
     """Width of ticks and label to the left."""
 
 
-class Spot(NamedTuple):
-    """A possible place of a text, in inches from the lower left corner of the axes."""
-
-    at: Floats
-    side: int = 0
-    """Whether the text ends (-1) or begins (1) beside *at*, or is centred there."""
-    room: float = inf
-    """Widest text."""
-
-
-class Label(NamedTuple):
-    """A text with its possible places, the best first."""
-
-    text: str
-    """With shorter variants after line breaks."""
-    role: Role
-    spots: Sequence[Spot]
-    angle: float = 0.0
-    """Of the text."""
+Spots = Sequence[tuple[float, float, int]]
+"""Possible places of a text: x and y in inches from the lower left corner of the axes, where it begins (1), ends (-1),
+or is centred (0)."""
 
 
 def draw(chart: Chart) -> "Figure":
@@ -93,17 +72,12 @@ def draw(chart: Chart) -> "Figure":
         bottom = height - box.top - panel.height_in
         share = (box.left / WIDTH_IN, bottom / height, box.width / WIDTH_IN, panel.height_in / height)
         _Drawing(figure.add_axes(share), panel, box).draw(beside)
-    x = 0.0 if not _has_cells(chart) else _key(figure, next(p.cells for p, *_ in boxes if p.cells))
-    each = (WIDTH_IN - x) / max(1, len(chart.legend))
+    x, each = 0.0, WIDTH_IN / max(1, len(chart.legend))
     for name, role in chart.legend:
         text = fitted(f"● {name}", each - 0.05)
         figure.text(x / WIDTH_IN, 1 - 0.02 / height, text, color=readable(COLOURS[role]), va="top")
         x += min(needed_in(text) + 0.15, each)
     return figure
-
-
-def _has_cells(chart: Chart) -> bool:
-    return any(panel.cells for column in chart.columns for panel in column)
 
 
 def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
@@ -115,23 +89,17 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
     rights = [max(map(_right_in, column)) for column in columns]
     places = max(len(columns), chart.places)
     free = WIDTH_IN - sum(lefts) - sum(rights) - (places - len(columns)) * ((lefts[-1] + rights[-1]) if lefts else 0)
-    weights = [max(len(panel.x.rows) or 1 for panel in column) for column in columns]
-    share = free / (sum(weights) + places - len(columns))
-    if _has_cells(chart):
-        share = min(share, 0.95)
-    x = 0.0
-    top = _LEGEND_IN if chart.legend or _has_cells(chart) else 0.02
-    rows = zip_longest(*columns) if _has_cells(chart) else ()
-    heads = [max(_head_in(panel, share) for panel in row if panel) for row in rows]  # so that rows of maps are aligned
-    for column, left_in, right_in, weight in zip(pairs, lefts, rights, weights, strict=True):
+    share = free / places
+    x, top = 0.0, _LEGEND_IN if chart.legend else 0.02
+    for column, left_in, right_in in zip(pairs, lefts, rights, strict=True):
         y, x = top, x + left_in
-        for number, (panel, left) in enumerate(column):
-            y += heads[number] if heads else _head_in(panel, share)
+        for panel, left in column:
+            y += _head_in(panel)
             last = column is pairs[-1] and places == len(columns)
-            beyond = WIDTH_IN - x - weight * share if last else right_in + (0.0 if panel.cells else 0.3)
-            yield panel, _Box(x, y, weight * share, beyond, left_in), left
+            beyond = WIDTH_IN - x - share if last else right_in + 0.3
+            yield panel, _Box(x, y, share, beyond, left_in), left
             y += panel.height_in + _foot_in(panel)
-        x += weight * share + right_in
+        x += share + right_in
 
 
 def _left_in(panel: Panel, beside: Panel | None) -> float:
@@ -162,32 +130,25 @@ def _y_label(panel: Panel, beside: Panel | None) -> str:
 
 
 def _right_in(panel: Panel) -> float:
-    if panel.names:
-        return min(_NAMES_IN, max(needed_in(text) for *_, text, _ in panel.names) + _BEND_IN + 0.05) + _EDGE_IN
     return max([_EDGE_IN, *(needed_in(text) + _EDGE_IN for text, _ in panel.notes)])
 
 
-def _head_in(panel: Panel, column_in: float) -> float:
-    names = max(map(needed_in, panel.x.rows), default=0.0) if panel.cells and not panel.x.label else 0.0
-    upright = names > column_in
-    title = _TITLE_IN if panel.titles or panel.notes else 0.0
-    return title + (min(names, _TALLEST_IN) + 0.08 if upright else _LINE_IN + 0.04 if names else 0.0) or (
-        _UNIT_IN if panel.y.unit or panel.y.scale == "time" else 0.0
-    )
+def _head_in(panel: Panel) -> float:
+    if panel.titles or panel.notes:
+        return _TITLE_IN
+    return _UNIT_IN if panel.y.unit or panel.y.scale == "time" else 0.0
 
 
 def _foot_in(panel: Panel) -> float:
     if panel.joined:
         return _JOINED_IN
-    if panel.cells and not panel.x.label:
-        return 0.03
     return _FOOT_IN if panel.x.label else _TICKS_IN
 
 
 def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
     axis, by_rows = panel.x if upright else panel.y, panel.y.scale == "rows"
     if axis.scale == "rows":
-        return (-0.5, len(axis.rows) - 0.5) if upright else (len(axis.rows) - 0.5, -0.5)
+        return len(axis.rows) - 0.5, -0.5
     values = [value for each in panel.series for value in _along(each, axis, upright, intervals=upright == by_rows)]
     values += [
         end for mark in panel.marks if mark.upright == upright and not axis.ends for end in (mark.start, mark.end)
@@ -283,13 +244,11 @@ class _Drawing:
         self.right_in, self.left_in = box.right, box.beside
         self.by_rows = panel.y.scale == "rows"
         self.ends = {name: _ends(panel, upright=name == "x") for name in ("x", "y")}
-        self.taken: list[tuple[float, float]] = []
+        self.taken: list[Sequence[float]] = []
 
     def draw(self, beside: Panel | None) -> None:
         """Draw everything, what is behind first; *beside* is the panel to the left."""
         panel, axis = self.panel, self.axis
-        if panel.cells:
-            self._draw_cells(panel.cells)
         self._scale("x", self.width_in / 0.55)
         self._scale("y", self.height_in / 0.2)
         label = "\n".join(fitted(line, max(self.height_in + 0.04, 0.6)) for line in _y_label(panel, beside).split("\n"))
@@ -303,18 +262,12 @@ class _Drawing:
             room = self.width_in + (self.left_in if panel.notes else self.right_in)
             title = first_fitting(panel.titles, room, TITLE_PT)
             left = min(0.0, self.width_in - needed_in(title, TITLE_PT)) if panel.notes else 0.0
-            above = _head_in(panel, self._cell_in) - 0.11 if panel.cells else 0.07
-            self._write(title, left, self.height_in + above, size=FONT_PT, weight=600)
+            self._write(title, left, self.height_in + 0.07, size=FONT_PT, weight=600)
         self._write_labels()
-        self._write_names()
         for row, (text, role) in enumerate(panel.notes):
             last = row == len(panel.notes) - 1
             y = self.height_in + 0.07 if last else self._inches([0.0], [row])[0][1]
             self._write(text, self.width_in + max(needed_in(t) for t, _ in panel.notes) + 0.06, y, role, ha="right")
-
-    @property
-    def _cell_in(self) -> float:
-        return self.width_in / max(1, len(self.panel.x.rows))
 
     def _scale(self, name: Literal["x", "y"], most: float) -> None:
         axis, spec, ends = self.axis, getattr(self.panel, name), self.ends[name]
@@ -325,7 +278,7 @@ class _Drawing:
         hidden = name == "x" and self.panel.joined
         texts = ["" if hidden else text for _, text in ticks]
         if spec.scale == "rows":
-            self._rows(name, texts)
+            self._name_rows()
         else:
             getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
             if name == "x" and texts and needed_in(texts[-1]) / 2 > self.right_in + self._beyond_in(ticks[-1][0]):
@@ -345,26 +298,14 @@ class _Drawing:
         within = (self.axis.transScale + self.axis.transLimits).transform((x, self.axis.get_ylim()[0]))[0]
         return float(1 - within) * self.width_in
 
-    def _rows(self, name: Literal["x", "y"], texts: Sequence[str]) -> None:
-        spec, axis = getattr(self.panel, name), getattr(self.axis, f"{name}axis")
-        self.axis.grid(visible=False, axis=name)
+    def _name_rows(self) -> None:
+        self.axis.grid(visible=False, axis="y")
         self.axis.spines["left"].set_visible(False)
-        if self.panel.joined or self.panel.cells:
+        if self.panel.joined:
             self.axis.spines["bottom"].set_visible(False)
             self.axis.grid(visible=False)
-        longest, numbers = max(map(needed_in, texts), default=0.0), self.panel.cells and self.panel.x.label
-        upright = name == "x" and not numbers and longest > self._cell_in
-        step, room = ceil(len(texts) / 5) if numbers else 1, _LONGEST_IN - 0.06
-        if name == "x":
-            step = max(1, ceil((_LINE_IN if upright else longest if numbers else 0.0) / self._cell_in))
-            room = _TALLEST_IN if upright else step * self._cell_in
-        axis.set_ticks(range(0, len(texts), step), [fitted(text, room) for text in texts[::step]])
-        if name == "x" and not self.panel.x.label:
-            axis.tick_top()
-        for label, role in zip(axis.get_ticklabels(), spec.roles[::step], strict=False):
-            label.set(color=readable(COLOURS[role]), rotation=90 if upright else 0)
-        if upright:
-            self.axis.tick_params("x", rotation=90, pad=2)
+        rows = self.panel.y.rows
+        self.axis.set_yticks(range(len(rows)), [fitted(text, _LONGEST_IN - 0.06) for text in rows])
 
     def _draw_marks(self) -> None:
         for mark in self.panel.marks:
@@ -389,7 +330,7 @@ class _Drawing:
             look: Any = {"linewidth": size, "solid_capstyle": "round", "zorder": 3}
             self.axis.plot(_gapped(x, x), _gapped(y, y), color=colour, **look)
         elif each.style in _MARKERS:
-            hollow = each.role == "predicted" or each.style in ("rings", "squares")
+            hollow = each.role == "predicted" or each.style == "rings"
             face = "white" if hollow else colour
             look = {"markersize": 4.0, "markerfacecolor": face, "markeredgewidth": 0.8, "color": colour}
             low, high = sorted(self.ends["x" if self.by_rows else "y"])
@@ -426,26 +367,6 @@ class _Drawing:
             if at:
                 self.axis.plot(*zip(*at, strict=True), marker[not self.by_rows], **look)
 
-    def _draw_cells(self, cells: Cells) -> None:
-        from matplotlib.transforms import Affine2D
-        from seaborn import heatmap
-        from seaborn.utils import relative_luminance
-
-        values = np.array(cells.values, dtype=float)
-        norm, colours = _palette(cells)
-        look: Any = {"cbar": False, "linewidths": 0.8, "linecolor": "white", "vmin": 0, "vmax": 1}  # norm replaces both
-        look |= {"xticklabels": False, "yticklabels": False}  # without testing whether they overlap
-        heatmap(values, norm=norm, cmap=colours, ax=self.axis, **look)
-        centred = Affine2D().translate(-0.5, -0.5) + self.axis.transData  # seaborn's first cell is from 0 to 1
-        self.axis.collections[-1].set_transform(centred)
-        for row, texts in enumerate(cells.texts):
-            for column, text in enumerate(texts):
-                value = values[row, column]
-                dark = not np.isnan(value) and relative_luminance(colours(norm(value))) < _BRIGHT
-                ink = "white" if dark else COLOURS["muted" if np.isnan(value) else "ink"]
-                if shown := next((each for each in text.split("\n") if needed_in(each) + 0.02 <= self._cell_in), ""):
-                    self.axis.text(column, row, shown, color=ink, ha="center", va="center_baseline")
-
     def _inches(self, x: Sequence[float], y: Sequence[float]) -> Floats:
         to_axes = self.axis.transData + self.axis.transAxes.inverted()
         found: Floats = to_axes.transform(np.column_stack([x, y])) * (self.width_in, self.height_in)
@@ -456,131 +377,81 @@ class _Drawing:
         look = {"va": "center", "color": readable(COLOURS[role]), **look}
         self.axis.text(*place, text, transform=self.axis.transAxes, size=size, **look)
 
-    def _labels(self) -> Iterator[Label]:
+    def _write_labels(self) -> None:
+        """Write the names of marks, and the texts of labelled series."""
+        for each in self.panel.series:
+            if each.style not in ("boxes", "line", "dashes") and (each.labelled or self.by_rows):
+                self.taken += [
+                    (left - 0.04, y - 0.04, right + 0.04, y + 0.04) for (left, y), (right, _) in self._spans(each)
+                ]
         for mark in self.panel.marks:
             if mark.name and mark.upright:
                 x, top = self._inches([mark.start], [self.ends["y"][0]])[0][0], self.height_in - 0.07
                 sides = (1, -1) if mark.role == "muted" and not mark.dashed else (-1, 1)
                 heights = (top, top - 0.11, 0.07) if mark.role == "muted" else (0.07, 0.18, top)
-                yield Label(mark.name, mark.role, [Spot(np.array((x, y)), side) for y in heights for side in sides])
+                self._write_first(mark.name, mark.role, [(x, y, side) for y in heights for side in sides])
         for each in self.panel.series:
             if each.labelled and each.style in ("line", "dashes"):
-                yield self._line_label(each)
+                self._write_line(each)
             elif each.labelled:
-                yield from self._point_labels(each)
+                self._write_points(each)
 
-    def _line_label(self, line: Series) -> Label:
+    def _write_line(self, line: Series) -> None:
+        """Write the name beside a sloping line, and the name or value above or below a level one."""
         start, end = self._inches(line.x, line.y)[[0, -1]]
-        direction = end - start
-        length, angle = float(np.hypot(*direction)), float(np.arctan2(direction[1], direction[0]))
-        if abs(angle) < 0.01:
+        if abs(end[1] - start[1]) < 0.01:
             value = line.y[0] / scale_of(max(self.ends["y"]), abbreviated(self.panel.y.unit))[0]
             text = line.name or format_number(value, ".4g" if value < 1e4 else ".0f")
-            return Label(text, line.role, _around((start + end) / 2))
-        along = direction / length
-        normal = np.array((-along[1], along[0]))
-        spots = [
-            Spot(start + shift * along + away * normal, 1, length - shift)
-            for away in (0.09, -0.09)
-            for shift in np.arange(0.0, length, 0.1)
-        ]
-        return Label(line.name, line.role, spots, angle)
+            self._write_first(text, line.role, _around(*(start + end) / 2))
+        else:
+            at = (end + share * (start - end) for share in np.arange(0.05, 1.0, 0.05))
+            self._write_first(line.name, line.role, [(x, y, side) for x, y in at for side in (-1, 1)])
 
-    def _point_labels(self, each: Series) -> Iterator[Label]:
-        """Yield the texts of points: inside boxes, beside marks in rows, else above or below points."""
+    def _write_points(self, each: Series) -> None:
+        """Write the texts of points: inside boxes, or beside marks, else above or below."""
         spans = list(self._spans(each))
-        for text, (left, right) in zip(each.texts, spans, strict=True):
+        for text, ((left, y), (right, _)) in zip(each.texts, spans, strict=True):
             if each.style == "boxes":
-                yield Label(text, each.role, [Spot((left + right) / 2, 0, float(right[0] - left[0]))])
-            elif self.by_rows:  # where marks overlap, beside all of them
-                over = [
-                    (a, b) for a, b in spans if a[1] == left[1] and a[0] <= right[0] + 0.1 and left[0] <= b[0] + 0.1
-                ]
-                beside = (max((b for _, b in over), key=tuple), min((a for a, _ in over), key=tuple))
-                yield Label(text, each.role, [Spot(right, 1), Spot(left, -1), Spot(beside[0], 1), Spot(beside[1], -1)])
+                self._write_first(text, each.role, [((left + right) / 2, y, 0)], right - left)
+            elif self.by_rows:
+                row = [(a[0], b[0]) for a, b in spans if a[1] == y]
+                ends = max(b for _, b in row), min(a for a, _ in row)
+                self._write_first(text, each.role, [(right, y, 1), (left, y, -1), (ends[0], y, 1), (ends[1], y, -1)])
             else:
-                yield Label(text, each.role, _around(left))
+                place = self._write_first(text, each.role, [(right, y, 1), (left, y, -1), *_around(left, y)])
+                if place and abs(place[1] - y) > _NEAR_IN:
+                    x, up = np.array([(left, y), place]).T / [[self.width_in], [self.height_in]]
+                    self.axis.plot(x, up, transform=self.axis.transAxes, color="#BBBBBB", linewidth=0.4, zorder=1)
 
     def _spans(self, each: Series) -> Iterator[tuple[Floats, Floats]]:
         ends = (each.low, each.high) if self.by_rows else ((), ())
         low, high = ([x if end is None else end for x, end in zip_longest(each.x, known)] for known in ends)
         yield from zip(self._inches(low, each.y), self._inches(high, each.y), strict=True)
 
-    def _write_labels(self) -> None:
-        """Write each label at the first place that is free of other labels and covers least of what is drawn."""
-        points = [self._inches(each.x, each.y) for each in self.panel.series if each.x and not self.by_rows]
-        drawn = np.concatenate(points) if points else np.empty((0, 2))
-        for each in self.panel.series if self.by_rows else ():
-            if each.style != "boxes":
-                self.taken += [tuple(spot) for span in self._spans(each) for spot in _spots(*span)]
-        for label in list(self._labels()):
-            for text in filter(None, label.text.split("\n")):
-                if self._write_label(text, label, drawn):
-                    break
-
-    def _write_label(self, text: str, label: Label, drawn: Floats) -> bool:
-        width = needed_in(text)
-        along = np.array((np.cos(label.angle), np.sin(label.angle)))
-        half, least, found = width / 2 * along, inf, None
-        for spot in label.spots:
-            middle = spot.at + spot.side * (width / 2 + 0.05) * along
-            if not label.angle and not self.by_rows:
-                middle[0] = np.clip(middle[0], width / 2, max(width / 2, self.width_in - width / 2))
-            covered = self._covered(_spots(middle - half, middle + half), drawn)
-            if width <= spot.room and covered < least:
-                least, found = covered, middle
-        if found is None:
-            return False
-        look: Any = {"va": "center", "ha": "center", "rotation": np.degrees(label.angle), "rotation_mode": "anchor"}
-        if not self.by_rows:
-            look["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}
-        self._write(text, found[0], found[1], label.role, **look)
-        self.taken += [tuple(spot) for spot in _spots(found - half, found + half)]
-        return True
-
-    def _covered(self, spots: Floats, drawn: Floats) -> float:
-        """Return how many *drawn* points a text would cover; infinity beyond the axes or over another text."""
-        size = np.array((self.width_in, self.height_in))
-        room = (-0.1, -0.1) if self.by_rows else (0.0, 0.04)
-        beyond = bool((spots < room).any() or (spots > size - room).any())
-        apart = (0.04, 0.075) if self.by_rows else (0.095, 0.075)
-        if beyond or (self.taken and _near(spots, np.array(self.taken), *apart).any()):
-            return inf
-        return float(_near(spots, drawn, 0.05, 0.05).sum()) if len(drawn) else 0.0
-
-    def _write_names(self) -> None:
-        """Write names to the right of the axes in the order of their places, with lines that do not cross."""
-        names = self.panel.names
-        if not names:
-            return
-        places = self._inches([x for x, *_ in names], [y for _, y, *_ in names])
-        heights = spread([float(up) for _, up in places], _LINE_IN)
-        shift = min(0.0, self.height_in - max(heights))
-        shift += max(0.0, -(min(heights) + shift))
-        edge, size = self.width_in, (self.width_in, self.height_in)
-        lines = []
-        for (*_, text, role), (across, up), height in zip(names, places, heights, strict=True):
-            lines += [(across, up), (edge, up), (edge + _BEND_IN, height + shift), (np.nan, np.nan)]
-            text = fitted(text, _NAMES_IN - _BEND_IN - 0.03)
-            self._write(text, edge + _BEND_IN + 0.02, height + shift, role)
-        x, y = (np.array(lines) / size).T
-        look: Any = {"color": "#BBBBBB", "linewidth": 0.4, "clip_on": False, "zorder": 1}
-        self.axis.plot(x, y, transform=self.axis.transAxes, **look)
+    def _write_first(self, texts: str, role: Role, spots: Spots, room: float = inf) -> tuple[float, float] | None:
+        """Write a text, or a shorter variant after a line break, where it covers no other; return its middle."""
+        bottom, top = (-inf, inf) if self.by_rows else (0.04, self.height_in - 0.04)
+        for text in filter(None, texts.split("\n")):
+            width = needed_in(text)
+            for at, y, side in spots:
+                x = at + side * (width / 2 + 0.05) if side else min(max(at, width / 2), self.width_in - width / 2)
+                box = (x - width / 2, y - 0.05, x + width / 2, y + 0.05)
+                inside = box[0] >= -0.1 and box[2] <= self.width_in + 0.1 and bottom <= y <= top and width <= room
+                if inside and not any(_overlap(box, other) for other in self.taken):
+                    self.taken.append(box)
+                    look: Any = {"bbox": {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}}
+                    self._write(text, x, y, role, ha="center", **({} if self.by_rows else look))
+                    return x, y
+        return None
 
 
-def _around(middle: Floats) -> list[Spot]:
-    up = [side * away for away in (0.09, 0.2, 0.31, 0.42) for side in (1, -1)]
-    return [Spot(middle + np.array((across, height))) for height in up for across in (0.0, 0.2, -0.2)]
+def _around(x: float, y: float) -> Spots:
+    heights = [side * away for away in (_NEAR_IN, 0.2, 0.31, 0.42, 0.53) for side in (1, -1)]
+    return [(x + across, y + height, 0) for height in heights for across in (0.0, 0.2, -0.2, 0.4, -0.4)]
 
 
-def _spots(start: Floats, end: Floats) -> Floats:
-    return np.linspace(start, end, ceil(float(np.hypot(*(end - start))) / 0.05) + 1)
-
-
-def _near(spots: Floats, others: Floats, across: float, up: float) -> NDArray[np.bool_]:
-    distance = np.abs(others[:, None] - spots[None])
-    found: NDArray[np.bool_] = np.asarray(((distance[..., 0] < across) & (distance[..., 1] < up)).any(axis=1))
-    return found
+def _overlap(one: Sequence[float], other: Sequence[float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _gapped(starts: Floats, ends: Floats) -> Floats:
@@ -589,39 +460,3 @@ def _gapped(starts: Floats, ends: Floats) -> Floats:
     A line without length that has round ends is a dot.
     """
     return np.column_stack([starts, ends, np.full(len(starts), np.nan)]).ravel()
-
-
-def _palette(cells: Cells) -> tuple[Any, Any]:
-    from matplotlib.colors import LogNorm, Normalize
-    from seaborn import blend_palette, light_palette
-
-    if cells.reach:
-        between = [COLOURS["observed"], "#F4F4F4", COLOURS["predicted"]]
-        return LogNorm(1 / cells.reach, cells.reach, clip=True), blend_palette(between, _SHADES, as_cmap=True)
-    return Normalize(0, 1), light_palette("#A63B00", as_cmap=True)
-
-
-def _key(figure: "Figure", cells: Cells | None) -> float:
-    assert cells is not None  # noqa: S101 - the caller found them
-    height, (width, thick) = figure.get_figheight(), _KEY_IN
-    low, high = "0", "100 % of the best"
-    if cells.reach:
-        low, high = f"≤ {format_number(1 / cells.reach)}", f"≥ {format_number(cells.reach)}"
-    left = needed_in(low) + 0.05
-    axis = figure.add_axes((left / WIDTH_IN, 1 - 0.125 / height, width / WIDTH_IN, thick / height))
-    norm, colours = _palette(cells)
-    ends = np.geomspace(1 / cells.reach, cells.reach, _SHADES) if cells.reach else np.linspace(0, 1, _SHADES)
-    axis.imshow(ends[None], norm=norm, cmap=colours, aspect="auto", interpolation="none")
-    axis.axis("off")
-    for text, x in ((low, 0.0), (high, left + width + 0.05)):
-        figure.text(x / WIDTH_IN, 1 - 0.085 / height, text, va="center")
-    return left + width + needed_in(high) + 0.25
-
-
-def spread(positions: Sequence[float], gap: float) -> list[float]:
-    """Move *positions* at least *gap* apart, with the same order and mean."""
-    order, steps = np.argsort(positions, kind="stable"), gap * np.arange(len(positions))
-    placed = np.maximum.accumulate(np.array(positions)[order] - steps) + steps
-    result = np.empty(len(positions))
-    result[order] = placed - (np.mean(placed) - np.mean(positions) if len(placed) else 0.0)
-    return [float(position) for position in result]

@@ -108,7 +108,6 @@ def _panel(operations: str, dots: Sequence[Dot], device: Device, seen: str, heig
         (*_ceilings(rates, device, x, y), *_marks(dots, seen)),
         (f"{name}, peak {format_value(rates[name], 'op/s')}",),
         height_in,
-        names=tuple((dot.intensity, dot.observed_per_s or dot.predicted_per_s, dot.name, "ink") for dot in dots),
     )
 
 
@@ -136,10 +135,11 @@ def _ceilings(
 
 
 def _marks(dots: Sequence[Dot], seen: str) -> Iterator[Series]:
-    x, predicted = tuple(dot.intensity for dot in dots), tuple(dot.predicted_per_s for dot in dots)
-    yield Series("predicted", "predicted", "rings", x, predicted, texts=tuple(dot.name for dot in dots))
     both = [(dot.intensity, dot.observed_per_s, dot.predicted_per_s, dot.name) for dot in dots if dot.observed_per_s]
+    x, predicted = tuple(dot.intensity for dot in dots), tuple(dot.predicted_per_s for dot in dots)
+    names = tuple(dot.name for dot in dots)
+    yield Series("predicted", "predicted", "rings", x, predicted, texts=names, labelled=not both)
     if both:
         at, values, expected, names = zip(*both, strict=True)
         yield Series("", "observed", "ranges", at, values, expected, values)
-        yield Series(seen, "observed", "dots", at, values, texts=names)
+        yield Series(seen, "observed", "dots", at, values, texts=names, labelled=True)

@@ -1,4 +1,4 @@
-"""Charts of sweeps: over sizes, of separate cases, of work-group shapes, and traces of frames."""
+"""Charts of sweeps: over sizes, of separate cases, and traces of frames."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.findings.advice import shape_of
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import CurveFeature, Feature, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
-from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
+from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
 from gpureport.report.figures.theme import TITLE_PT, needed_in
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
@@ -30,8 +29,8 @@ Floats = NDArray[np.float64]
 Base = Callable[[float], float]
 """What values are divided by, a function of x."""
 
-MOST_SIZES, MOST_SHAPES, MOST_TRACES, MOST_SMALL = 3, 4, 6, {"sizes": 12, "shapes": 8}
-"""Panels of a figure: small figures leave no large gaps at the ends of pages. The last are those of an appendix."""
+MOST_SIZES, MOST_TRACES, MOST_SMALL = 3, 6, 12
+"""Panels of a figure: small figures leave no large gaps at the ends of pages. The last is that of an appendix."""
 _COLUMNS, _TITLE_IN = 4, 1.05
 """Columns of small panels, one less if a title is longer."""
 MOST_CASES = 30
@@ -167,8 +166,7 @@ def observed(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
 def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
     """Return the chart of sweeps over sizes; each must have a point with x and value above 0.
 
-    Above each curve are bottlenecks, cliffs and tapers, below it the values divided by the prediction with the band;
-    searches have neither.
+    Above each curve are bottlenecks, cliffs and tapers, below it the values divided by the prediction with the band.
 
     Args:
         curves: at most :data:`MOST_SIZES`.
@@ -207,12 +205,12 @@ Tracks = Mapping[tuple[int, str], list[Series]]
 def _marked(curve: CurveRecords) -> dict[Role, tuple[FeatureMark, ...]]:
     records: dict[Role, Prediction | Observation | None]
     records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
-    return {} if curve.is_work_group else {role: feature_marks(record) for role, record in records.items()}
+    return {role: feature_marks(record) for role, record in records.items()}
 
 
 def _tracks(curve: CurveRecords) -> Tracks:
     found: dict[tuple[int, str], list[Series]] = {}
-    if curve.prediction and not curve.is_work_group:
+    if curve.prediction:
         found[0, "bottleneck"] = [_bottlenecks(curve.prediction)]
     for role, marks in _marked(curve).items():
         for kind, of in grouped((mark.feature, mark) for mark in marks).items():
@@ -237,10 +235,18 @@ def _stack(
     marks = tuple(Mark(m.x, m.x, role=role) for role, found in _marked(curve).items() for m in found)
     values = (*predictions(curve), *observed(curve))
     y = Axis(curve.metric.label, curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
-    levels = () if curve.is_work_group else plateaus(curve.observation, "observed")
     known = [(p.point.x, p.value) for p in drawable(curve.prediction.points)] if curve.prediction else []
-    below = known and curve.observation and not curve.is_work_group
-    panels = [Panel(x, y, (*values, *levels), () if rows else tuple(titles), marks=marks, joined=bool(below))]
+    below = known and curve.observation
+    panels = [
+        Panel(
+            x,
+            y,
+            (*values, *plateaus(curve.observation, "observed")),
+            () if rows else tuple(titles),
+            marks=marks,
+            joined=bool(below),
+        )
+    ]
     if rows:
         names = Axis(scale="rows", rows=tuple(name for _, name in rows))
         drawn = [replace(s, y=(float(n),) * len(s.x)) for n, row in enumerate(rows) for s in tracks.get(row, ())]
@@ -332,73 +338,6 @@ def _case_notes(curve: CurveRecords, labels: Sequence[str], largest: float) -> I
     yield (f"{seen_word([curve])}{' (ratio)' if predicted else ''}" if seen else "predicted"), role
 
 
-def rated(curve: CurveRecords) -> dict[tuple[int, int], float]:
-    """Return the rate of each shape (x, y) as a share of the best; observed, or else predicted."""
-    record = curve.observation or curve.prediction
-    points: Sequence[Point] = record.points if record else ()
-    rates = {_sides(point): _rate(curve, point) for point in points if point.value > 0}
-    best = max(rates.values(), default=1.0)
-    return {shape: rate / best for shape, rate in rates.items()}
-
-
-def _sides(point: Point) -> tuple[int, int]:
-    x, y, *_ = (*(shape_of(point.point) or (1,)), 1)
-    return x, y
-
-
-def _rate(curve: CurveRecords, point: Point) -> float:
-    return point.value if curve.metric.kind == "rate" else 1 / point.value
-
-
-def shape_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
-    """Return maps of the rates of two-dimensional work-groups as shares of the best, which titles name.
-
-    Args:
-        curves: each must have a point with a value above 0.
-        titles: for each curve its titles, the longest first.
-    """
-    shares = [rated(curve) for curve in curves]
-    x, y = (_powers([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
-    axes = (
-        Axis("work-group size in x", scale="rows", rows=tuple(map(str, x))),
-        Axis("work-group size in y", scale="rows", rows=tuple(map(str, y[::-1]))),
-    )
-    panels = [
-        Panel(
-            *axes,
-            tuple(_best_shapes(curve, rates, x, y)),
-            (*(f"{title}, best {_shape(rates)}" for title in known), known[-1]),
-            1.25,
-            cells=Cells(tuple(tuple(rates.get((across, up)) for across in x) for up in y[::-1])),
-        )
-        for curve, rates, known in zip(curves, shares, titles, strict=True)
-    ]
-    return _in_columns(panels)
-
-
-def _shape(rates: Mapping[tuple[int, int], float]) -> str:
-    best = max(rates, key=lambda shape: rates[shape])
-    return f"{best[0]} x {best[1]}"
-
-
-def _powers(sides: Sequence[int]) -> list[int]:
-    return [2**exponent for exponent in range(min(sides).bit_length() - 1, max(sides).bit_length())]
-
-
-def _best_shapes(
-    curve: CurveRecords, rates: dict[tuple[int, int], float], x: Sequence[int], y: Sequence[int]
-) -> Iterator[Series]:
-    best: dict[tuple[str, Role], tuple[int, int]] = {("best", "ink"): max(rates, key=lambda shape: rates[shape])}
-    if curve.observation and curve.prediction and curve.prediction.points:
-        predicted = max(curve.prediction.points, key=lambda point: _rate(curve, point))
-        best["predicted best", "predicted"] = _sides(predicted)
-    for (name, role), (across, up) in reversed(best.items()):
-        if across in x and up in y:
-            at = (float(x.index(across)),), (float(len(y) - 1 - y.index(up)),)
-            style: Style = "squares" if role == "predicted" else "dots"
-            yield Series(name, role, style, *at, texts=(f"{name} {across} x {up}",))
-
-
 @dataclass(frozen=True)
 class Trace:
     """Start and duration of one point's dispatches in order, shape (n,), n > 0, in s."""
@@ -473,8 +412,7 @@ def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Float
 def in_charts(curves: Sequence[CurveRecords], kind: str, *, small: bool) -> Sequence[Sequence[CurveRecords]]:
     """Return *curves* of one kind in parts of a figure each, which may have *small* panels."""
     if kind != "cases":
-        most = {"sizes": MOST_SIZES, "shapes": MOST_SHAPES} if not small else MOST_SMALL
-        return list(in_figures(curves, most[kind]))
+        return list(in_figures(curves, MOST_SMALL if small else MOST_SIZES))
     parts: list[list[CurveRecords]] = []
     rows = MOST_ROWS
     for curve in curves:

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.explain.hypotheses import statement
+from gpureport.findings.advice import searches
 from gpureport.findings.reasons import reasons
 from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
@@ -15,7 +16,7 @@ from gpureport.report.forecast import feature_table
 from gpureport.report.run.sweeps import kind_of, other_curves, sweep_notes
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.sentences import text
-from gpureport.report.text.tables import Table
+from gpureport.report.text.tables import Table, shares_table
 from gpureport.report.text.words import family_name, feature_name, with_names
 
 
@@ -51,6 +52,8 @@ class Family:
     checks: Mapping[str, Verification]
     """Verification of variants; a variant whose results are wrong was not timed."""
     sections: tuple[Section, ...]
+    shapes: Table
+    """Rates of work-group shapes."""
     figures: tuple[Picture, ...]
     """Of the sweeps that no chapter shows."""
     notes: tuple[str, ...]
@@ -82,7 +85,8 @@ def _family(report: Report, family: str, found: Sequence[CurveRecords], shown: C
             for curve in reversed(found)
             if curve.measurement and curve.measurement.verification
         },
-        sections=tuple(_section(members, report, shown) for members in kinds.values()),
+        sections=tuple(_section(members, report) for members in kinds.values()),
+        shapes=shares_table(searches(record for c in found if (record := c.observation or c.prediction))),
         figures=other_curves(report, found, shown),
         notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
     )
@@ -104,7 +108,7 @@ def _explanations(report: Report, members: Iterable[CurveRecords]) -> tuple[str,
     return with_names((name, words) for name, words in (*own, *tested) if words)
 
 
-def _section(members: Sequence[CurveRecords], report: Report, shown: Container[SweepKey]) -> Section:
+def _section(members: Sequence[CurveRecords], report: Report) -> Section:
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
     predictions = [c.specification for c in members if c.specification]
     return Section(
@@ -112,6 +116,6 @@ def _section(members: Sequence[CurveRecords], report: Report, shown: Container[S
         pairs=tuple(pair for curve in members for pair in curve.features_found),
         explanations=_explanations(report, members),
         warnings=with_names(warnings),
-        notes=sweep_notes(report, members, shown),
+        notes=sweep_notes(report, members),
         features=feature_table(predictions) if report.only_predicted else None,
     )

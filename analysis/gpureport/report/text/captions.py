@@ -88,12 +88,6 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
     return text("case_caption", seen=seen_word(curves), kinds=kinds, verdicts=[main.verdict for main in mains])
 
 
-def shape_caption(curves: Sequence[CurveRecords]) -> str:
-    """Return the caption of maps of shapes."""
-    seen = seen_word(curves) if any(curve.observation for curve in curves) else ""
-    return text("shape_caption", seen=seen, predicted=any(curve.prediction for curve in curves))
-
-
 def roofline_caption(family: str, dots: Sequence[Dot], seen: str) -> str:
     """Compare the rates of a family's variants, *seen* how, with their predictions."""
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}

@@ -169,6 +169,19 @@ def workload_table(names: Iterable[str]) -> Table:
     return Table.of({"workload": titles[name], "identifier": name} for name in dict.fromkeys(names) if name in titles)
 
 
+def shares_table(found: Iterable[Search]) -> Table:
+    """List the rate of each shape relative to the best one of every search."""
+    losses = {
+        f"{each.key.variant}{'' if each.key.sweep == 'work_group' else f', {each.key.sweep_name}'}": each.losses
+        for each in found
+    }
+    shapes = sorted({shape for of in losses.values() for shape in of}, key=lambda shape: (prod(shape), shape))
+    rows = (
+        ((shape_name(shape),), {name: 1 - of[shape] for name, of in losses.items() if shape in of}) for shape in shapes
+    )
+    return Table.of_ratios(("shape",), losses, rows)
+
+
 def searches_table(found: Iterable[Search]) -> Table:
     """List the best and the worst shape of every search."""
     return Table.of(
