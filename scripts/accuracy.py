@@ -14,19 +14,15 @@ import numpy as np
 
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.validating import compared, constants, error_cells, result_cells, unmatched
-from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.grouping import grouped
 from gpureport.records.curves import BASES
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.drafts import predecessors
-from gpureport.validate.residuals import FIRST_DAY as FIRST
 from gpureport.validate.residuals import PredictedCurve, Residual
-from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
 
 ROOT = Path(__file__).parents[1]
-PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", "first day": "docs/errors.md"}
+PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md"}
 """The document of each table."""
 
 COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")
@@ -35,7 +31,6 @@ TIMES = (
     *("data", "constants", "n", f"specification: {_STATISTICS}", "n"),
     *(f"specification of these: {_STATISTICS}", f"calibrated: {_STATISTICS}"),
 )
-FIRST_DAY = ("architecture", "predecessor", "n", f"now: {_STATISTICS}", f"first day: {_STATISTICS}")
 
 
 def row(results: Sequence[TargetResult], found: Iterable[Residual]) -> tuple[str, ...]:
@@ -54,18 +49,6 @@ def times_by_result(found: Iterable[Residual]) -> Iterator[tuple[str, ...]]:
         every, measured = (summarise(c for c in own if c.curve.kind == kind) for kind in BASES)
         listed = summarise(where_calibrated(own))
         yield name, constants(own), str(every.n), errors(every), str(listed.n or ""), errors(listed), errors(measured)
-
-
-def times_by_day(found: Sequence[Residual], database: Database) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of the times of each architecture and of all, predicted from the specification."""
-    times = [c for c in found if c.what == "times" and c.curve.kind == "specification"]
-    early = [c for c in times if c.curve.independence == FIRST]
-    names = list(dict.fromkeys(c.curve.architecture for c in early))
-    for name in (*names, ""):
-        before = next(predecessors(database, name)) if name else ""
-        of_name = [c for c in times if c.curve.architecture == name or (not name and c.curve.architecture in names)]
-        days = [summarise(c for c in of_name if (c.curve.independence == FIRST) is first) for first in (False, True)]
-        yield name or "all", before, str(days[0].n), *map(errors, days)
 
 
 def by_class(found: Iterable[Residual], database: Database) -> Iterator[str]:
@@ -123,14 +106,11 @@ def with_table(text: str, name: str, table: str) -> str:
 
 def main() -> None:
     """Validate all stored results, and update the tables."""
-    everything, _ = compared(ValidateOptions(first_day=True))
+    found, _ = compared(ValidateOptions())
     database = load_database()
-    tabled = [each for folder in table_folders(data_dir("reports")) for each in table_residuals(folder, database)]
-    found = [*(c for c in everything if c.curve.independence != FIRST), *tabled]
     tables = {
         "accuracy": markdown(COLUMNS, (row(results, found) for results in judge(found, TARGETS))),
         "times": markdown(TIMES, times_by_result(found)),
-        "first day": markdown(FIRST_DAY, times_by_day(everything, database)),
     }
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
     for name, table in tables.items():

@@ -10,7 +10,6 @@ import accuracy as script
 from gpureport.errors import GpuReportError
 from gpureport.findings.verdicts import ErrorStatistics
 from gpureport.records.curves import SweepKey
-from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Independence, PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge
 
@@ -57,19 +56,6 @@ def test_calibrated_predictions_are_compared_with_those_of_the_same_points() -> 
         *("run", "unseen device", "2", "54.9 % / 54.9 % / 90.0 %"),
         *("1", "20.0 % / 20.0 % / 20.0 %", "10.0 % / 10.0 % / 10.0 %"),
     )
-
-
-def test_an_architecture_has_a_row_for_both_days_and_all_have_one() -> None:
-    found = [
-        residual("nvidia/h200_sxm", "unseen device", 1.1),
-        residual("nvidia/h200_sxm", "unseen device", 1.3),
-        residual("nvidia/h200_sxm", "first day", 0.5),
-    ]
-
-    own, every = script.times_by_day(found, load_database())
-
-    assert own == ("hopper_90", "ampere_80", "2", "19.6 % / 19.6 % / 27.8 %", " / ".join(3 * ["a factor of 2.0"]))
-    assert every == ("all", "", *own[2:])
 
 
 def test_cells_combine_error_limit_and_result() -> None:

@@ -77,17 +77,6 @@ def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
     assert first["error"] == pytest.approx(abs(log(first["predicted"] / first["observed"])))
 
 
-def test_the_first_day_is_compared_with_now(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results), "--times", "--first-day", "--json", str(results / "all.json")]) == 0
-
-    out = capsys.readouterr().out
-    assert "rdna3" in out
-    assert out.index("now") < out.index("first day")
-    written = json.loads((results / "all.json").read_text())
-    assert {w["independence"] for w in written if w["device"] == "amd/rx_7900_xt"} == {"unseen device", "first day"}
-    assert {w["independence"] for w in written if w["result"] == "mine"} == {"unseen architecture"}
-
-
 def test_a_result_that_is_given_twice_counts_once(results: Path) -> None:
     mine, file = results / "mine", results / "all.json"
     (results / "link.json").symlink_to(mine / "report.json")

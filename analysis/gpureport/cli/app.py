@@ -529,8 +529,6 @@ class ValidateOptions:
     """Also list every feature."""
     worst: Annotated[int, typer.Option(metavar="N", min=0)] = 0
     """List the N sweeps with the largest errors, with their bottlenecks."""
-    first_day: _Flag = False
-    """Also predict GPUs without the values measured on their architecture, and compare both."""
     json_file: Annotated[Path | None, _path("FILE", "--json")] = None
     """Write the predicted and observed values of all points and features."""
     force: _Overwrite = False

@@ -21,9 +21,8 @@ from gpureport.results.opening import is_record, kept_folders, measured_report, 
 from gpureport.results.published import published_result
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
-from gpureport.spec.drafts import GENERIC, first_day
 from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio, off_by, short_unit
-from gpureport.validate.residuals import FIRST_DAY, WHATS, Residual, What, independence, residuals
+from gpureport.validate.residuals import WHATS, Residual, What, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Summary, Target, TargetResult, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
@@ -52,9 +51,6 @@ def validate_results(options: ValidateOptions) -> int:
             raise GpuReportError(f"nothing was validated: the results contain no sweep{which} that can be predicted")
         if options.json_file:
             _write(options.json_file, found)
-    if options.first_day:
-        _print_first_day(found)
-        return 1 if options.strict and not complete else 0
     judged = judge([each for each in found if not each.curve.described], _targets(options))
     _print(options, found)
     if not options.worst:
@@ -68,8 +64,7 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
     """Predict stored results again; report invalid files, and sweeps that cannot be predicted.
 
     Returns:
-        The residuals, and whether no file was left out. If requested, those of GPUs on their architecture's first day
-        follow.
+        The residuals, and whether no file was left out.
     """
     names, kernels = _names(options), described(options.kernels)
     if names:
@@ -91,12 +86,7 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
             for key, reason in result.skipped.items():
                 if not names or key.workload in names:
                     note(f"{file}: left out {key}: {reason}")
-            architecture = result.device.architecture.id
-            known = architecture in database.architecture_paths.keys() - {GENERIC}
-            if options.first_day and known and result.device.architecture.core is None:
-                early = _result(file, first_day(database, architecture), kernels)
-                found += residuals(early, FIRST_DAY, features=not options.times, workloads=names)
-    if not names and not options.first_day:
+    if not names:
         found += [residual for folder in tables for residual in table_residuals(folder, database)]
     return found, complete
 
@@ -159,19 +149,6 @@ def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
     _print_aggregates("Times by kernel of the user", "kernel", own_times, _result_title, lambda c: c.curve.key.workload)
     _print_aggregates("Errors of kernels of the user", "feature", own, _result_title, _feature_row)
     _print_legend(origin=not options.worst)
-
-
-def _print_first_day(found: Sequence[Residual]) -> None:
-    found = sorted((c for c in found if c.curve.device_class != "CPU"), key=lambda c: WHATS.index(c.what))
-    times = [c for c in found if c.what == "times"]
-    _print_aggregates("Times by architecture", "architecture", times, lambda c: c.curve.architecture, _day)
-    _print_aggregates("Errors of all GPUs", "feature", found, _feature_row, _day)
-    print_sentences("first_day_legend")
-    _print_legend()
-
-
-def _day(residual: Residual) -> str:
-    return FIRST_DAY if residual.curve.independence == FIRST_DAY else "now"
 
 
 def _result_title(residual: Residual) -> str:

@@ -91,7 +91,7 @@ def device_of(report: Report, database: Database) -> Device:
         return report.device
     if report.machine is None:
         return database.device(entry)
-    original = Database(database.entries, database.architecture_paths, shared=database.shared)
+    original = Database(database.entries, database.architecture_paths)
     original.host = host_of(report.device, report.machine)
     match = original.match(report.machine.opencl)
     return match.device if match.entry_id == entry else original.device(entry)

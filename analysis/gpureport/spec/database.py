@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -66,8 +66,6 @@ class Database:
     architecture_paths: dict[str, Path]
     broken: dict[str, str] = field(default_factory=dict)
     """Errors in the user's own files, which are skipped, by the id that they would have."""
-    shared: Mapping[str, Layer] = field(default_factory=dict)
-    """Values that replace those of an architecture's file, by its name."""
     _read: dict[str, ArchitectureFile] = field(default_factory=dict)
 
     @cached_property
@@ -121,15 +119,14 @@ class Database:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
         entry = self.entries[entry_id]
         architecture = self.architecture(entry.file.architecture, f"{entry.path}: architecture: ")
-        shared = self.shared.get(entry.file.architecture)
         if not self.is_this_processor(entry_id):
-            return resolve(entry.id, entry.file, architecture, overlay, shared, str(entry.path))
+            return resolve(entry.id, entry.file, architecture, overlay, str(entry.path))
         file, core = on_host(entry.file, self.host), self.host_core
         if core:
-            architecture, shared = self.architecture(core.architecture), self.shared.get(core.architecture)
+            architecture = self.architecture(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
         overlay = overlay or with_core(host_values(self.host), core)
-        return resolve(entry.id, file, architecture, overlay, shared, str(entry.path))
+        return resolve(entry.id, file, architecture, overlay, str(entry.path))
 
     def is_this_processor(self, entry_id: str) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""

@@ -1,4 +1,4 @@
-"""What is known of a device without an entry, and of an architecture on its first day; drafts of device files.
+"""What is known of a device without an entry; drafts of device files.
 
 A draft is of a present device, based on a relative, or empty; measured values override the others. Each value has its
 unit and source, ready to be checked and edited.
@@ -19,8 +19,8 @@ from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
 from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, OpenclFields, Place, declaration, places
-from gpureport.spec.models import Cache, Device, PresentDevice
-from gpureport.spec.resolve import Value, assumed, layer, missing, queried, required, resolve
+from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.resolve import Value, assumed, layer, missing, queried, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
 from gpureport.text import printable, shorten
 from gpureport.units import format_bandwidth, format_bytes, parse
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
-_FIXED = ("occupancy.", "pipes.", "typical.")
-"""Parts of an architecture that only its own file describes."""
 _PARTS = {name: list(of) for name, of in groupby(places(DeviceFile), lambda place: place.steps[0])}
 """Values and parts of a file that drafts contain."""
 _COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
@@ -95,54 +93,6 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
 def named(text: str) -> str:
     """Return a driver's name for something as text for a file: not empty, not too long, legible."""
     return shorten(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
-
-
-def first_day(database: "Database", architecture: str) -> "Database":
-    """Return *database* with the values that devices of a GPU *architecture* get before anything is measured on them.
-
-    Documented values stay. All others come from the predecessor, unless they were measured on a device of
-    *architecture*: then from the predecessor's predecessor, and so on. A value that none of them has is omitted if it
-    is optional, else it stays.
-
-    Raises:
-        InputError: an architecture's file is missing or has errors.
-    """
-    file = database.architecture(architecture)
-    devices = {entry.id for entry in database.entries.values() if entry.file.architecture == architecture}
-    own, values = layer(file), dict[str, Value]()
-    levels = tuple(f"caches.{name}." for name in file.caches)
-    values |= {path: own[path] for path in own if path.startswith(levels) and path.endswith(required(Cache))}
-    for name in reversed(list(predecessors(database, architecture))):
-        values |= {
-            path: value
-            for path, value in layer(database.architecture(name)).items()
-            if devices.isdisjoint(value.provenance.measured_on)
-            and not path.startswith(_FIXED)
-            and (path.startswith(levels) or steps_of(path)[0] != "caches")
-        }
-    values |= {path: value for path, value in own.items() if documented(value) or path.startswith(_FIXED)}
-    return replace(database, shared={**database.shared, architecture: values})
-
-
-def predecessors(database: "Database", architecture: str) -> Iterator[str]:
-    """Yield the architectures before this one, the latest first.
-
-    Raises:
-        InputError: one of them does not exist, or follows itself.
-    """
-    seen = [architecture]
-    while seen[-1] != GENERIC:
-        seen.append(database.architecture(seen[-1]).predecessor or GENERIC)
-        if seen[-1] in seen[:-1]:
-            chain = ", ".join(seen)
-            raise InputError(f"architecture {seen[-1]}: predecessor: it follows itself; correct one of {chain}")
-        yield seen[-1]
-
-
-def documented(value: Value) -> bool:
-    """Return whether a value comes from documents or from a driver, also if it is uncertain."""
-    origin = value.provenance
-    return not origin.measured_on and (bool(origin.source) or origin.kind == "queried")
 
 
 @dataclass(frozen=True)

@@ -230,8 +230,6 @@ class ArchitectureFile(File, Declared, record=models.Architecture):
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
     architecture of devices without their own file."""
-    predecessor: str | None = None
-    """The previous generation: a file in ``architectures/``, without ``.yaml``. Omitted: none that is similar."""
     units_per_opencl_unit: Annotated[float, Field(gt=0)] = 1
     """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
     has 16: 0.0625)."""

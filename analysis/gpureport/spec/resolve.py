@@ -79,14 +79,9 @@ def missing(values: Layer, architecture: ArchitectureFile, file: DeviceFile) -> 
     """Yield the required paths that have no value."""
     parts: dict[str, type[Record]] = {"": Device, "memory.": Memory, "launch.": Launch}
     parts |= {f"caches.{name}.": Cache for name in levels(architecture.caches, file.caches)}
-    parts |= {path: Tlb for name in levels(architecture.tlb, file.tlb) if _has_reach(values, path := f"tlb.{name}.")}
+    parts |= {f"tlb.{name}.": Tlb for name in levels(architecture.tlb, file.tlb)}
     for path, record in parts.items():
         yield from (f"{path}{key}" for key in required(record) if f"{path}{key}" not in values)
-
-
-def _has_reach(values: Layer, path: str) -> bool:
-    """Whether the reach of a level of the translation lookaside buffers is known; not on a device's first day."""
-    return f"{path}entries" in values or f"{path}reach" in values
 
 
 def resolve(
@@ -94,17 +89,16 @@ def resolve(
     file: DeviceFile,
     architecture: ArchitectureFile,
     overlay: Layer | None = None,
-    shared: Layer | None = None,
     where: str = "draft",
 ) -> Device:
     """Combine a device's file, its architecture's file and an *overlay* of reported values.
 
-    *shared* replaces the values of the architecture's file; *where* is the file for errors.
+    *where* is the file for errors.
 
     Raises:
         InputError: a required value is missing.
     """
-    values = {**(shared or layer(architecture)), **layer(file), **(overlay or {})}
+    values = {**layer(architecture), **layer(file), **(overlay or {})}
     lacking = next(missing(values, architecture, file), None)
     if lacking is not None:
         raise InputError(f"{where}: {lacking} is missing in both the device and its architecture")
@@ -130,11 +124,7 @@ def resolve(
             streams=record_of(StreamType, architecture.streams),
         ),
         caches=tuple(build(Cache, kept, f"caches.{name}.", name=name) for name in caches),
-        tlb=tuple(
-            build(Tlb, kept, f"tlb.{name}.", name=name)
-            for name in levels(architecture.tlb, file.tlb)
-            if _has_reach(kept, f"tlb.{name}.")
-        ),
+        tlb=tuple(build(Tlb, kept, f"tlb.{name}.", name=name) for name in levels(architecture.tlb, file.tlb)),
         memory=build(Memory, kept, "memory."),
         launch=build(Launch, kept, "launch."),
         link=link,

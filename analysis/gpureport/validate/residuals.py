@@ -23,9 +23,7 @@ What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
 ]
 WHATS: tuple[What, ...] = get_args(What)
-Independence = Literal["seen", "unseen device", "unseen architecture", "first day"]
-FIRST_DAY: Independence = "first day"
-"""The values that were measured on the architecture are replaced (:func:`gpureport.spec.drafts.first_day`)."""
+Independence = Literal["seen", "unseen device", "unseen architecture"]
 Interval = tuple[float, float]
 
 
