@@ -102,16 +102,13 @@ def listed(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_prediction_from_lscpu_as_json(listed: str, capsys: Captured) -> None:
-    assert main(["predict", "--lscpu", listed, "--json"]) == 0
+def test_a_listed_processor_is_predicted_as_any_device(listed: str, capsys: Captured) -> None:
+    assert main(["predict", "--lscpu", listed, "-w", "launch", "--quick", "--json"]) == 0
 
-    data = json.loads(capsys.readouterr().out)
-    assert (data["architecture"], data["known"]) == ("zen3", True)
-    assert data["topology"]["listing"] == "plain"
-    points = [*data["latency_s"], *data["bandwidth_bytes_per_s"]["copy"], data["usable_l3_bytes"]]
-    assert all(point["low"] < point["value"] < point["high"] for point in points)
-    sizes = [point["working_set_bytes"] for point in data["latency_s"]]
-    assert sizes == [2**exponent for exponent in range(14, 32)]
+    device = json.loads(capsys.readouterr().out)["device"]
+    assert (device["architecture"]["id"], device["compute_units"]) == ("zen3", 8)
+    assert device["provenance"]["memory.size"]["kind"] == "assumed"
+    assert [cache["capacity_bytes"] for cache in device["caches"]] == [2**14, 2**18, 2**25]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +116,7 @@ def test_a_prediction_from_lscpu_as_json(listed: str, capsys: Captured) -> None:
     [
         (["--lscpu", "/nowhere/node.txt"], "cannot be read"),
         ([], "DEVICE"),
-        (["h200", "--lscpu", "NODE"], "DEVICE"),
-        (["--lscpu", "NODE", "--pdf"], "--pdf"),
+        (["cpu", "--lscpu", "NODE"], "given twice"),
     ],
 )
 def test_wrong_use_is_one_sentence(arguments: list[str], words: str, listed: str, capsys: Captured) -> None:

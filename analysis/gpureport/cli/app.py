@@ -39,7 +39,7 @@ gpureport render reports/published -o documents
 gpureport predict "RX 7900 XT"
 gpureport predict h200 -w memory --all   # every feature of one family
 gpureport predict h200 a40 --pdf         # compared, as a document
-gpureport predict --lscpu node7.txt      # caches and memory of a CPU
+gpureport predict --lscpu node7.txt      # a CPU of another machine
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
 gpureport kernel saxpy.cl                # your own kernel: report with prediction
 gpureport kernel gemm.cl --size n=auto --size m=n --global n,m --local 16,16
@@ -438,7 +438,7 @@ class PredictOptions:
     """Devices of the database, by name or id (see `gpureport devices --known`). With several, each is compared with the
     first."""
     lscpu: Annotated[Path | None, _path("FILE")] = None
-    """Predict the caches and memory of a CPU from a file with the output of `lscpu` or `lscpu -J`, without DEVICE."""
+    """A file with the output of `lscpu` or `lscpu -J`: its processor is the first device."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
     name: str = ""  # no option here: FILE.cl:KERNEL gives it

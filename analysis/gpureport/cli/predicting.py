@@ -21,7 +21,7 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.cli.rendering import write_documents, written
-from gpureport.cli.tables import print_document_table, print_table
+from gpureport.cli.tables import print_document_table
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt
 from gpureport.compare.contrast import Forecast
 from gpureport.errors import InputError
@@ -44,13 +44,12 @@ from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.tables import occupancy_table
 from gpureport.report.text.words import family_title
 from gpureport.results.opening import predicted, predicted_run, prediction_report
+from gpureport.spec.host import listed_host, parse_lscpu
 from gpureport.spec.models import Device
-from gpureport.text import N90, shorten
-from gpureport.units import format_bytes, format_interval
+from gpureport.text import N90
 
 if TYPE_CHECKING:
     from gpureport.predict import Predicted
-    from gpureport.predict.cpu_memory import Curve, ProcessorForecast
     from gpureport.workloads.model import Workload
 
 T = TypeVar("T")
@@ -68,9 +67,7 @@ def predict_devices(options: PredictOptions) -> int:
     """
     if not options.kernels and (given := options_of_sources(options)):
         raise InputError(f"{given[0]}: describes a kernel; add --kernel FILE, or omit {given[0]}")
-    if options.lscpu is not None:
-        return _predict_listed(options, options.lscpu)
-    if not options.devices:
+    if not options.devices and options.lscpu is None:
         raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
     if options.output and not options.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
@@ -128,29 +125,6 @@ def _note(files: Sequence[Path]) -> None:
     note("Written: " + ", ".join(map(str, files)))
 
 
-def _predict_listed(options: PredictOptions, path: Path) -> int:
-    from gpureport.predict.cpu_memory import processor_forecast
-    from gpureport.spec.host import parse_lscpu
-
-    others = {
-        "DEVICE": options.devices,
-        "-w": options.workloads,
-        "--kernel": options.kernels,
-        "--quick": options.quick,
-        "--pdf": options.pdf,
-        "--all": options.everything,
-        "-o": options.output,
-    }
-    if given := [name for name, value in others.items() if value]:
-        raise InputError(f"--lscpu: cannot be combined with {' or '.join(given)}")
-    forecast = processor_forecast(parse_lscpu(read_text(path), path), open_database(options.entries))
-    if options.as_json:
-        print_json(_processor_json(forecast))
-    else:
-        _print_processor(forecast)
-    return 0
-
-
 def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
     """Return the requested workloads: with kernels of the user and no other name, only these."""
     kernels = described(options.kernels, options)
@@ -160,11 +134,15 @@ def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
 
 def _devices(options: PredictOptions) -> list[Device]:
     database = open_database(options.entries)
-    devices = [database.resolve(name) for name in options.devices]
+    names = list(options.devices)
+    if options.lscpu is not None:
+        database.host = listed_host(parse_lscpu(read_text(options.lscpu), options.lscpu))
+        names.insert(0, f"cpu/{database.host.family}")
+    devices = [database.resolve(name) for name in names]
     for number, device in enumerate(devices):
         note_override(database, device.id)
         if device.id in [other.id for other in devices[:number]]:
-            raise InputError(f"{options.devices[number]!r} is {device.id}, which is given twice; choose another device")
+            raise InputError(f"{names[number]!r} is {device.id}, which is given twice; choose another device")
     note_doubts(database, devices)
     return devices
 
@@ -223,59 +201,3 @@ def print_advice(report: Report) -> None:
     """Print what the accesses of kernels cost, and the changes with the largest predicted gains."""
     print_document_table("Accesses by source line", accesses_table(report), ("traffic", "kernel"))
     print_document_table("Changes that would make kernels faster", advice_table(report), most=_MOST_CHANGES)
-
-
-def _print_processor(forecast: "ProcessorForecast") -> None:
-    facts, place = forecast.facts, forecast.topology
-    print_text(shorten(facts.name) or "Unnamed processor", style="bold")
-    print_sentences(
-        "processor",
-        name=forecast.architecture_name,
-        known=forecast.known,
-        place=place,
-        hypervisor=shorten(facts.hypervisor),
-        usable=format_interval(*forecast.usable_l3_bytes, "B"),
-    )
-    print_text("")
-    sizes = [format_bytes(float(size)) for size in forecast.working_sets_bytes]
-    cells = [format_interval(*each, "s") for each in _intervals(forecast.latency)]
-    title = "Latency of a dependent load (95 % interval)"
-    print_table(title, ("working set", "latency"), list(zip(sizes, cells, strict=True)), right=(1,))
-    for title, first, names, curves in (
-        ("Bandwidth of all threads", "of each", sizes, forecast.bandwidth),
-        ("Vectorised kernels on all cores of a socket", "level", forecast.levels, forecast.streams),
-    ):
-        columns = ([format_interval(*each, "B/s") for each in _intervals(curve)] for curve in curves.values())
-        rows = list(zip(names, *columns, strict=True)) if curves else []
-        print_table(f"{title} (95 % interval)", (first, *curves), rows, right=range(1, len(curves) + 1))
-
-
-def _intervals(curve: "Curve") -> list[tuple[float, float, float]]:
-    return list(zip(curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), strict=True))
-
-
-def _processor_json(forecast: "ProcessorForecast") -> dict[str, object]:
-    place, sizes = forecast.topology, forecast.working_sets_bytes.tolist()
-    counts = ("processors", "cores", "sockets", "part", "l3_bytes", "l3_instances")
-
-    def points(name: str, curve: "Curve") -> list[dict[str, float]]:
-        return [{name: size} | _named(each) for size, each in zip(sizes, _intervals(curve), strict=True)]
-
-    return {
-        "architecture": forecast.architecture,
-        "known": forecast.known,
-        "facts": forecast.facts.model_dump(mode="json", exclude={"flags"}),
-        "topology": {"listing": place.listing} | {name: float(getattr(place, name)) for name in counts},
-        "usable_l3_bytes": _named(forecast.usable_l3_bytes),
-        "latency_s": points("working_set_bytes", forecast.latency),
-        "bandwidth_bytes_per_s": {name: points("buffer_bytes", curve) for name, curve in forecast.bandwidth.items()},
-        "streams_bytes_per_s": {
-            level: {kernel: _named(_intervals(curve)[i]) for kernel, curve in forecast.streams.items()}
-            for i, level in enumerate(forecast.levels)
-            if forecast.streams
-        },
-    }
-
-
-def _named(interval: tuple[float, float, float]) -> dict[str, float]:
-    return dict(zip(("value", "low", "high"), interval, strict=True))

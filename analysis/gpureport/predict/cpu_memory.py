@@ -25,10 +25,8 @@ Kernels of OpenCL use the same times: ``spec.cores.core_values`` gives them to t
 :class:`.CpuExecution` takes the mean.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -40,24 +38,17 @@ from gpureport.spec.cores import (
     Listing,
     Quantity,
     Topology,
-    core_of_machine,
-    generic_name,
     norm,
     saturated_s,
     socket_limit,
     streamed_l3,
-    topology,
     usable_l3,
 )
-from gpureport.spec.database import Database
-from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import CoreType, StreamType
 from gpureport.spec.uncertainty import constant
 
 _KIB, _MIB = 1 << 10, 1 << 20
-LEAST_BYTES, MOST_BYTES = 16 * _KIB, 2048 * _MIB
-"""Working sets of one thread in the forecast of a machine."""
-_CLOCK = re.compile(r"@\s*([\d.]+)\s*GHz")
+
 _MACHINES = "machines of reports/published/cpus, which have no entries"
 NODES_PER_LINE = 4
 """List nodes of 16 bytes on a line of 64 bytes."""
@@ -302,76 +293,3 @@ def vectorised_s(streams: StreamType, socket: Socket, pattern: Pattern, lines: i
     transfers = np.array([*(cycles / socket.clock_hz), lines * streams.memory_line_s])
     times: Floats = np.cumsum(transfers**streams.transfer_exponent) ** (1 / streams.transfer_exponent)
     return times
-
-
-@dataclass(frozen=True)
-class ProcessorForecast:
-    """The predicted memory hierarchy of a machine.
-
-    Attributes:
-        facts: from which it was predicted.
-        architecture: the name of the file of its type of core.
-        architecture_name: for people.
-        known: whether the database knows the type of core.
-        topology: of the machine.
-        usable_l3_bytes: of one instance of the L3, for one thread, with its interval of 95 %.
-        working_sets_bytes: of one thread, ascending powers of two.
-        latency: of a dependent load of one thread, by working set.
-        bandwidth: of all threads, by operation and working set of each thread.
-        levels: memory levels of ``streams``.
-        streams: bandwidth on all cores of a socket, by kernel and level; empty without a known clock.
-    """
-
-    facts: ProcessorFacts
-    architecture: str
-    architecture_name: str
-    known: bool
-    topology: Topology
-    usable_l3_bytes: tuple[float, float, float]
-    working_sets_bytes: Floats
-    latency: Curve
-    bandwidth: Mapping[str, Curve]
-    levels: tuple[str, ...]
-    streams: Mapping[str, Curve]
-
-
-def processor_forecast(facts: ProcessorFacts, database: Database) -> ProcessorForecast:
-    """Predict the memory hierarchy of a machine."""
-    name, core = core_of_machine(facts, database)
-    place, allocates = topology(facts, core), database.write_allocate(name)
-    sizes = 2.0 ** np.arange(np.log2(LEAST_BYTES), np.log2(MOST_BYTES) + 1)
-    cores = max(1, round(float(place.cores / place.sockets)))
-    l3_bytes = float(place.l3_bytes * place.l3_instances / place.sockets)
-    listed = _CLOCK.search(facts.name)
-    clock_hz = float(listed[1]) * 1e9 if listed else facts.clock_hz
-    socket = Socket(clock_hz or 1.0, cores, max(1, round(facts.numa_nodes / float(place.sockets))), l3_bytes)
-    levels = {
-        "L1": core.l1_bytes * 0.6,
-        "L2": core.l2_bytes * 0.6,
-        "L3": core.l2_bytes + l3_bytes / cores * 0.6,
-        "memory": 8 * l3_bytes,
-    }
-    data, busy = np.array(list(levels.values())), np.full(len(levels), float(cores))
-    vectorised = partial(socket_streams, core, database.stream_type(name), socket, cores=busy, bytes_per_core=data)
-    usable = (usable_l3(core, replace(place, l3_share=place.l3_share * f)) for f in (1.0, *SPREADS[place.listing].l3))
-    value, low, high = (float(place.l3_bytes * part) for part in usable)
-    return ProcessorForecast(
-        facts=facts,
-        architecture=name,
-        architecture_name=database.architecture(name).name,
-        known=name != generic_name(facts, database.architectures()),
-        topology=place,
-        usable_l3_bytes=(value, low, high),
-        working_sets_bytes=sizes,
-        latency=latency_curve(core, place, sizes),
-        bandwidth={
-            operation: machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
-            for operation, pattern in OPERATIONS.items()
-        },
-        levels=tuple(levels),
-        streams={
-            kernel: vectorised(pattern, write_allocate=allocates).curve()
-            for kernel, pattern in KERNELS.items()
-            if clock_hz
-        },
-    )

@@ -366,10 +366,12 @@ def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[s
     values = {
         "compute_units": queried(cores, source),
         "clock": clock,
-        "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
+        "memory.size": assumed(host.processors * 2.0**32, "not listed; 4 GiB per processor"),
         "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
         "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
     }
+    if host.memory_bytes:
+        values["memory.size"] = queried(float(host.memory_bytes), "operating system, physical memory")
     if host.huge_page_bytes:
         source = f"{HUGE_PAGES}: always"
         values |= {f"tlb.{level}.page": queried(host.huge_page_bytes, source) for level in ("L1", "L2")}

@@ -26,6 +26,8 @@ _ARM = "0x41"
 """Implementer of cores that Arm designed."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
+_CLOCK = re.compile(r"@\s*([\d.]+)\s*GHz")
+"""The clock in a processor's name."""
 _LISTED_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d{1,9}) instances?\))?$")
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -83,7 +85,7 @@ class HostProcessor:
     name: str
     processors: int
     """Logical processors available to this program."""
-    memory_bytes: int
+    memory_bytes: int | None
     clock_hz: float | None = None
     caches: tuple[HostCache, ...] = ()
     machine: str = "x86_64"
@@ -200,6 +202,27 @@ def _read_cache(folder: Path) -> HostCache:
         size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
         shared_by=sum(int(last or first) - int(first) + 1 for first, _, last in sharing),
         ways=(int(ways.read_text()) if ways.exists() else 0) or None,
+    )
+
+
+def listed_host(facts: ProcessorFacts) -> HostProcessor:
+    """Return the host with the processors that a machine lists, of unknown memory."""
+    cores = facts.processors // facts.threads_per_core
+    levels = ((1, facts.l1, cores), (2, facts.l2, cores), (3, facts.l3, facts.sockets))
+    caches = [
+        HostCache(level, round(each.instance_bytes), max(1, facts.processors // (each.instances or instances)))
+        for level, each, instances in levels
+        if each
+    ]
+    named = _CLOCK.search(facts.name)
+    return HostProcessor(
+        name=facts.name,
+        processors=facts.processors,
+        memory_bytes=None,
+        clock_hz=facts.clock_hz or (float(named[1]) * 1e9 if named else None),
+        caches=tuple(caches),
+        machine=facts.instruction_set,
+        facts=facts,
     )
 
 
