@@ -97,7 +97,6 @@ def test_values_name_the_run_and_results_without_a_field_are_comments(draft: Pat
     assert "75 W" in written["board_power"]["note"]
     assert "copies of pinned memory reach" in comments
     assert "rules differ: groups of 64: 7 instead" in comments
-    assert "rates measured as in the architecture's file: " in comments
 
 
 @pytest.mark.parametrize("name", [CPU, pytest.param("nvidia-h100", marks=pytest.mark.slow)])

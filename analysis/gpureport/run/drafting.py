@@ -24,6 +24,5 @@ def known_from(report: Report, device: Device, shown: Sequence[ObservedSweep]) -
     groups = [row for row in resident_groups(report) if row.counted]
     other = [f"{row.label}: {row.counted} instead of {row.predicted}" for row in groups if row.counted != row.predicted]
     counted = f"resident work-groups as counted and by the architecture's rules differ: {'; '.join(other)}"
-    same = "resident work-groups as counted agree with the architecture's rules"
-    remarks = (counted if other else same,) if groups else ()
+    remarks = (counted,) if other else ()
     return replace(found, values={**found.values, **power}, remarks=(*found.remarks, *remarks))

@@ -8,20 +8,18 @@ as in ``gpureport.predict.calibration.calibrate``.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal
 
 from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.uncertainty.sensitivity import figures
-from gpureport.records.curves import CurveFeature, Observation, ObservedPoint, Points
-from gpureport.records.prediction import Prediction
+from gpureport.records.curves import CurveFeature, Observation, ObservedPoint
 from gpureport.spec.files import PrecisionRates
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device
 from gpureport.spec.resolve import Value, assumed
 from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance
-from gpureport.units import format_bandwidth, format_bytes, format_interval, format_value
+from gpureport.units import format_bandwidth, format_bytes, format_value
 from gpureport.workloads.memory.latency import APART
 from gpureport.workloads.model import Calibration, Sweep, Workload
 
@@ -49,8 +47,8 @@ FURTHER = (
 )
 """Workloads that show sectors, ways, address translation, rates of number formats, and the link."""
 
-End = Literal["value", "ci_low", "ci_high"]
-_ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
+_LISTED = frozenset({"bandwidth", "latency", "far_latency", "single", "batched", "groups_per_cycle"})
+"""Figures of caches, memory and launches that an entry may list."""
 _CLEAR = constant(1.3)
 """Least factor between the latencies of two levels that can be told apart."""
 _WHOLE = constant(0.7)
@@ -95,48 +93,41 @@ def is_learned_from(workload: Workload) -> bool:
 def hierarchy(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     """Derive capacities, latencies, bandwidths and launch costs of a drafted *device* from *sweeps*."""
     sizes = _capacities(device, sweeps)
-    found = {name: ends[0] for name, (ends, _) in sizes.items()}
+    found = {name: capacity for name, (capacity, _) in sizes.items()}
     caches = (c.model_copy(update={"capacity_bytes": found.get(c.name, c.capacity_bytes)}) for c in device.caches)
     sized = device.model_copy(update={"caches": tuple(caches)})
     predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
-    ends = [calibrated(sized, predictions, [_at(one.observation, end) for one in sweeps]) for end in _ENDS]
-    measured, origins = [_figures(end, sized) for end in ends], ends[0].provenance
+    shown = calibrated(sized, predictions, [one.observation for one in sweeps])
     shown_by = {"memory.bandwidth": "memory.efficiency"}
     values = {
-        path: measured_value([each[path] for each in measured], unit, origin.source)
-        for path, unit in _units(sized).items()
-        if (origin := origins.get(shown_by.get(path, path))) and origin.here
+        path: measured_value(value, origin.source)
+        for path, value in _figures(shown, sized).items()
+        if (origin := shown.provenance.get(shown_by.get(path, path))) and origin.here
     }
     if bandwidth := values.get("memory.bandwidth"):
         copy = format_bandwidth(bandwidth.value * sized.memory.efficiency)
         share = f"{sized.memory.efficiency:g}, the share of the bandwidth that copies reach"
-        values["memory.bandwidth"] = noted(bandwidth, f"bandwidth of a copy, {copy}, / {share}")
-    remarks = list(_unexplained(sweeps, predictions))
-    for name, (capacity, where) in sizes.items():
-        path = f"caches.{name}.capacity"
-        listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
-        shown = measured_value(capacity, "B", f"cliff of {where}")
+        note = f"bandwidth of a copy, {copy}, / {share}"
+        values["memory.bandwidth"] = measured_value(bandwidth.value, bandwidth.provenance.source, note)
+    remarks = []
+    for cache in device.caches:
+        path = f"caches.{cache.name}.capacity"
+        known = device.provenance[path]
+        if cache.name not in sizes:
+            remarks.append(f"{cache.name}: no cliff was observed; its capacity remains {known.kind}")
+            continue
+        capacity, where = sizes[cache.name]
         if known.kind == "assumed":
-            values[path] = shown
-        elif 1 / AGREES < capacity[0] / listed < AGREES:
-            agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
-            remarks.append(f"{name}: measured as {shown.provenance.note}, {agreement}")
-        else:
-            values[path] = noted(shown, conflict(format_bytes(listed), known))
-    kinds = {cache.name: device.provenance[f"caches.{cache.name}.capacity"].kind for cache in device.caches}
-    remarks += [
-        f"{name}: no cliff was observed; its capacity remains {kind}"
-        for name, kind in kinds.items()
-        if name not in sizes
-    ]
+            values[path] = measured_value(capacity, where)
+        elif not 1 / AGREES < capacity / cache.capacity_bytes < AGREES:
+            values[path] = measured_value(capacity, where, conflict(format_bytes(cache.capacity_bytes), known))
     described = {"architecture": device.architecture, "provenance": device.provenance}
-    return Learned(values, tuple(remarks), ends[0].model_copy(update=described))
+    return Learned(values, tuple(remarks), shown.model_copy(update=described))
 
 
-def measured_value(ends: Sequence[float], unit: str, source: str) -> Value:
-    """Return a measured value, from the value followed by the ends of its interval in either order."""
-    value, low, high = ends[0], min(ends), max(ends)
-    return Value(value, Provenance(kind="measured", source=source, note=format_interval(value, low, high, unit)))
+def measured_value(value: float, source: str, note: str = "") -> Value:
+    """Return a measured value."""
+    return Value(value, Provenance(kind="measured", source=source, note=note))
 
 
 def conflict(listed: str, known: Provenance) -> str:
@@ -144,17 +135,12 @@ def conflict(listed: str, known: Provenance) -> str:
     return f"conflict: {listed} ({known.kind}: {known.source or known.note})"
 
 
-def noted(value: Value, note: str) -> Value:
-    """Return *value* with a further *note*."""
-    return Value(value.value, value.provenance.model_copy(update={"note": f"{value.provenance.note}; {note}"}))
-
-
-def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tuple[list[float], str]]:
-    """Return each level's capacity with the ends of its interval, bytes, and the workload whose cliff shows it.
+def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tuple[float, str]]:
+    """Return each level's capacity, bytes, and the cliff that shows it.
 
     The latency of one work-item may show only the near partition of a cache, a known fraction of the whole.
     """
-    found: dict[str, tuple[list[float], str]] = {}
+    found: dict[str, tuple[float, str]] = {}
     listed = {cache.name: cache.capacity_bytes for cache in device.caches}
     showing = [one for one in sweeps if "cache_capacity" in one.workload.calibrates]
     # Latency first: its transitions are the clearest.
@@ -164,9 +150,9 @@ def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tu
         for predicted, observed in sorted(cliffs, key=lambda pair: pair[0].level.near):
             level = predicted.level.name
             if level in listed and level not in found:
-                ratios = [_end(observed, end) / predicted.value for end in _ENDS]
                 part = " (near partition)" if predicted.level.near else ""
-                found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name}{part}"
+                capacity = listed[level] * observed.value / predicted.value
+                found[level] = capacity, f"cliff of {one.workload.name}{part}"
     return found
 
 
@@ -184,51 +170,15 @@ def _matched_cliffs(
             yield match.predicted, match.observed
 
 
-def _end(feature: CurveFeature, end: End) -> float:
-    value: float | None = getattr(feature, end)
-    return feature.value if value is None else value
-
-
-def _at(observation: Observation, end: End) -> Observation:
-
-    def moved(point: ObservedPoint) -> ObservedPoint:
-        value: float = getattr(point, end)
-        work = point.point.work
-        time_s = work / value if observation.metric.kind == "rate" else value * work
-        return point.model_copy(update={"value": value, "time_s": time_s})
-
-    features = (f.model_copy(update={"value": _end(f, end)}) for f in observation.features)
-    return observation.model_copy(
-        update={"points": Points(map(moved, observation.points)), "features": tuple(features)}
-    )
-
-
 def _figures(device: Device, specified: Device) -> dict[str, float]:
-    """Return all figures of *device* by path, in SI base units.
+    """Return the figures of *device* that an entry lists, by path, in SI base units.
 
     Calibration changes the memory's efficiency, which an entry takes from its architecture. So the listed bandwidth
     gets the change.
     """
     change = device.memory.efficiency / specified.memory.efficiency
-    return {**figures(device), "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change}
-
-
-def _units(device: Device) -> dict[str, str]:
-    units = {"memory.bandwidth": "B/s", "memory.latency": "cycles", "launch.single": "s", "launch.batched": "s"}
-    units["launch.groups_per_cycle"] = ""
-    of_cache = {"latency": "cycles", "bandwidth": "B/cycle", "far_latency": "cycles"}
-    return units | {f"caches.{cache.name}.{key}": unit for cache in device.caches for key, unit in of_cache.items()}
-
-
-def _unexplained(sweeps: Sequence[ObservedSweep], predictions: Sequence[Prediction]) -> Iterator[str]:
-    for one, prediction in zip(sweeps, predictions, strict=True):
-        if one.workload.metric.kind != "time" or "cache_capacity" not in one.workload.calibrates:
-            continue
-        explained = {observed.value for _, observed in _matched_cliffs(prediction.features, one.observation.features)}
-        for cliff in midpoints_of(one.observation.features):
-            if cliff.value not in explained:
-                size = format_interval(cliff.value, cliff.ci_low, cliff.ci_high, "B")
-                yield f"{one.workload.name} has another cliff at {size}, which no cache of the architecture explains"
+    listed = {path: value for path, value in figures(device).items() if path.rpartition(".")[2] in _LISTED}
+    return {**listed, "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change}
 
 
 def further(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
@@ -254,7 +204,7 @@ def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Foun
             yield name, _measured(device, name, measured, "latency of memory/sectors", format_bytes(listed))
     ways = details.ways(device)
     if ways and not cache.ways:
-        yield f"{path}.ways", _measured(device, f"{path}.ways", ways, "latency of memory/set_conflicts")
+        yield f"{path}.ways", measured_value(ways, "latency of memory/set_conflicts")
     if details.keeps_loads is False:
         yield f"{near} loads do not find data that were loaded there before; `{cache.name}: null` removes the level"
     if details.keeps_stores is not None and details.keeps_stores != device.architecture.write_allocate:
@@ -282,20 +232,19 @@ def _translation(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Fo
             path = f"tlb.{tlb.name if tlb else f'L{number}'}"
             middle = tlb.transition.midpoint if tlb else 1.0
             cycles = (following[cliff.level] - plateaus[cliff.level]) * device.clock_hz
-            ends = [end / middle for end in (cliff.value, cliff.ci_low or cliff.value, cliff.ci_high or cliff.value)]
+            reach = cliff.value / middle
             origins = (device.provenance.get(f"{path}.{key}") for key in ("reach", "entries"))
             documented = any(each.kind not in ("assumed", "measured") for each in origins if each)
-            if tlb and documented and 1 / AGREES < ends[0] / tlb.covered_bytes < AGREES:
+            if tlb and documented and 1 / AGREES < reach / tlb.covered_bytes < AGREES:
                 continue
-            yield f"{path}.reach", measured_value(ends, "B", "cliff of memory/translation")
-            yield f"{path}.miss", _measured(device, f"{path}.miss", cycles, "plateaus of memory/translation")
+            yield f"{path}.reach", measured_value(reach, "cliff of memory/translation")
+            yield f"{path}.miss", measured_value(cycles, "plateaus of memory/translation")
             if not tlb:
                 yield f"{path}.page", assumed(HUGE_PAGE_BYTES, "typical of drivers of GPUs")
                 yield f"{path}.transition", assumed((0.9, 1.0, 1.2), "not known")
 
 
 def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
-    agreeing = []
     for one in (one for one in sweeps if one.workload.name in ("instructions/formats", "matrix/rate")):
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         for observed, predicted in one.observation.points.pairs(prediction.points):
@@ -303,13 +252,9 @@ def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
             if predicted.bottleneck != name or name not in PrecisionRates.model_fields:
                 continue
             ratio, listed = predicted.time_s / observed.time_s, device.architecture.rates_per_cycle[name]
-            if 1 / AGREES < ratio < AGREES:
-                agreeing.append(name)
-            else:
+            if not 1 / AGREES < ratio < AGREES:
                 path = f"rates.{name}"
                 yield path, _measured(device, path, listed * ratio, f"rate of {one.workload.name}", f"{listed:g}")
-    if agreeing:
-        yield f"rates measured as in the architecture's file: {', '.join(agreeing)}"
 
 
 def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:
@@ -336,15 +281,14 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
     if "to_host" in pinned:
         smallest = min(pinned["to_host"].points, key=lambda point: point.point.x)
         size = format_bytes(smallest.point.x)
-        yield "link.latency", _measured(device, "link.latency", smallest.time_s, f"{size} of transfer/pinned")
+        yield "link.latency", measured_value(smallest.time_s, f"{size} of transfer/pinned")
     if calls:
-        yield "link.call", _measured(device, "link.call", calls[0], "4 B of transfer/latency")
+        yield "link.call", measured_value(calls[0], "4 B of transfer/latency")
 
 
-def _measured(device: Device, path: str, value: float, source: str, listed: str = "") -> Value:
+def _measured(device: Device, path: str, value: float, source: str, listed: str) -> Value:
     known = device.provenance.get(path)
-    note = conflict(listed, known) if listed and known else ""
-    return Value(value, Provenance(kind="measured", source=source, note=note))
+    return measured_value(value, source, conflict(listed, known) if known else "")
 
 
 @dataclass(frozen=True)
