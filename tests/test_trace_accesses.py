@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import Database
-from gpureport.trace import summary
+from gpureport.trace import demand as demands
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
 from gpureport.trace.compiler import compile_file
-from gpureport.trace.demand import demand_of_trace
+from gpureport.trace.demand import dispatch_demand, placed
 from gpureport.trace.execution import NDRange
 from gpureport.trace.program import Access, program
 from gpureport.trace.reuse import ReuseClock
-from gpureport.trace.summary import placed, trace_dispatch
+from tests.toy import TOY
 
 PLACEMENT = Placement(
     wave=32,
@@ -199,8 +199,7 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     source.write_text("kernel void k(global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
     arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], NDRange((items,), (256,))
     kernel = program(compile_file(source), "k")
-    trace = trace_dispatch(kernel, arrays, shape, placed(device, kernel, shape, Resources(32)))
-    demand = demand_of_trace(trace, shape, device)
+    demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape, Resources(32)))
 
     assert [(each.buffer, each.kind, each.lines / each.waves) for each in demand.accesses] == [
         ("x", "load", 1),
@@ -219,7 +218,7 @@ def test_left_shifts_are_multiplications_where_these_have_a_pipe(
     (source := tmp_path / "k.cl").write_text("kernel void k(global uint *x) { x[get_global_id(0)] <<= 13; }")
     kernel, shape, device = program(compile_file(source), "k"), NDRange((256,), (64,)), database.device(name)
     placement = placed(device, kernel, shape, Resources(32))
-    demand = demand_of_trace(trace_dispatch(kernel, [np.zeros(256, np.uint32)], shape, placement), shape, device)
+    demand = dispatch_demand(kernel, [np.zeros(256, np.uint32)], shape, device, placement)
 
     assert demand.operations.keys() & {"int32_mul", "shift"} == {kind}
     assert dict(placement.latencies)["left_shift"] == device.architecture.latency_cycles[kind]
@@ -242,13 +241,13 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
     )
     kernel, shape = program(compile_file(source), "k"), NDRange((65536,), (64,))
     placement = replace(PLACEMENT, groups_per_place=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
-    for value in (0, 1):  # traces of other values are others
+    for value in (0, 1):  # demands of other values are others
         arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
-        trace = trace_dispatch(kernel, [*arrays, np.int32(39322)], shape, placement)
+        demand = dispatch_demand(kernel, [*arrays, np.int32(39322)], shape, TOY, placement)
 
-    assert trace.issued["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
-    assert trace.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
-    assert [(each.hottest, each.same) for each in trace.accesses if each.kind == "atomic"] == [(2 * 65536, True)] * 2
+    assert demand.operations["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
+    assert demand.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
+    assert [(each.hottest, each.same) for each in demand.accesses if each.kind == "atomic"] == [(2 * 65536, True)] * 2
 
 
 @pytest.mark.parametrize(
@@ -265,9 +264,9 @@ def test_work_that_schedulers_do_not_share(steps: str, units: int, uneven: float
     )
     kernel, shape = program(compile_file(source), "k"), NDRange((1024,), (256,))
     placement = replace(PLACEMENT, units_per_group=units)
-    trace = trace_dispatch(kernel, [np.zeros(1024, np.float32)], shape, placement)
+    demand = dispatch_demand(kernel, [np.zeros(1024, np.float32)], shape, TOY, placement)
 
-    assert trace.uneven == pytest.approx(uneven, rel=0.05)
+    assert demand.uneven == pytest.approx(uneven, rel=0.05)
 
 
 @pytest.mark.parametrize(("reordered", "links"), [(8, 400), (1 << 20, 100)])
@@ -280,9 +279,9 @@ def test_a_core_overlaps_what_it_reorders(
         f" float v = x[j]; {LOOP.format('n')} most = fmax(most, v); }} x[get_global_id(0)] = most; }}"
     )
     placement = replace(PLACEMENT, latencies=(("fp32", 4.0), ("hit", 1.0)), page_lines=64)
-    monkeypatch.setattr(summary, "REORDERED", reordered)
+    monkeypatch.setattr(demands, "REORDERED", reordered)
     arguments, shape = [np.zeros(64, np.float32), np.int32(100), np.int32(4)], NDRange((64,), (64,))
-    trace = trace_dispatch(program(compile_file(source), "k"), arguments, shape, placement)
+    demand = dispatch_demand(program(compile_file(source), "k"), arguments, shape, TOY, placement)
 
-    assert trace.ways == (True, False)
-    assert trace.chain["fp32"] == pytest.approx(links, rel=0.1)
+    assert (demand.branches, demand.maskable) == (True, False)
+    assert demand.chain["fp32"] == pytest.approx(links, rel=0.1)

@@ -1,6 +1,7 @@
 """Kernels of users, executed on the host: their results, and what their accesses show of a device."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from math import prod
@@ -15,9 +16,9 @@ from gpureport.kernel_files.formulas import Formulas
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
 from gpureport.trace.compiler import Module, compile_file
+from gpureport.trace.demand import dispatch_demand, emitted_as, placed
 from gpureport.trace.execution import NDRange, execute
 from gpureport.trace.program import Program, program, programs
-from gpureport.trace.summary import KernelTrace, placed, trace_dispatch
 from gpureport.workloads.model import Demand, Job, Local, Parameters
 
 _MOST_FILLED = 256 << 20
@@ -102,12 +103,13 @@ def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[
     return buffers
 
 
-def traced(
+def demand_of(
     formulas: Formulas, source: Path, parameters: Parameters, device: Device, *, restrict: bool = False
-) -> KernelTrace:
-    """Return what a dispatch does on a device, from the execution of some of its work-groups.
+) -> Demand:
+    """Return the demand of a dispatch on a device, from the execution of some of its work-groups.
 
-    A run asks several times for each point: *formulas* keep traces by the contents of their arrays, which may change.
+    A run asks several times for each point: *formulas* keep demands by the contents of their arrays, which may change,
+    and by the classes of instructions, because calibrated rates may change what compilers emit.
     """
     options, architecture = formulas.build_options(parameters), device.architecture
     unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
@@ -115,8 +117,15 @@ def traced(
     shape = shape_of(formulas, parameters)
     resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, kernel, shape, resources)
+    listed = architecture.rates_per_cycle, architecture.latency_cycles
+    classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
     contents = (blake2b(each.tobytes()).digest() for each in formulas.arrays.values())
-    key = (kernel.digest, placement, *parameters.items(), *contents)
-    found = formulas.traces.get(key) or trace_dispatch(kernel, host_arguments(formulas, parameters), shape, placement)
-    formulas.traces[key] = found
-    return found
+    key = (kernel.digest, placement, *classes, *parameters.items(), *contents)
+    if key not in formulas.demands:
+        arguments = host_arguments(formulas, parameters)
+        formulas.demands[key] = replace(
+            dispatch_demand(kernel, arguments, shape, device, placement),
+            ping_pong=formulas.fields.swap is not None,
+            idle_items=prod(shape.global_size) - prod(formulas.wanted(parameters)),
+        )
+    return formulas.demands[key]

@@ -20,7 +20,7 @@ from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Va
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
 from gpureport.workloads.model import Argument as Passed
-from gpureport.workloads.model import Job, Local, Parameters
+from gpureport.workloads.model import Demand, Job, Local, Parameters
 
 N = TypeVar("N", int, float)
 _ANY_SIZE = re.compile(r"random|zeros|iota|[-+]?[\d.]+")
@@ -101,12 +101,12 @@ class Formulas:
     remark: str = ""
     """What is suspicious in the source."""
     _known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
-    traces: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
+    demands: dict[tuple[Hashable, ...], Demand] = field(default_factory=dict, init=False)
     """Of dispatches of this kernel."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is only remembered, when a kernel goes to another process."""
-        return {**self.__dict__, "_known": {}, "traces": {}}
+        return {**self.__dict__, "_known": {}, "demands": {}}
 
     def error(self, path: str, message: str) -> FieldError:
         """Return a problem of a field of this kernel."""

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
-from gpureport.kernel_files.execution import executed_results, program_of, shape_of, traced
+from gpureport.kernel_files.execution import demand_of, executed_results, program_of
 from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results, function_file
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.text import shorten
 from gpureport.trace.compiler import preprocessed
-from gpureport.trace.demand import demand_of_trace
 from gpureport.trace.program import Program
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
@@ -332,17 +331,10 @@ class KernelFileWorkload(Workload):
         return self._demands(parameters, device)
 
     def _demands(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
-        first, *others = [self._demand(each, parameters, device, restrict=restrict) for each in self.formulas.steps]
-        return replace(first, later_dispatches=tuple(others))
-
-    def _demand(self, step: Formulas, parameters: Parameters, device: Device, *, restrict: bool) -> Demand:
-        shape = shape_of(step, parameters)
-        trace = traced(step, self.path, parameters, device, restrict=restrict)
-        return replace(
-            demand_of_trace(trace, shape, device),
-            ping_pong=step.fields.swap is not None,
-            idle_items=prod(shape.global_size) - prod(step.wanted(parameters)),
+        first, *others = (
+            demand_of(each, self.path, parameters, device, restrict=restrict) for each in self.formulas.steps
         )
+        return replace(first, later_dispatches=tuple(others))
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return the demand with ``restrict``, if pointers lack it."""

@@ -1,57 +1,218 @@
-"""The demand of a dispatch, from its trace."""
+"""The demand of a dispatch: what sampled work-groups do, extrapolated to all of them."""
 
-from collections.abc import Iterator, Mapping
-from math import prod
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Any
 
-from gpureport.spec.models import Architecture, Device
-from gpureport.trace.execution import NDRange
-from gpureport.trace.summary import Footprint, KernelTrace, emitted_as
+import numpy as np
+
+from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.records.finding import AddressSpace
+from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
+from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
+from gpureport.trace.chains import REORDERED, Chains
+from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
+from gpureport.trace.program import LOCAL, Access, Program
 from gpureport.workloads.instructions import listed_class
-from gpureport.workloads.model import Demand, Stream
+from gpureport.workloads.model import AccessDemand, Demand, Stream
 
 _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
 
 
-def demand_of_trace(trace: KernelTrace, shape: NDRange, device: Device) -> Demand:
-    """Return the demand of one dispatch of *shape* on *device*, for which it was traced.
+def placed(device: Device, program: Program, shape: NDRange, resources: Resources) -> Placement:
+    """Return where the work-groups of a kernel run; *resources* limit those that are resident together.
 
-    Its streams and accesses have the names of the kernel's arguments.
+    Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
+    midpoint of its latency's transition range, which shows its replacement most clearly, and in the last cache up to
+    that of cyclic sweeps. The last cache of a core that executes groups as loops is the last one of its own.
+    Numbers have no uncertainty here, because traces are kept for later predictions.
     """
-    chain = dict(trace.chain)
-    missed, near = chain.pop("miss", 0.0), chain.pop("hit", 0.0)
-    atomic = any(each.kind == "atomic" for each in trace.accesses)
-    return Demand(
-        work_items=prod(shape.global_size),
-        work_group=tuple(shape.local_size),
-        streams=tuple(stream for each in trace.footprints for stream in _streams(each, trace)),
-        operations=_operations(trace, device),
-        chain=_listed(chain, device.architecture.latency_cycles, device.architecture),
-        memory_chain=missed,
-        nearest_chain=near,
-        local_memory_bytes=trace.local_bytes,
-        accesses=trace.accesses,
-        branches=trace.ways[0],
-        maskable=trace.ways[1],
-        uneven=trace.uneven,
-        phases_aligned=not atomic and missed + near <= 1,
+    architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
+    fitting = occupancy(architecture, shape.local_size, resources)
+    barriers = any(block.waits for block in program.blocks)
+    caches = [each for each in device.caches if not loops or each.scope == "compute_unit"]
+    near, last = (caches[0], caches[-1]) if caches else (None, None)
+    beyond = [*(cache.latency_cycles for cache in device.caches[1:]), device.memory.latency_cycles]
+    in_use = local_memory_in_use_bytes(architecture, fitting, groups / device.compute_units)
+    capacity = near.capacity_bytes - (in_use if near.unified_with_local_memory else 0.0) if near else 0.0
+    cycles = architecture.latency_cycles
+    emitted = {name: listed_class(known, cycles) for name, known in emitted_as(architecture, cycles).items()}
+    latencies = {**cycles, **{name: cycles[known] for name, known in emitted.items() if known in cycles}}
+    latencies |= {"hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
+    return Placement(
+        wave=traced_lanes(architecture, branches=_ways(program)[0], barriers=barriers),
+        units=device.compute_units,
+        units_per_group=architecture.occupancy.units,
+        groups_per_place=max(1, fitting.groups_per_compute_unit),
+        line_bytes=device.line_bytes,
+        sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
+        unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
+        cache_bytes=float(capacity * near.latency_transition.midpoint) if near else 0.0,
+        last_cache_bytes=float(last.capacity_bytes * last.transition("cyclic_transition").midpoint) if last else 0.0,
+        allocates=architecture.write_allocate,
+        banks=architecture.local_memory_banks,
+        schedulers=schedulers_of(architecture),
+        scalar_unit=architecture.scalar_unit,
+        latencies=tuple((name, float(cycles)) for name, cycles in sorted(latencies.items())),
+        page_lines=device.page_bytes // device.line_bytes if loops else 0,
     )
 
 
-def _operations(trace: KernelTrace, device: Device) -> dict[str, float]:
+def emitted_as(architecture: Architecture, listed: Collection[str]) -> dict[str, str]:
+    """Return the classes of the instructions that compilers emit for others, with those that are *listed*.
+
+    They shift to the left by a multiplication where it has the rate of shifts, and a pipe of its own: ptxas 13 does so
+    for nine shifts of ten in kernels, and for three of four where all instructions are shifts and logic.
+    """
+    rates = architecture.rates_per_cycle
+    apart = any("shift" in pipe and "int32_mul" not in pipe for pipe in architecture.pipes.values())
+    multiplied = apart and rates["int32_mul"] >= rates.get("shift", rates["int32"])
+    conversion = "conversion" if "conversion" in listed else "int32"
+    return {
+        "address": "int32",
+        "left_shift": "int32_mul" if multiplied else "shift",
+        "conversion": conversion,
+        "from_int32": "from_int32" if "from_int32" in listed else conversion,
+    }
+
+
+def _ways(program: Program) -> tuple[bool, bool]:
+    """Return whether a kernel has branches, and whether these have no loops, so that masks can replace them."""
+    branches = any(len(block.targets) > 1 for block in program.blocks)
+    loops = any(target <= number for number, block in enumerate(program.blocks) for target in block.targets)
+    return branches, branches and not loops
+
+
+@dataclass(frozen=True)
+class _Stratum:
+    """Work-groups that are executed together, and the number of groups that they represent."""
+
+    groups: tuple[int, ...]
+    represented: float
+
+
+def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
+    """Return samples of the work-groups: some from the middle that share a compute unit, others, first and last one.
+
+    Work-groups start on the compute units in turn. The first and last one represent those at the borders of the range,
+    whose guards and conditions differ. Some are spread over the range, because work may depend on the place.
+    """
+    total = prod(shape.groups)
+    together = min(placement.resident, ceil(total / placement.units))
+    start = total // (placement.units * together) // 2 * placement.units * together
+    first = start + min(placement.units, total - start) // 2
+    middle = tuple(range(first, total, placement.units)[:together])
+    border = tuple(group for group in dict.fromkeys((0, total - 1)) if group not in middle)
+    inner = prod(count - 2 if count > 2 else 1 for count in shape.groups)
+    at_border = min(total - len(middle), max(len(border), total - inner)) if border else 0
+    others = tuple(dict.fromkeys(group for group in _spread(shape.groups) if group not in middle + border))
+    within = total - at_border
+    share = min(within // (len(others) + 1), (within - len(middle)) // max(1, len(others)))
+    elsewhere = share * len(others)
+    chosen = (_Stratum(middle, within - elsewhere), _Stratum(others, elsewhere), _Stratum(border, at_border))
+    return tuple(each for each in chosen if each.groups and each.represented)
+
+
+_SPREAD = 12
+
+
+def _spread(counts: Sequence[int]) -> Iterator[int]:
+    """Yield work-groups between the borders, by the sequence of low discrepancy that Roberts described in 2018."""
+    ratio = {1: 1.618034, 2: 1.324718, 3: 1.220744}[len(counts)]
+    for number in range(1, _SPREAD + 1):
+        shares = [(0.5 + number / ratio**power) % 1 for power in range(1, len(counts) + 1)]
+        place = [
+            1 + int(share * (count - 2)) if count > 2 else int(share * count)
+            for share, count in zip(shares, counts, strict=True)
+        ]
+        yield int(np.ravel_multi_index(place, counts, order="F"))
+
+
+class _Sample:
+    """One stratum that was executed."""
+
+    def __init__(self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder) -> None:
+        self.execution, self.recorder = execution, recorder
+        self.lost, self.unexpected = recorder.beyond()
+        self.represented = stratum.represented
+        self.weight = stratum.represented / len(stratum.groups)
+        self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
+        self.chain = sum(execution.chain.values())
+
+    def miss_as(self, other: "_Sample") -> None:
+        """Let accesses miss as often as those of groups that share a nearest cache."""
+        for key in self.counts.keys() & other.counts.keys():
+            for part, whole in (("missed_sectors", "sectors"), ("missing_waves", "waves")):
+                missed, all_of_them = COUNTED.index(part), COUNTED.index(whole)
+                shared = other.counts[key]
+                self.counts[key][missed] = self.counts[key][all_of_them] * shared[missed] / shared[all_of_them]
+
+
+def dispatch_demand(
+    program: Program, arguments: Sequence[Any], shape: NDRange, device: Device, placement: Placement
+) -> Demand:
+    """Execute samples of the work-groups of a dispatch, and return the demand of all of them on *device*.
+
+    *arguments* are arrays, which receive the results of the samples, scalars, and bytes of local memory. Streams and
+    accesses have the names of the kernel's parameters. Streams are of touched units; those that are written completely
+    need no other data from memory.
+    """
+    sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
+    names = [parameter.name for parameter in program.parameters]
+    first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
+    samples, in_loops, architecture = list[_Sample](), placement.page_lines > 0, device.architecture
+    for stratum in strata(shape, placement):
+        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
+        chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
+        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, chains)
+        samples.append(_Sample(stratum, done, recorder))
+    for sample in samples[1:] if in_loops else samples[1:-1]:
+        sample.miss_as(samples[0])
+    accesses, (branches, maskable) = tuple(_accesses(samples, names)), _ways(program)
+    keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
+    extents = {(names[key[0]], key[1]): _extent(key, samples, placement) for key in keys}
+    lost, streams = samples[0].lost or _lost(samples[0].recorder, extents.values(), placement, groups), list[Stream]()
+    for (name, write), (extent, _) in extents.items():
+        own = [each for each in accesses if (each.buffer, each.kind != "load") == (name, write)]
+        streams += _streams(name, extent, own, lost, placement, write=write)
+    chain = _chain(samples, together=groups <= placement.units * placement.resident)
+    missed, near = chain.pop("miss", 0.0), chain.pop("hit", 0.0)
+    return Demand(
+        work_items=prod(shape.global_size),
+        work_group=tuple(shape.local_size),
+        streams=tuple(streams),
+        operations=_operations(_issued(samples, placement), accesses, placement.wave, architecture),
+        chain=_listed(chain, architecture.latency_cycles, architecture),
+        memory_chain=missed,
+        nearest_chain=near,
+        local_memory_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
+        accesses=accesses,
+        branches=branches,
+        maskable=maskable,
+        uneven=1.0 if in_loops else _uneven(samples, placement, groups),
+        phases_aligned=missed + near <= 1 and not any(each.kind == "atomic" for each in accesses),
+    )
+
+
+def _operations(
+    issued: Mapping[str, float], accesses: Sequence[AccessDemand], wave: int, architecture: Architecture
+) -> dict[str, float]:
     """Return instructions by class, those of idle lanes included, and the accesses of waves."""
     lanes = {"memory": 0.0, "local": 0.0}
-    counted = {name: count for name, count in trace.issued.items() if name not in lanes}
-    for each in trace.accesses:
-        lanes["local" if each.space == "local" else "memory"] += each.waves * trace.placement.wave
-        if each.kind == "atomic" and each.same and not device.architecture.groups_as_loops:
-            counted["shuffle"] = counted.get("shuffle", 0.0) + _COMBINING * each.waves * trace.placement.wave
-    counted = _listed(counted, device.architecture.rates_per_cycle, device.architecture)
-    accesses = {name: count for name, count in lanes.items() if count}
+    counted = {name: count for name, count in issued.items() if name not in lanes}
+    for each in accesses:
+        lanes["local" if each.space == "local" else "memory"] += each.waves * wave
+        if each.kind == "atomic" and each.same and not architecture.groups_as_loops:
+            counted["shuffle"] = counted.get("shuffle", 0.0) + _COMBINING * each.waves * wave
+    counted = _listed(counted, architecture.rates_per_cycle, architecture)
+    executed = {name: count for name, count in lanes.items() if count}
     # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.
-    further = sum(lanes.values()) if device.architecture.groups_as_loops else lanes["memory"]
-    others = 0.0 if device.architecture.scalar_unit else sum(accesses.values()) + further
-    return {**counted, **accesses, "instruction": sum(counted.values()) + others}
+    further = sum(lanes.values()) if architecture.groups_as_loops else lanes["memory"]
+    others = 0.0 if architecture.scalar_unit else sum(executed.values()) + further
+    return {**counted, **executed, "instruction": sum(counted.values()) + others}
 
 
 def _listed(counts: Mapping[str, float], listed: Mapping[str, float], architecture: Architecture) -> dict[str, float]:
@@ -63,11 +224,12 @@ def _listed(counts: Mapping[str, float], listed: Mapping[str, float], architectu
     return found
 
 
-def _streams(footprint: Footprint, trace: KernelTrace) -> Iterator[Stream]:
-    """Yield a stream of touched units; those that are written completely need no other data from memory."""
-    placement, unit, write = trace.placement, trace.placement.unit_bytes, footprint.write
-    used, units, full, lines = footprint.extent
-    own = [each for each in trace.accesses if (each.buffer, each.kind != "load") == (footprint.buffer, write)]
+def _streams(
+    buffer: str, extent: Extent, own: Sequence[AccessDemand], lost: float, placement: Placement, *, write: bool
+) -> Iterator[Stream]:
+    """Yield what *own* accesses move of a buffer; *lost* is the share of those to lines that left the last cache."""
+    used, units, full, lines = extent
+    unit = placement.unit_bytes
     requested = sum(each.distinct * each.nbytes for each in own)
     through = write and not placement.allocates
     moved = sum(each.sectors * unit if through else each.missed_sectors * placement.sector_bytes for each in own)
@@ -78,12 +240,144 @@ def _streams(footprint: Footprint, trace: KernelTrace) -> Iterator[Stream]:
     for elements, record, each_used in ((full, unit, unit), (partly, spread, partly_used)):
         if elements and outer:
             yield Stream(
-                buffer=footprint.buffer,
+                buffer=buffer,
                 elements=elements,
                 record_bytes=record,
                 used_bytes=each_used,
                 write=write,
                 passes=requested / used,
                 outer_passes=outer,
-                memory_passes=min(1.0, outer) + trace.lost * outer,
+                memory_passes=min(1.0, outer) + lost * outer,
             )
+
+
+def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placement) -> tuple[Extent, float]:
+    """Return what all groups touch: what the samples represent, at most the buffer.
+
+    If groups at the border touch little else than those in the middle, all groups share what they touch. If they touch
+    lines at the same places, so do all. Also return the units, if groups on different compute units had none in common.
+    """
+    together, *others = (sample.recorder.touched[key] for sample in samples if key in sample.recorder.touched)
+    weights = [sample.weight for sample in samples if key in sample.recorder.touched]
+    middle, alike = np.array(together.extent(placement)), False
+    apart, seen, most = weights[0] * middle, middle, together.most(placement)
+    for touched, weight in zip(others, weights[1:], strict=True):
+        together.add(touched)
+        seen = np.array(together.extent(placement))
+        apart = apart + weight * (seen - middle)
+        alike = (seen - middle)[1] < _NEW * touched.extent(placement).units
+    most = most if together.most(placement) == most else together.whole(placement)
+    every = np.maximum(seen, np.minimum(most, apart))
+    found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
+    full_units = _full_units(found, sampled, placement.unit_bytes)
+    return found._replace(full_units=full_units), max(found.units, float(apart[1]))
+
+
+_NEW = 0.5
+"""Share of new sectors among those that groups at the border touch, below which all groups touch the same ones."""
+
+
+def _full_units(found: Extent, seen: Extent, unit_bytes: int) -> float:
+    """Return the number of sectors that are touched completely, by one group or by several together.
+
+    Those that are not complete in the samples become so to the extent to which the density of used bytes grows.
+    """
+    alone = found.units * seen.full_units / seen.units
+    others = seen.used_bytes - seen.full_units * unit_bytes, seen.units - seen.full_units
+    if not others[1]:
+        return alone
+    before = others[0] / others[1] / unit_bytes
+    after = (found.used_bytes - alone * unit_bytes) / (found.units - alone) / unit_bytes
+    return alone + (found.units - alone) * min(1.0, max(0.0, (after - before) / (1 - before)))
+
+
+def _lost(
+    recorder: AccessRecorder, extents: Collection[tuple[Extent, float]], placement: Placement, groups: int
+) -> float:
+    """Return the share of a unit's accesses to the last cache that miss lines which were there.
+
+    The units run alike. What several of them read is in the cache once.
+    """
+    apart, together = sum(units for _, units in extents), sum(extent.units for extent, _ in extents)
+    if not together:
+        return 0.0
+    lines = placement.last_cache_bytes / placement.line_bytes * apart / together
+    return recorder.cache.beyond.missed_again(lines / min(placement.units, groups))
+
+
+def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
+    for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
+        counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
+        yield AccessDemand(
+            buffer=names[buffer] if buffer >= 0 else "",
+            space=_space(access, buffer),
+            kind="atomic" if access.atomic else "store" if access.write else "load",
+            line=access.line,
+            same=access.same,
+            nbytes=access.nbytes,
+            hottest=_hottest(samples, buffer) if access.atomic else 0.0,
+            **dict(zip(COUNTED, np.asarray(counts).tolist(), strict=True)),
+        )
+
+
+def _space(access: Access, buffer: int) -> AddressSpace:
+    if buffer == LOCAL:
+        return "local"
+    return "constant" if buffer < LOCAL or access.space == "constant" else "global"
+
+
+def _issued(samples: Sequence[_Sample], placement: Placement) -> dict[str, float]:
+    found = defaultdict[str, float](float)
+    for sample in samples:
+        elsewhere = sample.execution.uniform if placement.scalar_unit else {}
+        for name, count in sample.execution.issued.items():
+            found[name] += (count - elsewhere.get(name, 0.0)) * sample.weight
+    return found
+
+
+_PLACES, _SHARE = 256, 256
+"""Places that are drawn, and groups of each at most (assumed: sizes of a sample, not fitted)."""
+
+
+def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> float:
+    """Return the work of the busiest scheduler / what it would be if all waves were alike.
+
+    Waves go to the schedulers of their place in turn, and stay there: on an H200, waves 0, 4, 8 … share one.
+    Places that execute groups drawn from the samples show how the sums differ: up to the largest of all places if all
+    groups run at once; otherwise places that end earlier take more groups.
+    """
+    works = np.concatenate([sample.execution.work for sample in samples])
+    weights = np.concatenate([np.full(len(sample.execution.work), sample.weight) for sample in samples])
+    if not np.ptp(works):
+        return 1.0
+    places, weights = min(groups, max(1, placement.units // placement.units_per_group)), weights / weights.sum()
+    share = ceil(groups / places)
+    drawn = np.random.default_rng(0).choice(len(works), (_PLACES, min(share, _SHARE)), p=weights)
+    waves = works[drawn].reshape(_PLACES, -1)
+    turns = np.pad(waves, ((0, 0), (0, -waves.shape[1] % placement.schedulers)))
+    turns = turns.reshape(_PLACES, -1, placement.schedulers)
+    busiest = turns.sum(axis=1).max(axis=1)
+    longest = np.quantile(busiest, places / (places + 1)) if share <= placement.groups_per_place else busiest.mean()
+    return max(1.0, float(longest / (turns.shape[1] * (weights @ works).mean())))
+
+
+def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
+    """Return the atomic operations on the most frequent address; addresses that two groups share, all groups share."""
+    found = [(sample.weight, *sample.recorder.atomics(buffer)) for sample in samples]
+    sharing = sum((first > 0).astype(int) + (every > first) for _, every, first in found)
+    return float(np.max(sum(every * np.where(sharing > 1, weight, 1.0) for weight, every, _ in found)))
+
+
+def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
+    """Return the longest chain, if all groups run *together*; else its share that is the mean of groups.
+
+    The mean is that of groups in the middle: many at the border have shorter chains, but others run beside them.
+    """
+    inner = samples[:-1] or samples
+    longest = max(inner, key=lambda sample: sample.chain)
+    total = sum(sample.represented for sample in inner)
+    mean = sum(sample.chain * sample.execution.share * sample.represented for sample in inner) / total
+    expected = max(sample.chain for sample in samples) if together else mean
+    share = expected / longest.chain if longest.chain else 1.0
+    chain = {name: count * share for name, count in longest.execution.chain.items()}
+    return {**chain, "miss": samples[0].unexpected} if samples[0].unexpected else chain
