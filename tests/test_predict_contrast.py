@@ -1,8 +1,7 @@
 """Ceilings and contrasts of predictions: by hand on small devices."""
 
 import json
-from itertools import pairwise
-from math import exp, log
+from math import exp
 from pathlib import Path
 from unittest.mock import patch
 
@@ -10,7 +9,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.compare import compare, excerpt
-from gpureport.compare.contrast import SAME, Forecast, contrast
+from gpureport.compare.contrast import Forecast, contrast
 from gpureport.errors import InputError
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.results.opening import predicted, predicted_report
@@ -34,10 +33,9 @@ def _faster_memory(factor: float) -> Device:
 def test_a_device_beside_itself_is_as_fast_within_the_models_own_error() -> None:
     same = _all(TOY, "memory/copy", "instructions/rate")
     for sweep in contrast("b", same, same).sweeps:
-        for point in (sweep.best, *sweep.points):
+        for point in sweep.points:
             assert point.ratio.value == pytest.approx(1.0)
             assert point.ratio.ci_high == pytest.approx(exp(NORMAL_95 * SIGMA_MODEL * 2**0.5), rel=1e-6)
-        assert len(sweep.stretches) <= 1
 
 
 def test_a_ratio_ends_at_that_of_the_memories() -> None:
@@ -46,9 +44,6 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
     assert copy.points[-1].ratio.value == pytest.approx(3.0, rel=0.15)  # of which launch and latency take a little
     assert copy.points[-1].first_bottleneck == copy.points[-1].other_bottleneck == "DRAM"
     assert copy.points[0].ratio.value == pytest.approx(1.0, rel=0.05)
-    values = [stretch.ratio.value for stretch in copy.stretches]
-    assert len(values) > 1
-    assert all(abs(log(b / a)) >= SAME for a, b in pairwise(values))
 
 
 def test_effects_belong_to_bottlenecks() -> None:

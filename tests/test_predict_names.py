@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.compare.contrast import Rates, capacities, interpolated, is_shared, ratio_points, stretches_of
-from gpureport.compare.records import RatioEstimate, RatioPoint
+from gpureport.compare.contrast import Rates, capacities, interpolated, is_shared, ratio_points
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.features import with_level_names
@@ -238,32 +237,6 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
     assert shared(unsourced) == [False] * 6
     assert shared(stranger) == [False] * 6
     assert [is_shared((unsourced, altered(unsourced, id="x")), path) for path in paths] == [False] * 6
-
-
-def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
-    ratio = RatioEstimate(value=value, ci_low=value / 2, ci_high=2 * value)
-    return RatioPoint(x=x, label=f"{x:g}", ratio=ratio, first_bottleneck=first, other_bottleneck=other)
-
-
-def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_stays() -> None:
-    """Middles of 1.1 and 1.3 are one stretch, 1.1 and 1.4 are two."""
-    points = [
-        _ratio_point(1, 1.0, "launch", "launch"),
-        _ratio_point(2, 1.1, "launch", "launch"),
-        _ratio_point(4, 1.2, "launch", "launch"),
-        _ratio_point(8, 1.3, "L2", "launch"),
-        _ratio_point(16, 2.0, "L2", "DRAM"),
-        _ratio_point(32, 3.0, "L2", "DRAM"),
-        _ratio_point(64, 2.5, "L2", "DRAM"),
-        _ratio_point(128, 1.9, "DRAM", "DRAM"),
-    ]
-    found = [(s.start, s.end, s.ratio.value, s.first_bottleneck, s.other_bottleneck) for s in stretches_of(points)]
-
-    assert found == [(1, 8, 1.1, "launch", "launch"), (16, 64, 2.5, "L2", "DRAM"), (128, 128, 1.9, "DRAM", "DRAM")]
-    assert [(s.start, s.end) for s in stretches_of(points[:3])] == [(1, 4)]
-    apart = [_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.4, "b"), _ratio_point(4, 1.1, "c")]
-    assert len(stretches_of(apart)) == 3
-    assert len(stretches_of([_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.3, "b"), _ratio_point(4, 1.1, "c")])) == 1
 
 
 @pytest.mark.parametrize(

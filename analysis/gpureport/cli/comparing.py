@@ -18,12 +18,9 @@ from gpureport.report.comparison.sentences import FILE, sentences
 from gpureport.report.comparison.tables import (
     buyers_table,
     effects_table,
-    landmarks_table,
     limits_table,
     machine_table,
-    ratios_table,
     sharing,
-    stretch_table,
     works_table,
 )
 from gpureport.report.forecast import COPIES
@@ -40,7 +37,7 @@ from gpureport.results.opening import (
     unique_names,
 )
 from gpureport.spec.uncertainty import SIGMA_MODEL
-from gpureport.text import N90, quoted, sentence
+from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent, format_ratio
 
 LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
@@ -151,7 +148,6 @@ def print_comparison(comparison: Comparison) -> None:
     elif others:
         title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
         print_document_table(title, machine_table(comparison), ("values", "device"))
-    _print_sizes(comparison)
 
 
 def _print_effects(comparison: Comparison) -> None:
@@ -159,6 +155,8 @@ def _print_effects(comparison: Comparison) -> None:
     for found in comparison.contrasts:
         title = f"Speed of {found.machine} / {comparison.baseline} by bottleneck on {comparison.baseline}"
         print_document_table(f"{title} (median kernel; range over kernels)", effects_table(comparison, found))
+        if found.left:
+            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
     if comparison.contrasts:
         print_text(text("ratios_of_predictions", FILE, error=SIGMA_MODEL))
         print_line("")
@@ -166,20 +164,6 @@ def _print_effects(comparison: Comparison) -> None:
         print_document_table(f"{LIMITS}, and ratios of speeds (inverse for times)", limits_table(comparison))
         print_text(COPIES)
         print_line("")
-
-
-def _print_sizes(comparison: Comparison) -> None:
-    """Print where predicted curves change, and the ratios between these sizes."""
-    if comparison.contrasts:
-        print_document_table(f"Cliffs (midpoints) and tapers ({N90})", landmarks_table(comparison))
-    for found in comparison.contrasts:
-        ratios = f"speed of {found.machine} / {comparison.baseline}"
-        best = f"Best values: {ratios} (of cases: the best one on {comparison.baseline})"
-        table = ratios_table(comparison, found)
-        print_document_table(best, table, table.columns[1:2])
-        print_document_table(f"Ranges with a nearly constant ratio: {ratios}", stretch_table(comparison, found))
-        if found.left:
-            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
 
 
 def _rows(comparison: Comparison, others: Sequence[str]) -> Iterator[Row]:

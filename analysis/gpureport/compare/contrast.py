@@ -1,4 +1,4 @@
-"""Two predicted devices: the speed ratio of each workload by size, where it changes, and what limits the kernels.
+"""Two predicted devices: the speed ratio of each workload by size, and of kernels by what limits them.
 
 Each device is predicted with its own sweeps, which suit its size. Curves are compared at sizes that both sweeps cover.
 The interval of a ratio is that of the quotient of two uncertain predictions. A figure that both devices take from one
@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import groupby
 from math import log, log1p
 from statistics import median_low
 
 import numpy as np
 
-from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, RatioPoint, Stretch, SweepContrast
+from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, RatioPoint, SweepContrast
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
@@ -30,7 +29,7 @@ from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads.grid import part_of_units
 
 SAME = log(1.25)
-"""Neighbouring stretches are joined if their ratios differ by less than 25 %, which is less than any interval."""
+"""Ratios and capacities that differ by less than 25 %, which is less than any interval, count as equal."""
 
 
 @dataclass(frozen=True)
@@ -96,21 +95,9 @@ def contrast(machine: str, first: Forecast, other: Forecast) -> Contrast:
 
 
 def _sweep(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> SweepContrast | None:
-    curves, prediction = (_rates(first), _rates(other)), first.prediction
-    cases = prediction.axis.quantity == "case"
-    shared = shared_facts(devices, first.facts, other.facts)
-    common = (_cases if cases else _sizes)(*curves)
-    if not (points := ratio_points(shared, *common)):
-        return None
-    bests = (curve.take([int(curve.rates.argmax())]) for curve in curves)
-    return SweepContrast(
-        key=prediction.key,
-        metric=prediction.metric,
-        axis=prediction.axis,
-        best=points[int(common[0].rates.argmax())] if cases else ratio_points(shared, *bests)[0],
-        points=points,
-        stretches=() if cases else stretches_of(points),
-    )
+    common = (_cases if first.prediction.axis.quantity == "case" else _sizes)(_rates(first), _rates(other))
+    points = ratio_points(shared_facts(devices, first.facts, other.facts), *common)
+    return SweepContrast(key=first.prediction.key, points=points) if points else None
 
 
 def _sizes(*curves: Rates) -> tuple[Rates, ...]:
@@ -141,18 +128,6 @@ def _cases(first: Rates, other: Rates) -> tuple[Rates, ...]:
     return first.take(mine[label] for label in both), other.take(theirs[label] for label in both)
 
 
-def stretches_of(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
-    """Divide a curve where a bottleneck changes, then join neighbours with similar ratios."""
-    parts = [list(group) for _, group in groupby(points, lambda p: (p.first_bottleneck, p.other_bottleneck))]
-    joined: list[list[RatioPoint]] = []
-    for part in parts:
-        if joined and abs(log(_median(part).value / _median(joined[-1]).value)) < SAME:
-            joined[-1] += part
-        else:
-            joined.append(part)
-    return tuple(_stretch(part) for part in joined)
-
-
 def _median(points: Iterable[RatioPoint]) -> RatioEstimate:
     return _middle([point.ratio for point in points])
 
@@ -160,11 +135,6 @@ def _median(points: Iterable[RatioPoint]) -> RatioEstimate:
 def _middle(ratios: Sequence[RatioEstimate]) -> RatioEstimate:
     middle = median_low(ratio.value for ratio in ratios)
     return next(ratio for ratio in ratios if ratio.value == middle)
-
-
-def _stretch(part: Sequence[RatioPoint]) -> Stretch:
-    (first, other), _ = Counter((point.first_bottleneck, point.other_bottleneck) for point in part).most_common(1)[0]
-    return Stretch(start=part[0].x, end=part[-1].x, ratio=_median(part), first_bottleneck=first, other_bottleneck=other)
 
 
 Columns = tuple[list[int], list[int]]

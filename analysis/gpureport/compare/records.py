@@ -215,30 +215,11 @@ class RatioPoint(Record):
     other_bottleneck: str
 
 
-class Stretch(Record):
-    """Part of a sweep in which the ratio is nearly constant."""
-
-    start: Compact
-    end: Compact
-    """Positions on the sweep's axis: bytes or work-items."""
-    ratio: RatioEstimate
-    """Median ratio of its points."""
-    first_bottleneck: str
-    other_bottleneck: str
-    """Most frequent pair of bottlenecks."""
-
-
 class SweepContrast(Record):
     """One predicted sweep on both devices."""
 
     key: SweepKey
-    metric: Metric
-    axis: Axis
-    best: RatioPoint
-    """Of the best points of both devices, at any size; of cases, of the best one of the first device."""
     points: tuple[RatioPoint, ...]
-    stretches: tuple[Stretch, ...]
-    """Empty for a sweep over cases."""
 
 
 class Effect(Record):

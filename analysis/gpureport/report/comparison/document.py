@@ -28,9 +28,7 @@ from gpureport.report.comparison.tables import (
     limits_table,
     machine_table,
     ranked_machines,
-    ratios_table,
     standings_tables,
-    stretch_table,
     works_table,
 )
 from gpureport.report.figures.machines import (
@@ -89,10 +87,7 @@ def content(comparison: Comparison) -> Content:
         "sentences": tuple(sentences(comparison)),
         "works": works_table(comparison) if few else None,
         "limits": limits_table(comparison),
-        "contrasts": [
-            (found, effects_table(comparison, found), ratios_table(comparison, found), stretch_table(comparison, found))
-            for found in comparison.contrasts
-        ],
+        "contrasts": [(found, effects_table(comparison, found)) for found in comparison.contrasts],
         "intervals": text("ratios_of_predictions", FILE, error=SIGMA_MODEL),
         "copies": COPIES,
         "machines": None if few else machine_table(comparison),

@@ -16,8 +16,6 @@ from gpureport.compare.records import (
     MachineFigure,
     MachineResult,
     RatioEstimate,
-    RatioPoint,
-    Stretch,
 )
 from gpureport.compare.summary import (
     What,
@@ -33,7 +31,7 @@ from gpureport.compare.summary import (
 )
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
-from gpureport.records.ceilings import KIND_TEXTS, ceiling_label
+from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.records.curves import DRAM
 from gpureport.report.comparison.sentences import work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
@@ -216,40 +214,6 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
 def _kernel_names(kernels: Sequence[str]) -> str:
     more = f" and {len(kernels) - _MOST_KERNELS} more" if len(kernels) > _MOST_KERNELS else ""
     return f"{', '.join(kernels[:_MOST_KERNELS])}{more}"
-
-
-def ratios_table(comparison: Comparison, found: Contrast) -> Table:
-    """List the ratio of the best values of each sweep, with the bottlenecks of both devices."""
-    head = f"best on {_short(comparison)[comparison.baseline]}"
-    rows = (({"sweep": str(sweep.key), head: sweep.best.label}, sweep.best) for sweep in found.sweeps)
-    return _ratios(comparison, found, rows)
-
-
-def stretch_table(comparison: Comparison, found: Contrast) -> Table:
-    """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
-    rows = []
-    for sweep in found.sweeps:
-        for number, each in enumerate(sweep.stretches):
-            sizes = format_range((each.start, each.end), sweep.axis.unit)
-            rows.append(({"workload": "" if number else sweep.key.workload, "working set or work-items": sizes}, each))
-    return _ratios(comparison, found, rows)
-
-
-def _ratios(
-    comparison: Comparison, found: Contrast, rows: Iterable[tuple[Mapping[str, str], RatioPoint | Stretch]]
-) -> Table:
-    """Return a table of ratios with the bottlenecks of both devices; *rows* begin with their first cells."""
-    short = _short(comparison)
-    a, b = short[comparison.baseline], short[found.machine]
-    return Table.of(
-        {
-            **cells,
-            f"{b} / {a}": _with_interval(each.ratio, style="factor"),
-            f"bottleneck {a}": ceiling_label(each.first_bottleneck),
-            f"bottleneck {b}": ceiling_label(each.other_bottleneck),
-        }
-        for cells, each in rows
-    )
 
 
 def limits_table(comparison: Comparison) -> Table:
