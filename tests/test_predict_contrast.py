@@ -119,7 +119,7 @@ def test_many_devices_are_compared_as_machines(tmp_path: Path, capsys: pytest.Ca
     assert main(["predict", *names, "--quick", "-w", "memory/read,particles/arrays", *pdf]) == 0
     printed, page = capsys.readouterr().out, (tmp_path / "report.html").read_text()
 
-    assert "Speed relative to h200_sxm" in printed
+    assert "speed relative to h200_sxm" in printed
     assert "Prediction only." in page
     assert not any(text in printed + page for text in ("efficiency of", "eff.", "<td></td>", 'id="against-'))
     with patch("gpureport.cli.predicting.predicted_run", side_effect=AssertionError("predicted again")):

@@ -1,6 +1,6 @@
 """``gpureport compare``."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -8,22 +8,18 @@ from gpureport.cli.app import CompareOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
 from gpureport.cli.options import described, in_batches, name_and_source, open_all, open_database, selected, writing
 from gpureport.cli.rendering import written
-from gpureport.cli.tables import Row, print_document_table, print_table
+from gpureport.cli.tables import print_document_table
 from gpureport.compare import FEW, Comparison, Run, compare, regressions
-from gpureport.compare.summary import means
 from gpureport.errors import InputError
-from gpureport.grouping import grouped
 from gpureport.inputs import is_there
 from gpureport.report.comparison.sentences import FILE, sentences
 from gpureport.report.comparison.tables import (
     buyers_table,
     effects_table,
-    limits_table,
     machine_table,
     sharing,
     works_table,
 )
-from gpureport.report.forecast import COPIES
 from gpureport.report.text.sentences import text
 from gpureport.results.opening import (
     device_named,
@@ -38,12 +34,10 @@ from gpureport.results.opening import (
 )
 from gpureport.spec.uncertainty import SIGMA_MODEL
 from gpureport.text import quoted, sentence
-from gpureport.units import format_number, format_percent, format_ratio
+from gpureport.units import format_number, format_percent
 
 LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _REGRESSION = 3  # exit code
-_MOST_COLUMNS = 8
-"""Columns that fit a terminal; for more machines the documents contain a map."""
 
 
 def compare_machines(options: CompareOptions) -> int:
@@ -126,7 +120,7 @@ def _without_folders(text: str) -> str:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print a comparison: its summary, what buyers compare, and the speeds."""
+    """Print a comparison: its summary, what buyers compare, effects by bottleneck, and speeds."""
     for condition in comparison.conditions:
         if condition.severity == "caution":
             note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
@@ -136,22 +130,6 @@ def print_comparison(comparison: Comparison) -> None:
         print_text(each)
     print_line("")
     print_document_table("What buyers compare, with 95 % intervals", buyers_table(comparison))
-    _print_effects(comparison)
-    if len(comparison.machines) <= FEW:
-        title = "Best values, and mean speeds with 95 % intervals"
-        print_document_table(title, works_table(comparison), ("kernels", "range"))
-    contrasted = [found.machine for found in comparison.contrasts]
-    others = [name for name in comparison.others if name not in contrasted]
-    if 0 < len(others) < _MOST_COLUMNS:
-        title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
-        print_table(title, ("workload", *others), _rows(comparison, others), right=range(1, len(others) + 1))
-    elif others:
-        title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
-        print_document_table(title, machine_table(comparison), ("values", "device"))
-
-
-def _print_effects(comparison: Comparison) -> None:
-    """Print what changes for kernels with one limit, and the limits themselves."""
     for found in comparison.contrasts:
         title = f"Speed of {found.machine} / {comparison.baseline} by bottleneck on {comparison.baseline}"
         print_document_table(f"{title} (median kernel; range over kernels)", effects_table(comparison, found))
@@ -160,14 +138,9 @@ def _print_effects(comparison: Comparison) -> None:
     if comparison.contrasts:
         print_text(text("ratios_of_predictions", FILE, error=SIGMA_MODEL))
         print_line("")
-    if comparison.limits:
-        print_document_table(f"{LIMITS}, and ratios of speeds (inverse for times)", limits_table(comparison))
-        print_text(COPIES)
-        print_line("")
-
-
-def _rows(comparison: Comparison, others: Sequence[str]) -> Iterator[Row]:
-    for workload, contests in grouped((contest.workload, contest) for contest in comparison.contests).items():
-        found = means(contests, "speed")
-        if any(name in found for name in others):
-            yield workload, *(format_ratio(found[name]) if name in found else "" for name in others)
+    if len(comparison.machines) <= FEW:
+        title = "Best values, and mean speeds with 95 % intervals"
+        print_document_table(title, works_table(comparison), ("kernels", "range"))
+    else:
+        title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
+        print_document_table(title, machine_table(comparison), ("values", "device"))
