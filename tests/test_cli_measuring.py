@@ -197,17 +197,13 @@ def test_wrong_results_end_with_1_and_a_report_that_says_so(fake: pytest.MonkeyP
     assert "Wrong results of " in Path("out/report.html").read_text()
 
 
-def test_code_that_moves_other_bytes_is_reported(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_code_that_moves_other_bytes_is_reported(fake: pytest.MonkeyPatch) -> None:
     code = MachineCode(
         form="PTX", counts={}, global_loads={}, global_stores={}, loops=False, loaded_bytes=(8, 12), stored_bytes=(4, 4)
     )
     install(fake, lambda: FakeBackend(code=code))
     assert main(["-o", "out", "--no-pdf"]) == 0
-    told = "test/again (copy): A work-item loads 8 to 12 B as compiled, 4 B in the model."
-    assert (
-        f"Compiled code moves a different number of bytes than the model assumes: test/copy (copy); {told}\n"
-        in capsys.readouterr().err
-    )
+    told = "8 to 12 B / 4 B"
     html = Path("out/report.html").read_text().replace("<wbr>", "").replace("\xa0", " ")
     assert told not in html[: html.index('class="origin"')], "page one is for what changes a decision"
     assert told in html
@@ -240,12 +236,11 @@ def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.Monk
 def test_a_run_that_measured_nothing_failed(
     fake: pytest.MonkeyPatch, capsys: Captured, make: Callable[[], FakeBackend], reason: str
 ) -> None:
-    """A report that says so, no documents, one sentence first and last, no empty table."""
+    """A report that says so, no documents, one sentence first and last, no table."""
     install(fake, make, (Copy(), Again(), Missing()))
     assert main(["-o", "out", "--force"]) == 1
     captured = capsys.readouterr()
-    assert captured.out.splitlines()[-1] == "Written: out/report.json"
-    assert ("Observations and " in captured.out) == reason.startswith("wrong")  # of wrong results there are findings
+    assert captured.out == "Written: out/report.json\n"
     lines = captured.err.splitlines()
     told = [place for place, line in enumerate(lines) if line.startswith("gpureport: nothing was measured")]
     assert len(told) == 2

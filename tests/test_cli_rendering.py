@@ -8,7 +8,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.data import data_dir
-from gpureport.records.report import save_report
+from gpureport.records.report import load_report, save_report
 from gpureport.report.processes import started
 from tests.fake_run import empty_report
 
@@ -110,6 +110,12 @@ def test_tables_are_as_wide_as_the_terminal(
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["predict", *devices, *FEW]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
+
+
+def test_a_prediction_as_json_is_a_report(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["predict", "h200", *FEW, "--json"]) == 0
+    (tmp_path / "report.json").write_text(capsys.readouterr().out)
+    assert load_report(tmp_path).only_predicted
 
 
 def test_devices_side_by_side_as_json(capsys: Captured) -> None:

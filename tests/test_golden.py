@@ -181,7 +181,6 @@ def terminal() -> list[str]:
         printed = _printed(
             "devices --known 'RTX 40'",
             f"predict h200 --quick -w {','.join(FEW)}",
-            f"predict h200 --quick -w {','.join(FEW[:2])} --all",
             f"predict h200 rx7900xt --quick -w {','.join(FEW)}",
             "predict h200 --kernel saxpy.yaml --quick",
             "compare before after",

@@ -37,7 +37,7 @@ gpureport measure --runs 4 -o before.json     # before/run-1, …
 gpureport render node7.json              # node7.html and node7.pdf
 gpureport render reports/published -o documents
 gpureport predict "RX 7900 XT"
-gpureport predict h200 -w memory --all   # every feature of one family
+gpureport predict h200 -w memory --pdf   # every feature of one family, as a document
 gpureport predict h200 a40 --pdf         # compared, as a document
 gpureport predict --lscpu node7.txt      # a CPU of another machine
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
@@ -449,8 +449,6 @@ class PredictOptions:
     macros: _Macros = ()
     folders: _Folders = ()
     quick: _Quick = False
-    everything: Annotated[bool, typer.Option("--all")] = False
-    """Print every feature of every sweep, and the occupancy of each work-group."""
     as_json: _Json = False
     pdf: _Flag = False
     """Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: a

@@ -36,7 +36,6 @@ from gpureport.spec.uncertainty import SIGMA_MODEL
 from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent
 
-LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _REGRESSION = 3  # exit code
 
 

@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
-from itertools import groupby
 from math import fsum
 from pathlib import Path
 from threading import Thread
@@ -31,9 +30,9 @@ from gpureport.cli.options import (
     slug,
     writing,
 )
-from gpureport.cli.predicting import print_advice
+from gpureport.cli.predicting import print_advice, print_page_one
 from gpureport.cli.rendering import write_documents
-from gpureport.cli.tables import Row, print_document_table, print_table
+from gpureport.cli.tables import print_document_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
@@ -43,8 +42,6 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.curves import DEVICE, MAIN_POSITIONS
-from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import (
     FILE_NAME,
     Report,
@@ -55,20 +52,15 @@ from gpureport.records.report import (
     reports_below,
     save_report,
 )
-from gpureport.report.curves import curves
 from gpureport.report.render import documents_of, prepare, readable_time
-from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import affected, load_sentences
-from gpureport.report.run.kernels import answers
-from gpureport.report.run.unexpected import explanations_table
 from gpureport.report.text.sentences import paragraphs, text
-from gpureport.report.text.words import best_sample, feature_name
 from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import as_before, changes
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.text import N90, sentence
-from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, short_unit
+from gpureport.text import sentence
+from gpureport.units import format_time
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
@@ -77,7 +69,6 @@ if TYPE_CHECKING:
 
 _SWEEP_S = {"cpu": (2.7, 1.9), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents, on an H200 and two AMD cores."""
-_MOST_CURVES = 8
 
 
 def measure(options: RunOptions) -> int:
@@ -333,18 +324,13 @@ def _announcement(plan: Plan, path: Path, options: RunOptions) -> str:
 def _summarise(report: Report, path: Path) -> None:
     if nothing := _nothing_measured(report, path):
         note(f"gpureport: {nothing}")
-    _print_findings(report.findings)
-    _print_unexpected(report.explanations)
-    _print_energy(report)
-    for answer in answers(report, curves(report)):
-        note(answer)
+    if report.status != "failed":
+        print_page_one(report)
     print_advice(report)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:
             note(f"Skipped {name}: {sentence(info.skipped)}")
-    if different := mismatches(report):
-        note(f"Compiled code moves a different number of bytes than the model assumes: {', '.join(different)}.")
     if load := load_sentences(report):
         note(f"Disturbed measurements: {load}")
 
@@ -373,69 +359,6 @@ def _close(report: Report, path: Path) -> int:
         raise GpuReportError(f"the device was lost and the run stopped: {report.stopped}; {path} is marked partial")
     own = [name for name in report.failed_variants if report.workloads[name].described]
     return 1 if wrong or own else 0
-
-
-def _print_findings(findings: Sequence[Finding]) -> None:
-    """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
-    calibrated = {f.key for f in findings if not f.specified}
-    best = [f for f in findings if not f.specified or f.key not in calibrated]
-    shown = [f for f in best if f.position in MAIN_POSITIONS and f.position != "case"]
-    kinds = sorted({f.basis for f in shown})
-    print_table(
-        f"Observations and {' or '.join(kinds)} predictions ({N90})",
-        ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
-        list(_rows(shown, marked=len(kinds) > 1)),
-        right=(1, 2, 3),
-    )
-
-
-def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
-    """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
-    for key, group in groupby(findings, lambda f: f.key):
-        features = list(group)
-        basis = ", specification" if marked and features[0].specified else ""
-        units = dict.fromkeys(f.unit for f in features if f.feature == "rate" and f.unit != short_unit(f.unit))
-        of_rates = f" ({', '.join(units)})" if units else ""
-        yield (f"{key.workload}, {key.sweep}{of_rates}{basis}",)
-        for f in features:
-            unit = short_unit(f.unit)
-            predicted = format_value(f.predicted, unit)
-            observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
-            yield f"  {_feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
-            if sample := best_sample(f, unit):
-                yield (f"    {sample}",)
-
-
-def _feature_name(feature: Finding) -> str:
-    """Return the name of a feature as in documents, but short names of rates: ``DRAM rate``, ``rate beyond 36 MiB``."""
-    level = feature.level
-    if feature.position == "peak":
-        return "best rate"
-    if feature.position != "plateau":
-        return feature_name(feature)
-    if level.transition_bytes is not None:
-        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
-    return "rate" if level == DEVICE else f"{level} rate"
-
-
-def _print_unexpected(explanations: Sequence[Explanation]) -> None:
-    shown = min(len(explanations), _MOST_CURVES)
-    title = f"Unexpected results: {shown} of {len(explanations)} curves, with the best hypothesis for each"
-    others = ("its error", "next", "confidence")
-    print_document_table(title, explanations_table(explanations), others, _MOST_CURVES)
-
-
-def _print_energy(report: Report) -> None:
-    from gpureport.report.run.whole_device import energy_table
-
-    energy = report.energy
-    if energy is None:
-        return
-    if energy.missing:
-        note(f"Power: {energy.missing}")
-        return
-    title = f"Power of the {energy.scope} while kernels ran ({energy.sensor})"
-    print_document_table(title, energy_table(report), ("throttle", "°C", "core clock", "predicted", "of the limit"))
 
 
 def _print_timings(report: Report, rendering_s: float | None) -> None:

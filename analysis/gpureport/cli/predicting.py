@@ -1,13 +1,14 @@
 """``gpureport predict``: predictions for one device, also from the output of ``lscpu``, or a comparison of several."""
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gpureport.cli.app import PredictOptions
-from gpureport.cli.comparing import LIMITS, print_comparison, short_ids
+from gpureport.cli.comparing import print_comparison, short_ids
 from gpureport.cli.console import note, print_json, print_line, print_sentences, print_text
 from gpureport.cli.options import (
     described,
@@ -21,40 +22,30 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.cli.rendering import write_documents, written
-from gpureport.cli.tables import print_document_table
+from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt
 from gpureport.compare.contrast import Forecast
 from gpureport.errors import InputError
-from gpureport.grouping import grouped
+from gpureport.findings.key_figures import KeyFigure
 from gpureport.inputs import read_text
-from gpureport.predict.ceilings import ceilings
-from gpureport.predict.uncertainty.sensitivity import ranked
-from gpureport.records.report import Report, described_families
+from gpureport.observe.statistics import Estimate
+from gpureport.records.report import Report, report_text
 from gpureport.report.comparison.document import write_pages
-from gpureport.report.forecast import (
-    COPIES,
-    ceilings_table,
-    cliffs_table,
-    facts_of,
-    feature_table,
-    outlook_table,
-)
+from gpureport.report.curves import curves
+from gpureport.report.forecast import facts_of
 from gpureport.report.run.kernels import accesses_table, advice_table
-from gpureport.report.run.trust import sensitivity_table
-from gpureport.report.text.tables import occupancy_table
-from gpureport.report.text.words import family_title
+from gpureport.report.run.page_one import page_one
+from gpureport.report.text.difference import known_range
 from gpureport.results.opening import predicted, predicted_run, prediction_report
 from gpureport.spec.host import listed_host, parse_lscpu
 from gpureport.spec.models import Device
-from gpureport.text import N90
+from gpureport.units import format_interval
 
 if TYPE_CHECKING:
     from gpureport.predict import Predicted
     from gpureport.workloads.model import Workload
 
 T = TypeVar("T")
-_FEW_FACTS = 5
-_SENSITIVITIES = "What the predictions depend on"
 _MOST_CHANGES = 8
 _MOST_NAMED = 4  # devices in the name of a folder
 
@@ -80,7 +71,7 @@ def predict_devices(options: PredictOptions) -> int:
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
     with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
-        whole = options.as_json or options.everything or len(devices) <= FEW
+        whole = options.as_json or len(devices) <= FEW
         found = _each(devices, partial(predicted, workloads=workloads, quick=options.quick)) if whole else []
         reports = [
             prediction_report(d, workloads, p, quick=options.quick) for d, p in zip(devices, found, strict=whole)
@@ -91,10 +82,7 @@ def predict_devices(options: PredictOptions) -> int:
             runs = map(_run, reports, found) if whole else _each(devices, predict)
             ids = [device.id for device in devices]
             comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
-        if options.as_json:
-            print_json(_json(reports, found, comparison))
-        else:
-            _print(options, reports, comparison)
+        _print(options, reports, comparison)
         if options.pdf and comparison:
             _note(written(lambda: write_pages(comparison, folder, "report", paper=options.paper)))
         elif options.pdf:
@@ -111,14 +99,15 @@ def _run(report: Report, found: "tuple[Predicted, ...]") -> Run:
 
 
 def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:
-    if comparison:
+    if options.as_json:
+        plain = [json.loads(report_text(report)) for report in reports]
+        print_json({"devices": plain, "comparison": comparison.model_dump(mode="json")} if comparison else plain[0])
+    elif comparison:
         print_comparison(comparison)
-    for report in reports if options.everything else reports[: len(reports) == 1]:
-        (_print_everything if options.everything else _print_summary)(report)
-    if not comparison:
+    else:
+        print_page_one(reports[0])
         print_advice(reports[0])
-        if not options.everything:
-            print_sentences("prediction_legend")
+        print_sentences("prediction_legend")
 
 
 def _note(files: Sequence[Path]) -> None:
@@ -147,54 +136,40 @@ def _devices(options: PredictOptions) -> list[Device]:
     return devices
 
 
-def _json(
-    reports: Sequence[Report], found: "Iterable[Sequence[Predicted]]", comparison: Comparison | None
-) -> dict[str, object]:
-    devices = list(map(_device_json, reports, found))
-    return {"devices": devices, "comparison": comparison.model_dump(mode="json")} if comparison else devices[0]
-
-
-def _device_json(report: Report, found: "Iterable[Predicted]") -> dict[str, object]:
-    records = {
-        "ceilings": ceilings(report.device),
-        "predictions": [each.prediction for each in found],
-        "sensitivities": ranked(report.predictions),
-    }
-    plain = {name: [each.model_dump(mode="json") for each in own] for name, own in records.items()}
-    return {"device": report.device.model_dump(mode="json"), **plain}
-
-
-def _print_summary(report: Report) -> None:
-    _print_device(report.device)
-    title = "Specification predictions: cliffs (capacity transitions), as working sets"
-    print_document_table(title, cliffs_table(report))
-    title = f"Specification predictions: best of each workload ({N90})"
-    print_document_table(title, outlook_table(report.predictions), optional=["occupancy"])
-    print_document_table(_SENSITIVITIES, sensitivity_table(report), most=_FEW_FACTS)
-
-
-def _print_everything(report: Report) -> None:
-    from gpureport.report.curves import curves
-
-    _print_device(report.device)
-    titles = described_families(report.workloads.values())
-    print_text(f"Specification predictions, with 95 % intervals ({N90}):")
+def print_page_one(report: Report) -> None:
+    """Print the device, and what page one of its document says: the conclusion, key figures, what to tune for."""
+    page = page_one(report, curves(report))
+    print_text(f"{report.device.name} ({report.device.id}): {facts_of(report.device)}")
+    print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
     print_line("")
-    by_sweep = grouped(((p.key.family, p.key.sweep_name), p) for p in report.predictions)
-    for (family, sweep), own in by_sweep.items():
-        print_document_table(f"{family_title(family, titles)}, {sweep}", feature_table(own))
-    print_document_table(_SENSITIVITIES, sensitivity_table(report))
-    for family, found in grouped((each.key.family, each) for each in curves(report)).items():
-        title = f"{family_title(family, titles)}: occupancy, with the register count estimated before compilation"
-        print_document_table(title, occupancy_table(found))
+    columns = ("key figure", "specification", "predicted (95 %)", "measured (95 %)")
+    rows = [_figure_row(row.figure) for row in (*page.large, *page.rows) if row.figure]
+    shown = 3 if report.only_predicted else 4
+    print_table("Key figures", columns[:shown], [row[:shown] for row in rows], right=range(1, shown))
+    if page.advice:
+        print_text("Tune for", style="bold")
+        for each in page.advice:
+            print_text(f"{each.subject}: {each.text}{' (measured under other load)' if each.disturbed else ''}")
+        print_line("")
+    if page.own:
+        print_text(page.own)
+        print_line("")
 
 
-def _print_device(device: Device) -> None:
-    print_text(f"{device.name} ({device.id}): {facts_of(device)}")
-    print_line("")
-    print_document_table(LIMITS, ceilings_table(device))
-    print_text(COPIES)
-    print_line("")
+def _figure_row(figure: KeyFigure) -> Row:
+    """Return name, specification, prediction and measurement; of levels that the curve does not separate, ranges."""
+    predicted = [each.predicted.value for each in figure.levels if each.predicted]
+    joined = known_range(predicted, figure.unit)
+    return (
+        figure.name,
+        known_range((each.specification for each in figure.levels), figure.unit),
+        joined if len(predicted) > 1 else _estimate(figure.predicted, figure.unit),
+        _estimate(figure.measured, figure.unit),
+    )
+
+
+def _estimate(found: Estimate | None, unit: str) -> str:
+    return format_interval(found.value, *found.ends, unit, "estimate") if found else ""
 
 
 def print_advice(report: Report) -> None:

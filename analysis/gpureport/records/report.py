@@ -333,24 +333,34 @@ Texts = dict[SweepKey, tuple[Curve, str]]
 
 
 def save_report(report: Report, path: Path, known: Texts | None = None) -> None:
-    """Write *report* to *path* completely, or not at all.
-
-    The file is diffable: one line for each column of a curve, keys in the order of the model. A growing report is
-    written repeatedly: *known* has the text of each curve, which is used again while it has the same records.
+    """Write *report* to *path* completely, or not at all; *known* as for :func:`report_text`.
 
     Raises:
         GpuReportError: the file cannot be written, or a value is not finite.
     """
-    known = {} if known is None else known
     try:
-        for curve in report.curves:
-            if curve.key not in known or list(map(id, known[curve.key][0].records)) != list(map(id, curve.records)):
-                known[curve.key] = curve, "".join(_json_lines(packed(curve), 2))
-        rest = "".join(_json_lines(_rest(report), 0))
+        content = report_text(report, known)
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
+    write_file(path, content)
+
+
+def report_text(report: Report, known: Texts | None = None) -> str:
+    """Return *report* as JSON: one line for each column of a curve, keys in the order of the model.
+
+    A growing report is written repeatedly: *known* has the text of each curve, which is used again while it has the
+    same records.
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    known = {} if known is None else known
+    for curve in report.curves:
+        if curve.key not in known or list(map(id, known[curve.key][0].records)) != list(map(id, curve.records)):
+            known[curve.key] = curve, "".join(_json_lines(packed(curve), 2))
+    rest = "".join(_json_lines(_rest(report), 0))
     curves = ",\n  ".join(known[curve.key][1] for curve in report.curves)
-    write_file(path, rest.removesuffix("\n}") + f',\n "curves": [\n  {curves}\n ]\n}}\n')
+    return rest.removesuffix("\n}") + f',\n "curves": [\n  {curves}\n ]\n}}\n'
 
 
 def report_file(path: Path) -> Path:

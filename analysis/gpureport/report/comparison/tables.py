@@ -1,7 +1,7 @@
 """The tables of a comparison of machines."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.compare import FEW
 from gpureport.compare.records import (

@@ -74,8 +74,3 @@ def _moved(least: float | None, most: float | None, model: float) -> str:
     """Write bytes as compiled, between *least* and *most*, / as counted by the *model*, marked if they differ."""
     mark = f"{Verdict.OFF.mark} " if moves_as_modelled(least, most, model) is False else ""
     return f"{mark}{_bytes((least, most))} / {format_bytes(model)}"
-
-
-def mismatches(report: Report) -> tuple[str, ...]:
-    """Return the kernels whose compiled code moves a different number of bytes than the model assumes."""
-    return tuple(dict.fromkeys(f"{e.workload} ({e.kernel})" for e in report.evidence if e.agrees is False))
