@@ -362,7 +362,7 @@ _Store = Annotated[Path | None, _path("DIR", text="Folder of the store. Default:
 
 @command(app, "", "measuring.measure")
 class RunOptions:
-    """Predict, measure and compare; write report.json, report.html, report.pdf and report-appendix.pdf.
+    """Predict, measure and compare; write report.json, report.html and report.pdf.
 
     Exit codes: 0 report written (it lists skipped variants with reasons); 1 failure, or wrong results of a kernel (the
     report names it); 2 wrong option or input; 130 interrupted.
@@ -412,7 +412,7 @@ class MeasureOptions(RunOptions):
 class RenderOptions:
     """Write HTML and PDF of reports or published records.
 
-    The documents are named after the report: m1.html, m1.pdf and m1-appendix.pdf for m1.json.
+    The documents are named after the report: m1.html and m1.pdf for m1.json.
     """
 
     reports: Annotated[Sequence[Path], _operand("REPORT")]
@@ -451,7 +451,7 @@ class PredictOptions:
     quick: _Quick = False
     as_json: _Json = False
     pdf: _Flag = False
-    """Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: a
+    """Also write documents. One device: report.html and report.pdf. Several devices: a
     comparison, as by `gpureport compare`."""
     output: _OutputFolder = None
     """Folder of --pdf. Default: reports/<device>-predicted-<date>."""

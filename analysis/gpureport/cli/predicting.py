@@ -70,7 +70,7 @@ def predict_devices(options: PredictOptions) -> int:
         names[1:] = [f"{len(names) - 1}-others"]
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
-    with writing(documents(folder, appendix=True) if options.pdf else (), force=options.force):
+    with writing(documents(folder) if options.pdf else (), force=options.force):
         whole = options.as_json or len(devices) <= FEW
         found = _each(devices, partial(predicted, workloads=workloads, quick=options.quick)) if whole else []
         reports = [

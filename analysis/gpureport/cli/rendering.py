@@ -28,7 +28,7 @@ def render_reports(options: RenderOptions) -> int:
     refuse_repeated(map(str, files))
     places = {file: (_directory(file, options.output, several=several), _name(file)) for file in files}
     _refuse_sharing(places)
-    to_write = (document for place in places.values() for document in documents(*place, appendix=True))
+    to_write = (document for place in places.values() for document in documents(*place))
     with writing(to_write, force=options.force):
         prepare()
         database = cache(partial(open_database, options.entries))

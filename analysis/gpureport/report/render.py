@@ -59,8 +59,8 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 """What of a page has no line breaks of ours, and its texts."""
-_JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)")
-"""Where a name may be broken, but not a rate."""
+_JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)|(?<=\w{30})(?=\w)")
+"""Where a name may be broken, but not a rate; and a long word."""
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
@@ -94,7 +94,7 @@ def write_report(
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
     content = _content(report)
-    return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
+    return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name)
 
 
 def write_filled(
@@ -105,23 +105,19 @@ def write_filled(
     with_pdf: bool = True,
     paper: Paper = "a4",
     name: str = "report",
-    appendix: bool = False,
 ) -> list[Path]:
-    """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`.
-
-    With *appendix*, the template has appendices, which get a PDF of their own.
-    """
-    html_file, *pdf_files = documents(directory, name, appendix=appendix)
-    printed = ("appendix", "body")[not appendix :] if with_pdf and not pdf_problem() else ()
-    remove_files(*pdf_files)  # an old one must not stay if no new one is written
-    pages, made = _Pages(template), []
-    for part in printed:  # the longest first: while it is laid out, the figures of others are drawn
-        page = pages.text({**content, "file_name": name, "part": part})
-        made.append(started(_pdf, (*pages.with_images(page), paper)))
-    write_file(html_file, pages.with_figures(pages.text({**content, "file_name": name, "part": "page"})))
-    for file, content_of in zip(pdf_files, reversed(made), strict=False):
-        write_file(file, content_of())
-    return [html_file, *pdf_files[: len(made)]]
+    """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`."""
+    html_file, pdf_file = documents(directory, name)
+    remove_files(pdf_file)  # an old one must not stay if no new one is written
+    content, pages = {**content, "file_name": name}, _Pages(template)
+    made = None
+    if with_pdf and not pdf_problem():  # first: while it is laid out, the figures of the page are drawn
+        made = started(_pdf, (*pages.with_images(pages.text({**content, "printed": True})), paper))
+    write_file(html_file, pages.with_figures(pages.text(content)))
+    if made is None:
+        return [html_file]
+    write_file(pdf_file, made())
+    return [html_file, pdf_file]
 
 
 def _pdf(page: tuple[str, Mapping[str, str], Paper]) -> bytes:
@@ -129,19 +125,18 @@ def _pdf(page: tuple[str, Mapping[str, str], Paper]) -> bytes:
     return pdf(html, paper, figures)
 
 
-def documents(directory: Path, name: str = "report", *, appendix: bool = False) -> tuple[Path, ...]:
-    """Return the paths that :func:`write_filled` writes: HTML, PDF, and with *appendix* its PDF."""
-    pdf_names = (name, f"{name}-appendix") if appendix else (name,)
-    return directory / f"{name}.html", *(directory / f"{each}.pdf" for each in pdf_names)
+def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
+    """Return the paths that :func:`write_filled` writes: HTML and PDF."""
+    return directory / f"{name}.html", directory / f"{name}.pdf"
 
 
-def documents_of(file: Path) -> tuple[Path, ...]:
+def documents_of(file: Path) -> tuple[Path, Path]:
     """Return the paths of the documents next to a report's JSON *file*, with the same stem.
 
     Raises:
         InputError: the file has the name of a document.
     """
-    found = documents(file.parent, report_stem(file), appendix=True)
+    found = documents(file.parent, report_stem(file))
     if file in found:
         raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
     return found
@@ -155,7 +150,7 @@ def render_html(report: Report) -> str:
 def filled(template: str, content: Content) -> str:
     """Return the page of a template with its *content*."""
     pages = _Pages(template)
-    return pages.with_figures(pages.text({"part": "page", **content}))
+    return pages.with_figures(pages.text(content))
 
 
 class _Pages:
@@ -264,6 +259,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         style=_style,
         hash=_hash,
         scripts=_SCRIPTS,
+        printed=False,
         tables=tables,
         appendix=appendix,
         entry=entry,

@@ -113,8 +113,6 @@ class Chart:
     """A figure as wide as a page: columns of panels from top to bottom."""
 
     columns: tuple[tuple[Panel, ...], ...]
-    places: int = 0
-    """Columns for which there is room; by default, as many as there are."""
     legend: tuple[tuple[str, Role], ...] = field(default=())
 
 

@@ -87,16 +87,13 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
     pairs = [list(zip_longest(column, left[: len(column)])) for column, left in zip(columns, beside, strict=True)]
     lefts = [max(_left_in(panel, left) for panel, left in column) for column in pairs]
     rights = [max(map(_right_in, column)) for column in columns]
-    places = max(len(columns), chart.places)
-    free = WIDTH_IN - sum(lefts) - sum(rights) - (places - len(columns)) * ((lefts[-1] + rights[-1]) if lefts else 0)
-    share = free / places
+    share = (WIDTH_IN - sum(lefts) - sum(rights)) / len(columns)
     x, top = 0.0, _LEGEND_IN if chart.legend else 0.02
     for column, left_in, right_in in zip(pairs, lefts, rights, strict=True):
         y, x = top, x + left_in
         for panel, left in column:
             y += _head_in(panel)
-            last = column is pairs[-1] and places == len(columns)
-            beyond = WIDTH_IN - x - share if last else right_in + 0.3
+            beyond = WIDTH_IN - x - share if column is pairs[-1] else right_in + 0.3
             yield panel, _Box(x, y, share, beyond, left_in), left
             y += panel.height_in + _foot_in(panel)
         x += share + right_in

@@ -23,8 +23,6 @@ class Picture:
 
     chart: Chart
     caption: str
-    detailed: Chart | None = None
-    """The same curves with more details, which screens show in its place."""
 
     @property
     def description(self) -> str:

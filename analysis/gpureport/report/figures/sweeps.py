@@ -16,7 +16,6 @@ from gpureport.records.curves import CurveFeature, Feature, Observation, Observe
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
-from gpureport.report.figures.theme import TITLE_PT, needed_in
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
 
@@ -29,10 +28,8 @@ Floats = NDArray[np.float64]
 Base = Callable[[float], float]
 """What values are divided by, a function of x."""
 
-MOST_SIZES, MOST_TRACES, MOST_SMALL = 3, 6, 12
-"""Panels of a figure: small figures leave no large gaps at the ends of pages. The last is that of an appendix."""
-_COLUMNS, _TITLE_IN = 4, 1.05
-"""Columns of small panels, one less if a title is longer."""
+MOST_SIZES, MOST_TRACES = 3, 6
+"""Panels of a figure: small figures leave no large gaps at the ends of pages."""
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
 MOST_ROWS = 24
@@ -175,27 +172,6 @@ def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) 
     tracks = [_tracks(curve) for curve in curves]
     rows = sorted({row for found in tracks for row in found})
     return Chart(tuple(_stack(*each, rows) for each in zip(curves, titles, tracks, strict=True)))
-
-
-def small_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
-    """Return a small panel for each of *curves* over one quantity, without what :func:`size_chart` adds to the values.
-
-    There are at most as many as :data:`MOST_SMALL` says. Axes have no labels: the caption says what they are.
-    """
-    ends = stretch([point.point.x for curve in curves for point in drawable(curve.points)], 1.15)
-    x = Axis("", UNITS.get(curves[0].axis.quantity, ""), "log2", ends)
-    panels = []
-    for curve, known in zip(curves, titles, strict=True):
-        values = (*predictions(curve), *observed(curve))
-        y = Axis("", curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
-        panels.append(Panel(x, y, values, tuple(known), 0.6))
-    return _in_columns(panels)
-
-
-def _in_columns(panels: Sequence[Panel]) -> Chart:
-    places = _COLUMNS - any(needed_in(panel.titles[-1], TITLE_PT) > _TITLE_IN for panel in panels)
-    rows = [replace(panel, joined=number + places < len(panels)) for number, panel in enumerate(panels)]
-    return Chart(tuple(tuple(rows[column::places]) for column in range(min(places, len(rows)))), places)
 
 
 Tracks = Mapping[tuple[int, str], list[Series]]
@@ -409,10 +385,10 @@ def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Float
     return at, middle, least, most
 
 
-def in_charts(curves: Sequence[CurveRecords], kind: str, *, small: bool) -> Sequence[Sequence[CurveRecords]]:
-    """Return *curves* of one kind in parts of a figure each, which may have *small* panels."""
+def in_charts(curves: Sequence[CurveRecords], kind: str) -> Sequence[Sequence[CurveRecords]]:
+    """Return *curves* of one kind in parts of a figure each."""
     if kind != "cases":
-        return list(in_figures(curves, MOST_SMALL if small else MOST_SIZES))
+        return list(in_figures(curves, MOST_SIZES))
     parts: list[list[CurveRecords]] = []
     rows = MOST_ROWS
     for curve in curves:

@@ -37,11 +37,6 @@ class Section:
         """Whether any of its values has a calibrated prediction."""
         return any(pair.calibrated for pair in self.pairs)
 
-    @property
-    def astray(self) -> tuple[FindingPair, ...]:
-        """The values that are not as predicted."""
-        return tuple(pair for pair in self.pairs if pair.is_astray)
-
 
 @dataclass(frozen=True)
 class Family:
@@ -57,12 +52,6 @@ class Family:
     figures: tuple[Picture, ...]
     """Of the sweeps that no chapter shows."""
     notes: tuple[str, ...]
-
-    @property
-    def printed(self) -> bool:
-        """Whether the printed appendix shows any of it: figures, values off, cautions, or wrong results."""
-        wrong = (not check.passed for check in self.checks.values())
-        return bool(self.figures or any(section.astray or section.warnings for section in self.sections) or any(wrong))
 
 
 def families(report: Report, found: Sequence[CurveRecords], shown: Container[SweepKey] = ()) -> tuple[Family, ...]:

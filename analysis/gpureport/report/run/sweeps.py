@@ -10,7 +10,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.picture import Picture
-from gpureport.report.text.captions import case_caption, panel_titles, size_caption, small_caption
+from gpureport.report.text.captions import case_caption, panel_titles, size_caption
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import with_names
 
@@ -90,26 +90,23 @@ def sweep_notes(report: Report, members: Sequence[CurveRecords]) -> tuple[str, .
 
 
 def other_curves(report: Report, found: Sequence[CurveRecords], shown: Container[SweepKey]) -> tuple[Picture, ...]:
-    """Draw the sweeps of a family that no chapter shows, in small panels, but no agreeing cases."""
+    """Draw the sweeps of a family that no chapter shows, but no agreeing cases."""
     others = (
         curve
         for curve in filter(is_drawn, found)
         if curve.key not in shown and (kind_of(curve) != "cases" or curve.astray)
     )
-    return curve_pictures(report, others, small=True)
+    return curve_pictures(report, others)
 
 
-def curve_pictures(report: Report, found: Iterable[CurveRecords], *, small: bool = False) -> tuple[Picture, ...]:
-    """Draw curves, the same kinds of sweeps together; in *small* panels, which have details on screens only."""
-    kinds = grouped(((kind_of(c), *((c.axis.label, c.value_unit) if small else ())), c) for c in found)
-    titles = (panel_titles(report, members) for members in kinds.values())
-    return tuple(
-        p for members, names in zip(kinds.values(), titles, strict=True) for p in pictures(members, names, small)
-    )
+def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
+    """Draw curves, the same kinds of sweeps together."""
+    kinds = grouped((kind_of(curve), curve) for curve in found).values()
+    return tuple(picture for members in kinds for picture in pictures(members, panel_titles(report, members)))
 
 
 def pictures(
-    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None, small: bool = False
+    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None
 ) -> tuple[Picture, ...]:
     """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant."""
     kind = kind_of(members[0]) if members else "sizes"
@@ -119,19 +116,10 @@ def pictures(
         groups = in_figures(found, sweeps.MOST_TRACES)
         return tuple(Picture(sweeps.trace_chart(group), text("trace_caption", traces=group)) for group in groups)
     drawn = [c for c in members if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in c.points)]
-    parts = sweeps.in_charts(drawn, kind, small=small)
-    return tuple(_picture(kind, part, [named[curve.key] for curve in part], small=small) for part in parts)
+    return tuple(_picture(kind, part, [named[curve.key] for curve in part]) for part in sweeps.in_charts(drawn, kind))
 
 
-def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]], *, small: bool) -> Picture:
+def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Picture:
     if kind == "cases":
         return Picture(sweeps.case_chart(part, titles), case_caption(part))
-    whole = sweeps.size_chart(part, titles)
-    if not small:
-        return Picture(whole, size_caption(part))
-    signs = (
-        min(curve.astray, key=lambda pair: pair.urgency).main.verdict.mark + " " if curve.astray else ""
-        for curve in part
-    )
-    short = [(f"{sign}{each[-1]}",) for sign, each in zip(signs, titles, strict=True)]
-    return Picture(sweeps.small_chart(part, short), small_caption(part), whole)
+    return Picture(sweeps.size_chart(part, titles), size_caption(part))

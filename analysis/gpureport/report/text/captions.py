@@ -66,12 +66,6 @@ def size_caption(curves: Sequence[CurveRecords]) -> str:
     return text("size_caption", mains=mains, few=len(pairs) <= _FEW, named=named, largest=largest, first=first)
 
 
-def small_caption(curves: Sequence[CurveRecords]) -> str:
-    """Return the caption of small curves: both axes, then as :func:`size_caption`."""
-    axes = f"{_value_name(curves)} against {curves[0].axis.label}"
-    return f"{axes[:1].upper()}{axes[1:]}. {size_caption(curves)}"
-
-
 def _contents(curves: Sequence[CurveRecords]) -> str:
     predicted, observed = any(c.prediction for c in curves), any(c.observation for c in curves)
     drawn = [name for name, there in (("predicted", predicted), (seen_word(curves), observed)) if there]

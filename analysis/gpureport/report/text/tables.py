@@ -1,4 +1,4 @@
-"""Tables: their type, column widths, and the table of work-group searches."""
+"""Tables: their type, and those that several documents have."""
 
 import re
 from collections import Counter
@@ -16,14 +16,11 @@ from gpureport.report.text.words import any_of, shape_name
 from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
-_SHORT, _LONG_WORD, _LONG, _LINE = 18, 30, 100, 118
-"""Characters of a short text, of the longest word and of the longest text that count, and of a line of a table."""
-_GAP = 3
-"""Characters between columns."""
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
-_BOLD = 1.2  # relative width of a head's characters
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=±) ")
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=[±✓≈▽△✗]) (?=\d)"
+)
 _NUMBER = re.compile(r"[^\w.]*\d")
 _SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-| cases$")
 """Of shapes, ranges between two units, dates and counted cases, which are no numbers."""
@@ -82,44 +79,9 @@ class Table:
         known = ((name, [text for text in texts if text not in ("", UNKNOWN)]) for name, texts in cells)
         return frozenset(name for name, texts in known if 2 * sum(map(_is_number, texts)) > len(texts))
 
-    @cached_property
-    def widths(self) -> tuple[float, ...]:
-        """Width of each column in percent: its longest word, and a share of what its longest text needs more.
-
-        Known widths save most of the layout engine's time.
-        """
-        least, most = zip(*self._characters, strict=True)
-        share = min(1.0, max(0.0, _LINE - sum(least)) / max(1.0, sum(most) - sum(least)))
-        characters = [low + share * (high - low) for low, high in self._characters]
-        return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
-
-    @cached_property
-    def narrow(self) -> frozenset[str]:
-        """Columns of short texts, which are not broken over lines if there is room."""
-        room = sum(least for least, _ in self._characters) <= _LINE
-        return frozenset(
-            name for name, (_, most) in zip(self.columns, self._characters, strict=True) if room and most <= _SHORT
-        )
-
-    @cached_property
-    def _characters(self) -> list[tuple[float, float]]:
-        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        heads = ("",) * len(self.columns) if self.shades else self.columns  # those of ratios are hyphenated
-        return [_characters(name, texts) for name, texts in zip(heads, cells, strict=True)]
-
 
 def _is_number(text: str) -> bool:
     return bool(_NUMBER.match(text)) and not _SHAPE.search(text)
-
-
-def _characters(head: str, texts: Sequence[str]) -> tuple[float, float]:
-    words = [*(_BOLD * len(word) for word in head.split()), *(len(word) for text in texts for word in _words(text))]
-    most = max([*map(len, texts), *words]) + _GAP
-    return (most, most) if most <= _SHORT else (min(max(words) + _GAP, _LONG_WORD), min(most, _LONG))
-
-
-def _words(text: str) -> list[str]:
-    return re.split(r"[ _/]", unbroken(text))
 
 
 def unbroken(text: str) -> str:
