@@ -11,7 +11,6 @@ from gpureport.predict.occupancy import Resources, builds_of, compiled_resources
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, Link
 from gpureport.workloads.residency import Residency
@@ -68,14 +67,12 @@ class ResidentGroups:
     Attributes:
         label: of the case.
         local: work-items of a work-group.
-        rules: occupancy by the rules of the architecture.
-        predicted: work-groups that are resident on the whole device by these rules.
+        predicted: work-groups that are resident on the whole device by the rules of the architecture.
         counted: work-groups that the kernel counted; ``None``: it did not run.
     """
 
     label: str
     local: int
-    rules: Occupancy
     predicted: int
     counted: int | None
 
@@ -97,7 +94,7 @@ def _rows(report: Report, measurement: Measurement) -> Iterator[ResidentGroups]:
     for point in measurement.points:
         rules = occupancy(device.architecture, (point.point.parameters["local"],), _resources(measurement, point))
         predicted = min(rules.groups_per_compute_unit * places, point.point.parameters["groups"])
-        yield ResidentGroups(point.point.label, point.point.parameters["local"], rules, predicted, point.counted)
+        yield ResidentGroups(point.point.label, point.point.parameters["local"], predicted, point.counted)
 
 
 def _resources(measurement: Measurement, point: MeasuredPoint) -> Resources:

@@ -27,7 +27,6 @@ from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.processes import MOST, started
 from gpureport.report.run import (
     appendix,
-    caches,
     compiled,
     conditions,
     efficiency,
@@ -35,7 +34,6 @@ from gpureport.report.run import (
     published,
     trust,
     unexpected,
-    work,
 )
 from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import families
@@ -239,9 +237,6 @@ def _content(report: Report) -> Content:
             "ceilings": report.only_predicted and forecast.ceilings_table(report.device),
             "forecast": report.only_predicted and forecast.outlook_table(report.predictions),
             "kernels": efficiency.limits_table(report, found),
-            "cache-details": caches.details_table(report),
-            "searches": tables.searches_table(searched),
-            "resident-groups": work.residency_table(report),
         },
         "appendices": appendix.titles(report),
         "runtime": report.machine.opencl.runtime if report.machine else "",

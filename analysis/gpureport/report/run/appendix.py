@@ -74,7 +74,7 @@ def timings_table(report: Report) -> Table:
 
 
 def environment_table(report: Report) -> Table:
-    """List machine, device, driver, clocks and versions; empty without a run."""
+    """List machine, device, driver, clocks and versions; empty without a run. The report has the limits of OpenCL."""
     machine, settings = report.machine, report.settings
     if machine is None:
         return Table(("property", "value"), ())
@@ -85,16 +85,8 @@ def environment_table(report: Report) -> Table:
         ("platform", f"{present.platform}, {present.platform_version}"),
         ("driver", present.driver),
         ("device version", present.version),
-        ("compute units reported", str(present.compute_units)),
-        ("clock reported", format_frequency(present.clock_hz)),
         *((name, format_range(read, format_frequency)) for name, read in clocks.items()),
         *machine.vendor_facts.items(),
-        ("global memory", format_bytes(present.global_memory_bytes)),
-        ("largest allocation", format_bytes(present.max_allocation_bytes)),
-        ("cache reported", format_bytes(present.global_cache_bytes)),
-        ("local memory", format_bytes(present.local_memory_bytes)),
-        ("largest work-group", str(present.max_work_group)),
-        ("timer resolution", format_time(present.timer_resolution_s)),
         ("PCI id", present.pci_id or UNKNOWN),
         ("system", machine.system),
         ("CPU", f"{machine.cpu}, {machine.cores} cores"),

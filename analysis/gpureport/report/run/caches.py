@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from gpureport.findings.whole_device import usable_part
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.calibration.learned import cache_details
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.report import Report
@@ -17,7 +16,6 @@ from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, seen_in
 from gpureport.spec.models import Cache
-from gpureport.units import format_bytes
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
 _EARLIER = 1.1
@@ -216,27 +214,3 @@ def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
         for level in report.device.cache_levels
         if (mains := levels.get(level))
     )
-
-
-def details_table(report: Report) -> Table:
-    """List properties of the nearest cache, by the entry and as loads show them; only measured ones."""
-    device = report.device
-    if not device.caches:
-        return Table((), ())
-    details, cache = cache_details(device, report.observations), device.caches[0]
-    name, stride = cache.name, details.stride_bytes
-    lines = round(cache.lines_within(cache.capacity_bytes, min(stride, device.page_bytes)))
-    yes = {None: "", True: "yes", False: "no"}
-    sector, access = (size and format_bytes(size) for size in (details.sector_bytes, details.access_bytes))
-    rows = (
-        (f"sector of {name}", format_bytes(cache.sector_bytes), sector),
-        ("transfer from memory", format_bytes(device.memory.access_bytes), access),
-        (f"{name} keeps loaded data", "yes", yes[details.keeps_loads]),
-        (f"{name} keeps stored data", yes[device.architecture.write_allocate], yes[details.keeps_stores]),
-        (
-            f"lines in {name} at a stride of {format_bytes(stride)}",
-            f"{lines:,}",
-            f"{details.lines_kept:,}" if details.lines_kept else "",
-        ),
-    )
-    return Table.of({"property": what, "entry": entry, "measured": seen} for what, entry, seen in rows if seen)

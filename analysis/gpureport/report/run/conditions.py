@@ -21,7 +21,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.units import UNKNOWN, format_count, format_frequency, format_number, format_percent
+from gpureport.units import UNKNOWN, format_frequency, format_number, format_percent
 
 AFFECTED = 0.25
 """Share of a point's samples that may be disturbed before its median counts as affected; half would change it."""
@@ -113,16 +113,21 @@ def load_sentences(report: Report) -> str:
     )
 
 
-def highest_load(report: Report) -> list[tuple[str, float]]:
-    """Return the kinds of other load that were recorded, each with its share in its worst second."""
+def _loads(report: Report) -> dict[str, list[float | None]]:
+    """Return the kinds of other load, each with its share in every second."""
     readings = _readings(report)
     times, seconds = [reading.at_s for reading in readings], _seconds(readings)
     if report.device.architecture.on_host:
-        by_kind = {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
-    else:
-        used = (others_utilisation(readings, times, window) for window in seconds)
-        by_kind = {"device": [share and share[0] for share in used]}
-    return [(kind, max(known)) for kind, shares in by_kind.items() if (known := [s for s in shares if s is not None])]
+        return {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
+    used = (others_utilisation(readings, times, window) for window in seconds)
+    return {"device": [share and share[0] for share in used]}
+
+
+def highest_load(report: Report) -> list[tuple[str, float]]:
+    """Return the kinds of other load that were recorded, each with its share in its worst second."""
+    return [
+        (kind, max(known)) for kind, shares in _loads(report).items() if (known := [s for s in shares if s is not None])
+    ]
 
 
 def other_load(report: Report) -> str:
@@ -152,56 +157,32 @@ def disturbed_table(report: Report) -> Table:
 
 
 def conditions_table(report: Report) -> Table:
-    """Summarise the readings during measurements; reports without readings give no rows."""
-    readings = _readings(report)
-    measuring = [reading for reading in readings if reading.measuring]
+    """Summarise clock, other load and throttling during measurements; reports without readings give no rows."""
+    measuring = [reading for reading in _readings(report) if reading.measuring]
     if not measuring or report.machine is None:
         return Table((), ())
-    columns = ("reading", "median", "minimum", "maximum", "readings", "missing")
-    cpu = report.device.architecture.on_host
-    rows = [*(() if cpu else _device_rows(readings, measuring)), *_processor_rows(readings, measuring, cpu=cpu)]
-    return Table(columns, tuple(rows))
+    clocks = running_clocks(measuring) or [reading.clock_hz for reading in measuring if reading.clock_hz]
+    rows = [
+        _row("clock, device not reported idle", clocks, format_frequency),
+        *(_row(_LOADS[kind], shares, format_percent) for kind, shares in _loads(report).items()),
+        _row("load average", [r.load_average for r in measuring], lambda value: format_number(value, ".1f")),
+    ]
+    reasons = [r.throttle_reasons for r in measuring if r.throttle_reasons is not None]
+    counts = Counter(reason for each in reasons for reason in each)
+    shares = (f"{reason} ({format_percent(count / len(reasons))})" for reason, count in counts.items())
+    throttled = ", ".join(shares) or ("none" if reasons else UNKNOWN)
+    rows.append(("throttle reasons (share of readings)", throttled, UNKNOWN, UNKNOWN, str(len(reasons))))
+    return Table(("reading", "median", "minimum", "maximum", "readings"), tuple(rows))
 
 
-def _device_rows(readings: Sequence[Reading], measuring: Sequence[Reading]) -> Iterator[tuple[str, ...]]:
-    times = [reading.at_s for reading in readings]
-    seconds = [window for window in windows(readings, times) if window[-1].measuring]
-    others = [others_utilisation(readings, times, window) for window in seconds]
-    running = running_clocks(measuring)
-    yield _row("clock", [r.clock_hz for r in measuring], format_frequency)
-    if running:
-        yield _row("clock, device not reported idle", [*running], format_frequency)
-    yield _row("utilisation by all processes", [r.utilisation for r in measuring], format_percent)
-    yield _row("utilisation by others, at least", [share and share[0] for share in others], format_percent)
-    yield _row("other processes on the device", [r.other_processes for r in measuring], format_count)
-    known = [r.throttle_reasons for r in measuring if r.throttle_reasons is not None]
-    if not known:
-        yield _row("throttle reasons", [None] * len(measuring), format_count)
-    for reason in dict.fromkeys(reason for reasons in known for reason in reasons):
-        share = sum(reason in reasons for reasons in known) / len(known)
-        counts = str(len(known)), str(len(measuring) - len(known))
-        yield f"throttle reason: {reason}", f"{format_percent(share)} of readings", UNKNOWN, UNKNOWN, *counts
-
-
-def _processor_rows(
-    readings: Sequence[Reading], measuring: Sequence[Reading], *, cpu: bool
-) -> Iterator[tuple[str, ...]]:
-    if cpu:
-        yield _row("clock of the cores", [r.clock_hz for r in measuring], format_frequency)
-    seconds = _seconds(readings)
-    yield _row("cores used by other processes", [others_cpu(window) for window in seconds], format_percent)
-    yield _row("cores used by other virtual machines", [steal(window) for window in seconds], format_percent)
-    yield _row("involuntary context switches a second", [_switches(w[0], w[-1]) for w in seconds], format_count)
-    yield _row("load average", [r.load_average for r in measuring], lambda value: format_number(value, ".1f"))
-
-
-def _switches(first: Reading, last: Reading) -> float | None:
-    if first.context_switches is None or last.context_switches is None or last.at_s <= first.at_s:
-        return None
-    return (last.context_switches - first.context_switches) / (last.at_s - first.at_s)
+_LOADS = {
+    "cores": "cores used by other processes",
+    "machines": "cores used by other virtual machines",
+    "device": "device used by others, at least",
+}
 
 
 def _row(what: str, values: Sequence[float | None], write: Callable[[float], str]) -> tuple[str, ...]:
     known = [value for value in values if value is not None]
-    numbers = [write(value) for value in (median(known), min(known), max(known))] if known else [UNKNOWN] * 3
-    return what, *numbers, str(len(known)), str(len(values) - len(known))
+    numbers = map(write, (median(known), min(known), max(known))) if known else [UNKNOWN] * 3
+    return what, *numbers, str(len(known))

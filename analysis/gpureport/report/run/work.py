@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from gpureport.findings.advice import WITHIN, OneSize, Search, best_shape, one_size
-from gpureport.findings.whole_device import resident_groups
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
@@ -12,7 +11,7 @@ from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, seen_in, shape_name
 from gpureport.spec.models import resident_work_items
-from gpureport.units import UNKNOWN, format_bytes, format_number, format_range, format_ratio
+from gpureport.units import format_range, format_ratio
 
 _FEW = 3  # the most families with losses that are listed
 _MUCH = 0.1
@@ -112,20 +111,4 @@ def shape_table(report: Report, found: Sequence[Search]) -> Table:
         }
         for family, of in grouped((search.key.family, search) for search in found).items()
         if (best := best_shape(of))
-    )
-
-
-def residency_table(report: Report) -> Table:
-    """List the resident work-groups of each kind, as counted and by the rules of occupancy."""
-    return Table.of(
-        {
-            "work-group": row.label,
-            "registers": str(row.rules.registers_per_work_item),
-            "local memory": format_bytes(row.rules.local_memory_bytes),
-            "limited by": row.rules.limiter,
-            "predicted groups": f"{row.predicted:,}",
-            "counted groups": f"{row.counted:,}" if row.counted else UNKNOWN,
-            "ratio": format_number(row.counted / row.predicted, ".3f") if row.counted and row.predicted else UNKNOWN,
-        }
-        for row in resident_groups(report)
     )

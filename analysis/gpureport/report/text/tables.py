@@ -8,12 +8,11 @@ from functools import cached_property
 from math import log, prod
 from typing import Self
 
-from gpureport.findings.advice import WITHIN, Search
+from gpureport.findings.advice import Search
 from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
-from gpureport.report.text.words import any_of, shape_name
-from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
+from gpureport.units import UNKNOWN, format_percent, format_range
 from gpureport.workloads import all_workloads
 
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
@@ -142,19 +141,3 @@ def shares_table(found: Iterable[Search]) -> Table:
         ((shape_name(shape),), {name: 1 - of[shape] for name, of in losses.items() if shape in of}) for shape in shapes
     )
     return Table.of_ratios(("shape",), losses, rows)
-
-
-def searches_table(found: Iterable[Search]) -> Table:
-    """List the best and the worst shape of every search."""
-    return Table.of(
-        {
-            "family": search.key.family,
-            "variant": search.key.variant,
-            "sweep": search.key.sweep_name,
-            "best shapes": any_of([shape_name(each.sides) for each in search.by_shape if each.loss <= WITHIN]),
-            "rate": format_value(search.best, search.unit),
-            "worst shape": shape_name(search.worst.sides) if search.worst.loss else UNKNOWN,
-            "best / worst": format_ratio(search.gain),
-        }
-        for search in found
-    )

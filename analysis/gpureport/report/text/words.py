@@ -1,11 +1,11 @@
 """Names, sentences and signs that all documents share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from gpureport.records.curves import CurveFeature, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report, WorkloadInfo, described_families
-from gpureport.text import listed, shorten, shortlist
+from gpureport.text import shorten, shortlist
 from gpureport.units import format_bytes, format_ratio, format_value
 
 _POSITIONS = {
@@ -111,11 +111,6 @@ def family_name(report: Report, family: str) -> str:
 def family_title(family: str, own: Mapping[str, str]) -> str:
     """Name a family; *own* are the titles of users' kernels."""
     return own.get(family) or _FAMILIES.get(family) or family.replace("_", " ").capitalize()
-
-
-def any_of(shapes: Sequence[str]) -> str:
-    """Name work-group shapes that do equally well: ``64, 128 or 256``; the first ones if there are many."""
-    return listed(shortlist(shapes), "or")
 
 
 def shape_name(sides: Iterable[int]) -> str:
