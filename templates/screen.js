@@ -31,6 +31,7 @@ function listed(places) {
   const list = document.createElement("ol");
   for (const place of places) {
     const item = document.createElement("li"), link = document.createElement("a");
+    item.className = place.localName;
     place.id ||= `place-${++named}`;
     link.href = `#${place.id}`;
     link.textContent = [...(place.cells ?? [place])].map((part) => part.textContent.trim()).join(" · ");
@@ -39,7 +40,7 @@ function listed(places) {
   }
   return list;
 }
-// Contents of a page that has none.
+// Contents of the page.
 function made(heads) {
   const nav = document.createElement("nav"), fold = document.createElement("details"), summary = document.createElement("summary");
   nav.className = "contents";
@@ -79,7 +80,7 @@ const fits = new ResizeObserver((entries) => {
 });
 for (const part of document.querySelectorAll(".scroll, .scroll > *")) fits.observe(part);
 for (const head of document.querySelectorAll("thead th")) onClick(head, sort);
-const contents = document.querySelector("nav.contents") ?? made(document.querySelectorAll("h2[id]"));
+const contents = made(document.querySelectorAll("h2[id], #numbers ~ section h3[id]"));
 contents.querySelector("details").open = matchMedia("(min-width: 70rem)").matches;
 searchable(contents);
 addEventListener("scroll", () => follow(contents), {passive: true});

@@ -127,7 +127,7 @@ def _difference(machine: str, number: int) -> Difference:
 
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
-    html = filled("comparison.html.j2", {**content(made(machines)), "part": "body"})
+    html = filled("comparison.html.j2", {**content(made(machines)), "printed": True})
 
     assert "<b>" not in html
     assert list(strays(layout(html))) == []

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
-from gpureport.findings.advice import searches
 from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
@@ -27,17 +26,21 @@ from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.processes import MOST, started
 from gpureport.report.run import (
     appendix,
+    caches,
     compiled,
     conditions,
     efficiency,
     entry,
+    kernels,
     published,
     trust,
     unexpected,
+    whole_device,
+    work,
 )
-from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import families
-from gpureport.report.run.page_one import page_one
+from gpureport.report.run.page_one import first_figure, page_one
+from gpureport.report.run.sweeps import curve_pictures, selections
 from gpureport.report.text import sentences, tables, words
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.text import sentence, shorten
@@ -59,7 +62,6 @@ _TEXT = re.compile(
 """What of a page has no line breaks of ours, and its texts."""
 _JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)|(?<=\w{30})(?=\w)")
 """Where a name may be broken, but not a rate; and a long word."""
-_FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
 def prepare() -> None:
@@ -156,8 +158,7 @@ class _Pages:
 
     def __init__(self, template: str) -> None:
         self._template = environment(self._placed).get_template(template)
-        self._pictures: dict[str, Picture] = {}
-        self._drawings: dict[str, Callable[[], str]] = {}
+        self._drawings: dict[Picture, Callable[[], str]] = {}
 
     def text(self, content: Content) -> str:
         """Return a page with a placeholder for each figure."""
@@ -165,25 +166,25 @@ class _Pages:
 
     def with_figures(self, text: str) -> str:
         """Return a page with its figures."""
-        return _printable(_PLACE.sub(lambda place: self._drawings[place[1]](), text))
+        drawings = list(self._drawings.values())
+        return _printable(_PLACE.sub(lambda place: drawings[int(place[1])](), text))
 
     def with_images(self, text: str) -> tuple[str, Mapping[str, str]]:
         """Return a page with images in place of figures, and the figures by the names that these images have."""
         from markupsafe import Markup
 
         image = Markup('<img src="figure:{}" alt="{}" />')
-        html = _PLACE.sub(lambda place: image.format(place[1], self._pictures[place[1]].description), text)
-        return _printable(html), {place: _printable(self._drawings[place]()) for place in _PLACE.findall(text)}
+        drawn = list(self._drawings.items())
+        html = _PLACE.sub(lambda place: image.format(place[1], drawn[int(place[1])][0].description), text)
+        return _printable(html), {place: _printable(drawn[int(place)][1]()) for place in _PLACE.findall(text)}
 
     def _placed(self, picture: Picture) -> "Markup":
         """Return a placeholder, which other text cannot contain, because it is escaped."""
         from markupsafe import Markup
 
-        place = str(id(picture))
-        if place not in self._drawings:
-            self._pictures[place] = picture  # keeps its identity
-            self._drawings[place] = cache(started(_drawn, (len(self._drawings), picture)))
-        return Markup("<!--picture {}-->").format(place)
+        if picture not in self._drawings:
+            self._drawings[picture] = cache(started(_drawn, (len(self._drawings), picture)))
+        return Markup("<!--picture {}-->").format(list(self._drawings).index(picture))
 
 
 def _drawn(numbered: tuple[int, Picture]) -> str:
@@ -213,9 +214,6 @@ def _content(report: Report) -> Content:
     found = curves(report)
     chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}
-    incomplete = report.incomplete
-    measured = (o for o in report.observations if o.key not in incomplete)
-    searched = searches(o for o in measured if not report.publication or len(o.points) >= _FEWEST_SHAPES)
     wrong = (m for m in report.measurements if m.verification and not m.verification.passed)
     return {
         "report": report,
@@ -231,14 +229,9 @@ def _content(report: Report) -> Content:
         "glossary": terms(),
         "page_one": page_one(report, found),
         "overview": first_figure(report, found),
-        "chapters": chapters(report, found, chosen, searched),
+        "found": found,
+        "chosen": chosen,
         "families": families(report, found, shown),
-        "numbers": {
-            "ceilings": report.only_predicted and forecast.ceilings_table(report.device),
-            "forecast": report.only_predicted and forecast.outlook_table(report.predictions),
-            "kernels": efficiency.limits_table(report, found),
-        },
-        "appendices": appendix.titles(report),
         "runtime": report.machine.opencl.runtime if report.machine else "",
     }
 
@@ -257,13 +250,20 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         printed=False,
         tables=tables,
         appendix=appendix,
-        entry=entry,
-        published=published,
+        caches=caches,
         compiled=compiled,
         conditions=conditions,
-        words=words,
-        unexpected=unexpected,
+        curve_pictures=curve_pictures,
+        efficiency=efficiency,
+        entry=entry,
+        forecast=forecast,
+        kernels=kernels,
+        published=published,
         trust=trust,
+        unexpected=unexpected,
+        whole_device=whole_device,
+        words=words,
+        work=work,
         off=Verdict.OFF,
     )
     env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time)

@@ -2,38 +2,15 @@
 
 from collections.abc import Sequence
 from math import fsum
-from string import ascii_uppercase
 
 from gpureport.grouping import grouped
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report
-from gpureport.report.run.trust import examples
 from gpureport.report.text.tables import Table
 from gpureport.text import sentence
 from gpureport.units import UNKNOWN, format_bytes, format_frequency, format_range, format_time
 
 _LONGEST = 10  # longest steps in the table of timings
-
-
-def titles(report: Report) -> dict[str, str]:
-    """Return the lettered titles of the appendices that have contents, by anchor."""
-    measured = report.machine is not None
-    planned = (
-        ("figures", "How to read the figures", True),
-        ("arithmetic", "Calculation of predictions: examples", bool(examples(report))),
-        ("numbers", "Other curves and numbers", True),
-        ("hypotheses", "Tested hypotheses", bool(report.explanations)),
-        ("methods", "Measurement methods", measured),
-        ("uncertainties", "Uncertainties of the inputs", True),
-        ("environment", "Environment", measured),
-        ("skipped", "Skipped measurements", measured),
-        ("sources", "Sources of the device\N{RIGHT SINGLE QUOTATION MARK}s values", True),
-        ("compilation", "Compiled kernels", measured),
-        ("timings", "Run time", bool(report.timings)),
-        ("glossary", "Glossary", True),
-    )
-    there = [(anchor, title) for anchor, title, has_contents in planned if has_contents]
-    return {anchor: f"{letter}. {title}" for letter, (anchor, title) in zip(ascii_uppercase, there, strict=False)}
 
 
 def methods_table(report: Report) -> Table:

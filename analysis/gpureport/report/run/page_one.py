@@ -28,19 +28,22 @@ from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
 from gpureport.records.quantities import Labelled
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, specified
+from gpureport.report.curves import CurveRecords, of_user, specified
+from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.run import kernels
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
 from gpureport.report.run.conditions import affected, disturbed, highest_load
 from gpureport.report.run.published import matching_statements
-from gpureport.report.run.trust import measured_on_such
+from gpureport.report.run.sweeps import curve_pictures
+from gpureport.report.run.trust import measured_on_such, ratio_picture
 from gpureport.report.run.work import best_size, enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import seen_in
 from gpureport.spec.models import Device
 from gpureport.workloads.matrix import FORMATS, unit_of
 
-_OWN = 2  # the most kernels of the user with sentences
+_OWN = 2  # the most kernels of the user with sentences and curves
 _MOST = 10  # rows of figures
 _LOW_CLOCK = 0.95
 """Share of the entry's clock below which a device is not called normal."""
@@ -151,6 +154,20 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         note=_note(report, shown, assumed=assumed) if shown else "",
         rates=_rate_sentences(report.device),
     )
+
+
+def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+    """Return the figure of page one: the curves of a few kernels of the user, those of working sets, or all ratios.
+
+    None if there is nothing to draw.
+    """
+    own = [curve for curve in of_user(report, found) if not curve.is_work_group]
+    if 0 < len(own) <= _OWN and (drawn_own := curve_pictures(report, own)):
+        return drawn_own[0]
+    if drawn := working_sets(found):
+        caption = text("working_sets_caption", observed=bool(report.observations), seen=seen_in(report))
+        return Picture(working_set_chart(drawn, report.device), caption)
+    return ratio_picture(report)
 
 
 def _compiled_for(report: Report) -> str:

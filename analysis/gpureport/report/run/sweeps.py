@@ -62,6 +62,25 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
     return Selection(tuple(typical), deviating, len(astray) - len(deviating))
 
 
+def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selection]:
+    """Return the curves that each chapter draws, by its anchor.
+
+    None draws traces of frames, nor transfers within a memory that device and host share.
+    """
+    shared = report.device.host_link.kind == "shared"
+    drawn = (curve for curve in found if not (shared and curve.key.family == "transfer"))
+    of = grouped((_chapter_of(curve), curve) for curve in drawn if curve.key.sweep != "frames")
+    return {anchor: selection(curves) for anchor, curves in of.items()}
+
+
+def _chapter_of(curve: CurveRecords) -> str:
+    if curve.key.family == "transfer":
+        return "device"
+    return {"working_set": "caches", "work_items": "work", "work_group": "groups", "case": "limits"}[
+        curve.axis.quantity
+    ]
+
+
 def is_drawn(curve: CurveRecords) -> bool:
     """Whether a curve has observations or was only predicted: skipped sweeps and searches of shapes are not drawn."""
     return not curve.is_work_group and (curve.measurement is None or curve.observation is not None)

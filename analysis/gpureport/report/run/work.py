@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.findings.advice import WITHIN, OneSize, Search, best_shape, one_size
+from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
@@ -13,6 +13,7 @@ from gpureport.report.text.words import agreeing, family_name, seen_in, shape_na
 from gpureport.spec.models import resident_work_items
 from gpureport.units import format_range, format_ratio
 
+_FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 _FEW = 3  # the most families with losses that are listed
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
@@ -98,8 +99,10 @@ def work_group_size(report: Report) -> str:
     )
 
 
-def shape_table(report: Report, found: Sequence[Search]) -> Table:
+def shape_table(report: Report) -> Table:
     """List the shape that suits most searches of each family, and the cost of the worst choice."""
+    measured = (o for o in report.observations if o.key not in report.incomplete)
+    found = searches(o for o in measured if not report.publication or len(o.points) >= _FEWEST_SHAPES)
     return Table.of(
         {
             "family": family_name(report, family),

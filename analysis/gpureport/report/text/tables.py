@@ -12,7 +12,8 @@ from gpureport.findings.advice import Search
 from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
-from gpureport.units import UNKNOWN, format_percent, format_range
+from gpureport.report.text.words import shape_name
+from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio
 from gpureport.workloads import all_workloads
 
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
