@@ -23,9 +23,9 @@ UNSEEN = {"units": 8, "memory_mib": 8192, "clock_mhz": 0}
 NOTES = {
     "units": "compute units; ",
     "memory": "of memory; ",
-    "clock": "a clock of",
+    "clock": " of clock; ",
     "part": "This is a part of",
-    "cache": "the driver counts differently",
+    "cache": " of L",
     "software": "a program on the processor runs the kernels",
     "implausible units": "does not report a plausible number of compute units",
 }

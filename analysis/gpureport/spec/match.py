@@ -1,6 +1,6 @@
 """Find the entry of a device that is present, and correct the values in which the device differs from it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
 
 
-_CLOCK_TOLERANCE = 0.1
-_CLOCK_DOUBT = 0.3
-_CACHE_FACTOR = 1.6
+_SAME_MEMORY = (1 - reported.MEMORY_TOLERANCE, 1 + reported.MEMORY_TOLERANCE)
+_SAME_CLOCK, _SIMILAR_CLOCK = (0.9, 1.1), (0.7, 1.3)
+_SIMILAR_CACHE = (1 / 1.6, 1.6)
 """Drivers count parts of a cache differently: 512 or 768 KiB for the same Gen9 L3."""
 _WHOLE_L3 = 0.8
 """Usable part of the L3 from which on it is not worth mentioning."""
@@ -154,9 +154,10 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
         return _any_cpu(database, present, entry.id, how)
     listed = database.device(entry.id)
     part = _part(listed, present, entry.file.opencl.parts.value if entry.file.opencl.parts else 1)
-    found = [_units(listed, present, part), _memory(listed, present, whole=part is None), _link(listed, present)]
-    found += [] if entry.own or present.on_host else [_clock(listed, present)]
-    found += [(_shares(listed, part), "") if part else _cache(listed, present)]
+    found = [_units(listed, present, part), _link(listed, present)]
+    corrections = _corrections(listed, present, clock=not (entry.own or present.on_host))
+    found += [each for path, each in corrections if part is None or path == "clock"]
+    found += [(_shares(listed, part) | reported.memory(present), "")] if part else []
     values = {path: value for each, _ in found for path, value in each.items()}
     values |= reported.limits(present) | compiler_value(present) if listed.architecture.on_host else {}
     device = database.device(entry.id, values) if values else listed
@@ -243,23 +244,6 @@ def _shares(listed: Device, part: _Part) -> dict[str, Value]:
     return {path: Value(value, provenance) for path, value in scaled.items()}
 
 
-def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
-    if (found := reported.answers(present).get("memory.size")) is None:
-        return {}, f"The driver does not report the memory size; predictions use that of {listed.name}."
-    there, size = found.value, {"memory.size": found}
-    if not whole or listed.provenance["memory.size"].kind == "assumed":
-        return size, ""
-    if abs(there / listed.memory.size_bytes - 1) <= reported.MEMORY_TOLERANCE:
-        return _NOTHING
-    which = "another model"
-    if there < listed.memory.size_bytes:
-        which = "a part of that device, another model, or has memory that the driver cannot use"
-    return size, (
-        f"The device reports {format_bytes(there)} of memory; {listed.name} has "
-        f"{format_bytes(listed.memory.size_bytes)}. It is {which}. Predictions use the listed memory bandwidth."
-    )
-
-
 def _link(listed: Device, present: PresentDevice) -> _Found:
     link = listed.link
     if link is None or link.kind != "pcie" or link.generation is None or link.lanes is None:
@@ -278,40 +262,31 @@ def _link(listed: Device, present: PresentDevice) -> _Found:
     return reported.link_values(generation, lanes), note
 
 
-def _clock(listed: Device, present: PresentDevice) -> _Found:
-    """Replace the clock if the driver reports another one reliably; otherwise only note a large difference."""
-    found = reported.answers(present).get("clock")
-    if found is None:
-        return _NOTHING
-    there, value = found.value, {"clock": found}
-    off = there / listed.clock_hz - 1
-    listed_clock = format_frequency(listed.clock_hz)
-    clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has {listed_clock}"
-    if present.implementation.highest_clock:
-        if listed.provenance["clock"].kind == "assumed":
-            return value, ""
-        which = "a laptop, limited or different board" if off < 0 else "an overclocked or different board"
-        note = f"{clocks}. It is {which}. Predictions use the reported clock."
-        return (value, note) if abs(off) > _CLOCK_TOLERANCE else _NOTHING
-    if abs(off) <= _CLOCK_DOUBT:
-        return _NOTHING
-    return {}, f"{clocks}. This driver does not always report the highest clock; predictions use the listed one."
+def _corrections(listed: Device, present: PresentDevice, *, clock: bool) -> Iterator[tuple[str, _Found]]:
+    """Yield path and correction of memory size, *clock*, and the last cache if all units share it.
 
-
-def _cache(listed: Device, present: PresentDevice) -> _Found:
-    """Replace the capacity of the last cache if the driver reports a very different one."""
-    found = reported.device_cache(present)
-    last = listed.caches[-1] if listed.caches else None
-    if found is None or last is None or last.scope != "device":
-        return _NOTHING
-    path = f"caches.{last.name}.capacity"
-    there, value = found.value, {path: found}
-    if listed.provenance[path].kind == "assumed":
-        return value, ""
-    if 1 / _CACHE_FACTOR <= there / last.capacity_bytes <= _CACHE_FACTOR:
-        return _NOTHING
-    return value, (
-        f"The device reports {format_bytes(there)} of {last.name}; {listed.name} has "
-        f"{format_bytes(last.capacity_bytes)}. It is another model, or the driver counts differently. Predictions use "
-        "the reported capacity."
-    )
+    A value that the entry only assumes is replaced, others if the ratio is unusual. A driver that does not always
+    report the highest clock replaces none.
+    """
+    found, certain = reported.answers(present), present.implementation.highest_clock
+    rows = [("memory.size", "memory", listed.memory.size_bytes, _SAME_MEMORY, format_bytes)]
+    if clock:
+        rows.append(("clock", "clock", listed.clock_hz, _SAME_CLOCK if certain else _SIMILAR_CLOCK, format_frequency))
+    last, cache = listed.caches[-1] if listed.caches else None, reported.device_cache(present)
+    if cache and last and last.scope == "device":
+        rows.append(
+            (path := f"caches.{last.name}.capacity", last.name, last.capacity_bytes, _SIMILAR_CACHE, format_bytes)
+        )
+        found[path] = cache
+    for path, what, entry, (low, high), text in rows:
+        if path not in found:
+            continue
+        there, used = found[path].value, certain or path != "clock"
+        note = (
+            f"The device reports {text(there)} of {what}; {listed.name} has {text(entry)}. Predictions use the "
+            f"{'reported' if used else 'listed'} value."
+        )
+        if used and listed.provenance[path].kind == "assumed":
+            yield path, ({path: found[path]}, "")
+        elif not low <= there / entry <= high:
+            yield path, ({path: found[path]} if used else {}, note)

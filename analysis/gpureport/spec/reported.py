@@ -128,12 +128,16 @@ def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
 
 def answers(present: PresentDevice) -> dict[str, Value]:
     """Return clock and memory size, where they are plausible: Qualcomm's and Arm's drivers report 1 or 5 MHz."""
-    values = dict[str, Value]()
+    values = memory(present)
     if present.implementation.clock and _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ:
         values["clock"] = queried(present.clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
-    if size := _up_to(_MOST_BYTES, present.global_memory_bytes):
-        values["memory.size"] = queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")
     return values
+
+
+def memory(present: PresentDevice) -> dict[str, Value]:
+    """Return the memory size, if it is plausible."""
+    size = _up_to(_MOST_BYTES, present.global_memory_bytes)
+    return {"memory.size": queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")} if size else {}
 
 
 def device_cache(present: PresentDevice) -> Value | None:
