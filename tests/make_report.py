@@ -19,8 +19,8 @@ from gpureport.records.curves import (
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
-from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
-from gpureport.spec.models import Device, Launch, PresentDevice, Transition
+from gpureport.records.report import Clock, Machine, Report, RunSettings, Timing, WorkloadInfo
+from gpureport.spec.models import Device, EntryMatch, Launch, PresentDevice, Transition
 from gpureport.spec.values import Provenance
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
 

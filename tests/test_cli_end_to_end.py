@@ -130,6 +130,6 @@ def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path) -> Non
     assert main(["devices", "new", "--report", report, "-o", str(path)]) == 0
     assert [problem for problem in check_folder([path]) if problem.severity == "error"] == []
     match = load_database([path.parent]).match(working().device)
-    assert match.entry_id == "here"
+    assert match.entry == "here"
     assert match.device.provenance["launch.batched"].kind == "measured"
     assert match.device.provenance["compute_units"].kind == "queried"

@@ -92,16 +92,16 @@ def test_the_pci_id_distinguishes_boards_that_share_a_name(database: Database) -
     """The RTX 3080 with 12 GiB has two units more; Quadro RTX 6000 and 8000 share ids, but not names."""
     larger = present("NVIDIA GeForce RTX 3080", 70, 12, "10de:220a")
 
-    assert database.match(larger).entry_id == "nvidia/rtx_3080_12gb"
-    assert database.match(present("NVIDIA GeForce RTX 3080", 68, 10, "10de:2206")).entry_id == "nvidia/rtx_3080"
-    assert database.match(present("Quadro RTX 8000", 72, 48, "10de:1e30")).entry_id == "nvidia/quadro_rtx_8000"
+    assert database.match(larger).entry == "nvidia/rtx_3080_12gb"
+    assert database.match(present("NVIDIA GeForce RTX 3080", 68, 10, "10de:2206")).entry == "nvidia/rtx_3080"
+    assert database.match(present("Quadro RTX 8000", 72, 48, "10de:1e30")).entry == "nvidia/quadro_rtx_8000"
 
 
 def test_a_card_sold_with_two_sizes_of_memory_takes_what_is_there(database: Database) -> None:
     """Without a warning: neither is the wrong one."""
     found = database.match(present("NVIDIA GeForce RTX 4060 Ti", 34, 15.7, "10de:2805"))
 
-    assert (found.entry_id, found.notes) == ("nvidia/rtx_4060_ti", ())
+    assert (found.entry, found.notes) == ("nvidia/rtx_4060_ti", ())
     assert found.device.memory.size_bytes == pytest.approx(15.7 * 2**30, abs=1)
 
 

@@ -55,7 +55,7 @@ def test_the_how_to_works_to_the_letter(capsys: pytest.CaptureFixture[str]) -> N
             output, error = capsys.readouterr()
             if step is steps[1]:
                 match = load_database(own_dirs=[Path.home() / ".config" / "gpureport" / "devices"]).match(GPU)
-                assert (match.entry_id, match.draft) == ("my_card", False)
+                assert (match.entry, match.draft) == ("my_card", False)
                 assert match.device.provenance["caches.L2.capacity"].kind == "measured"
 
     assert check_folder([entry]) == []

@@ -27,7 +27,7 @@ from gpureport.kernel_files import KernelFileWorkload, load_kernels
 from gpureport.records.curves import Points
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
-from gpureport.records.report import EntryMatch, Report, save_report
+from gpureport.records.report import Report, save_report
 from gpureport.report.comparison.document import content
 from gpureport.report.curves import curves
 from gpureport.report.render import filled, render_html
@@ -35,6 +35,7 @@ from gpureport.report.run.page_one import headline
 from gpureport.report.run.published import statements_table
 from gpureport.results.opening import predicted_report
 from gpureport.run.pipeline import run
+from gpureport.spec.models import EntryMatch
 from gpureport.workloads import select
 from tests.documents import difference, masked, pattern, reduced, renew, unshared
 from tests.fake_backend import FakeBackend, Steps

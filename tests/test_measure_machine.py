@@ -28,13 +28,6 @@ def test_the_machine_is_described_without_names_of_users_or_folders() -> None:
     assert f"/{getpass.getuser()}" not in text
 
 
-def test_the_cpu_is_read_from_the_system(tmp_path: Path) -> None:
-    info = tmp_path / "cpuinfo"
-    info.write_text("processor : 0\nmodel name\t: AMD EPYC 9654\nmodel name\t: AMD EPYC 9654\n")
-    assert machine.cpu_model(info) == "AMD EPYC 9654"
-    assert machine.cpu_model(tmp_path / "missing")
-
-
 def test_a_container_limits_memory(tmp_path: Path) -> None:
     assert processor.cgroup_free_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("max\n")

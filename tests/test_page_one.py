@@ -13,7 +13,7 @@ from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
 from gpureport.records.curves import CurveFeature, Level, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Conditions, Reading
-from gpureport.records.report import EntryMatch, Report
+from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.render import render_html
 from gpureport.report.run.caches import ReadCliff, read_cliffs, working_set
@@ -32,6 +32,7 @@ from gpureport.report.run.work import amount_of_work, best_size, enough_work
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import kept_folders, predicted_report
+from gpureport.spec.models import EntryMatch
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered

@@ -5,12 +5,12 @@ from functools import cache
 import pytest
 
 from gpureport.records.measurement import Compilation
-from gpureport.records.report import EntryMatch, Report
+from gpureport.records.report import Report
 from gpureport.results.replay import device_of, report_result
 from gpureport.run.pipeline import run
 from gpureport.spec.database import load_database
 from gpureport.spec.host import HostCache, HostProcessor
-from gpureport.spec.models import DeviceMatch, PresentDevice
+from gpureport.spec.models import DeviceMatch, EntryMatch, PresentDevice
 from gpureport.validate.residuals import residuals
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
@@ -31,7 +31,7 @@ def report_of(match: DeviceMatch, present: PresentDevice) -> Report:
     return report.model_copy(
         update={
             "device": match.device,
-            "match": EntryMatch(entry=match.entry_id, how=match.how),
+            "match": EntryMatch(entry=match.entry, how=match.how),
             "machine": report.machine.model_copy(update={"opencl": present}),
         }
     )

@@ -82,18 +82,18 @@ def test_the_present_device_is_matched_by_pci_id_and_name(database: Database) ->
     by_name = database.match(present(pci_id=None))
     older = database.match(present(name="GeForce RTX 2070", compute_units=36, global_memory_bytes=8 * GIB, **OTHER))
 
-    assert (by_id.entry_id, by_id.draft, by_id.notes) == ("nvidia/h200_sxm", False, ())
+    assert (by_id.entry, by_id.draft, by_id.notes) == ("nvidia/h200_sxm", False, ())
     assert "PCI id 10de:2335" in by_id.how
-    assert by_name.entry_id == "nvidia/h200_sxm"
+    assert by_name.entry == "nvidia/h200_sxm"
     assert "OpenCL name NVIDIA H200" in by_name.how
-    assert older.entry_id == "nvidia/rtx_2070"
+    assert older.entry == "nvidia/rtx_2070"
 
 
 @pytest.mark.parametrize("name", ["Intel(R) HD Graphics 520", "Intel(R) Graphics Gen9 [0x1916]"])
 def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -> None:
     found = database.match(present(name=name, compute_units=24, **INTEL))
 
-    assert (found.entry_id, found.notes) == ("intel/hd_520", ())
+    assert (found.entry, found.notes) == ("intel/hd_520", ())
     assert found.device.memory.size_bytes == 6 * GIB
 
 
@@ -104,7 +104,7 @@ def test_an_arm_processor_takes_the_generic_entry_of_its_kind(database: Database
     database = on_processor(database, host)
     found = database.match(present(name="cpu-cortex-a72", kind="cpu", compute_units=4, clock_hz=1.8e9, **OTHER))
 
-    assert (found.entry_id, found.draft) == ("cpu/aarch64", False)
+    assert (found.entry, found.draft) == ("cpu/aarch64", False)
     assert found.how.startswith("cpu-cortex-a72 is a CPU: ")
     assert "the entry cpu/aarch64" in found.how
     assert (found.device.name, found.device.architecture.wave_size) == ("Raspberry Pi 4 Model B Rev 1.4", 4)
@@ -120,7 +120,7 @@ def test_vector_engines_are_parts_of_cores(database: Database) -> None:
     card = database.match(present(name="Intel(R) Arc(TM) A770 Graphics", compute_units=512, **INTEL))
     drafted = database.match(present(name="Intel(R) Arc(TM) A730M Graphics", compute_units=384, **INTEL))
 
-    assert (card.entry_id, card.device.compute_units, drafted.device.vendor) == ("intel/arc_a770", 32, "Intel")
+    assert (card.entry, card.device.compute_units, drafted.device.vendor) == ("intel/arc_a770", 32, "Intel")
     assert (drafted.draft, drafted.device.compute_units, drafted.device.opencl_compute_units) == (True, 24, 384)
     assert "384 vector engines" in drafted.device.provenance["compute_units"].note
 
@@ -137,7 +137,7 @@ def test_a_cpu_s_own_entry_comes_before_the_generic_one(database: Database, tmp_
 
     found = own_entry(tmp_path, entry).match(processor)
 
-    assert (found.entry_id, found.draft) == ("mine", False)
+    assert (found.entry, found.draft) == ("mine", False)
     assert found.how == "The OpenCL name pthread-A processor matches mine."
     assert (found.device.clock_hz, found.device.launch.groups_per_cycle) == (3.21e9, pytest.approx(0.05))
     assert found.device.architecture.max_work_group == processor.max_work_group
@@ -148,7 +148,7 @@ def test_an_own_entry_of_a_cpu_may_take_the_host_s_sizes(tmp_path: Path) -> None
     entry = "{name: Mine, vendor: V, architecture: x86_64, host: true, opencl: {names: [a cpu]}, notes: [mine]}"
     found = own_entry(tmp_path, entry).match(present(name="a cpu", kind="cpu", compute_units=7, **OTHER))
 
-    assert (found.entry_id, found.device.compute_units) == ("mine", 7)
+    assert (found.entry, found.device.compute_units) == ("mine", 7)
     assert "mine" in found.device.notes
 
 
@@ -187,7 +187,7 @@ def test_an_unknown_device_is_drafted_from_its_family(
     path = tmp_path / "draft.yaml"
     path.write_text(write_entry(of_present(unknown, database)))
 
-    assert (found.draft, found.entry_id, found.device.id) == (True, None, "draft")
+    assert (found.draft, found.entry, found.device.id) == (True, None, "draft")
     assert found.device.architecture.id == architecture
     assert found.device.provenance["memory.bandwidth"].kind == "assumed"
     assert found.device.provenance["memory.size"].kind == "queried"

@@ -61,7 +61,7 @@ def test_a_cpu_uses_its_type_of_core_and_a_virtual_machine_has_a_part_of_the_l3(
     _, l2, l3 = device.caches
 
     assert device.architecture.id == "emerald_rapids"
-    assert match.entry_id == "cpu/x86_64"
+    assert match.entry == "cpu/x86_64"
     assert l2.latency_cycles / device.clock_hz == pytest.approx(core.l2_latency_s)
     assert l2.capacity_bytes == 2 * MIB
     assert 2.1e9 < device.clock_hz < 5 / core.l1_latency_s < 4e9

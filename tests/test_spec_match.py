@@ -82,7 +82,7 @@ def _listed(database: Database, entry: str | None) -> dict[str, float]:
 def test_a_real_device_is_matched_to_its_entry_and_no_other(database: Database, answers: dict[str, Any]) -> None:
     found = database.match(recorded(database, answers))
 
-    assert (found.entry_id, found.draft) == (answers["entry"], answers["entry"] is None), found.how
+    assert (found.entry, found.draft) == (answers["entry"], answers["entry"] is None), found.how
     if "architecture" in answers:
         assert found.device.architecture.id == answers["architecture"]
     if "predicted_units" in answers:
@@ -98,9 +98,9 @@ def test_a_real_device_is_matched_to_its_entry_and_no_other(database: Database, 
 
 def _is_scaled(database: Database, found: DeviceMatch, share: float) -> None:
     """Of a part, bandwidth and shared caches are its share; of a whole device, the entry's."""
-    if found.entry_id is None or found.device.kind == "cpu":
+    if found.entry is None or found.device.kind == "cpu":
         return
-    listed = database.device(found.entry_id)
+    listed = database.device(found.entry)
     assert found.device.memory.bandwidth_bytes_per_s == listed.memory.bandwidth_bytes_per_s * share
     for there, whole in zip(found.device.caches, listed.caches, strict=True):
         assert there.capacity_bytes == whole.capacity_bytes * (share if whole.scope == "device" else 1)
@@ -131,9 +131,9 @@ def test_every_entry_is_found_and_never_for_another(database: Database, entry: E
     """By each PCI id with its names; by a name alone the entry itself or, if products share the name, none."""
     for pci in entry.file.pci_ids:
         found = database.match(_as_listed(entry, entry.file.opencl.names[-1], pci))
-        assert found.entry_id in (entry.id, None), found.how
+        assert found.entry in (entry.id, None), found.how
         assert found.notes == ()
-    named = {database.match(_as_listed(entry, name, None)).entry_id for name in entry.file.opencl.names}
+    named = {database.match(_as_listed(entry, name, None)).entry for name in entry.file.opencl.names}
     assert {entry.id} <= named <= {entry.id, None}
 
 
@@ -181,7 +181,7 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
     """``A40-8Q`` is all of an A40, some of the time, with 8 GB."""
     found = database.match(present(name="NVIDIA A40-8Q", compute_units=84, global_memory_bytes=8 << 30))
 
-    assert (found.entry_id, found.device.compute_units) == ("nvidia/a40", 84)
+    assert (found.entry, found.device.compute_units) == ("nvidia/a40", 84)
     assert [note.split(";")[0] for note in found.notes] == ["The device reports 8 GiB of memory"]
 
 
@@ -209,7 +209,7 @@ def test_a_name_counts_as_a_whole_and_with_vendor_kind_units_and_pci_id(
     """Of an NVIDIA device of compute capability 8.6, if nothing else is said."""
     found = database.match(present(**{"compute_capability": "8.6", **answers}))
 
-    assert (found.entry_id, found.draft) == (entry, entry is None)
+    assert (found.entry, found.draft) == (entry, entry is None)
 
 
 @pytest.mark.parametrize(

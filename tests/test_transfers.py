@@ -164,7 +164,7 @@ def test_a_narrower_or_slower_link_replaces_the_listed_one_and_that_of_a_draft(
 ) -> None:
     there = _present(generation, lanes).model_copy(update={"name": "NVIDIA GeForce RTX 4090", "vendor": "NVIDIA"})
     found = DATABASE.match(there)
-    assert found.entry_id == "nvidia/rtx_4090"
+    assert found.entry == "nvidia/rtx_4090"
     assert any("link to the host" in note for note in found.notes) == (expected is not None)
     if expected is not None:
         assert found.device.host_link.bandwidth_bytes_per_s == pytest.approx(expected, rel=1e-3)

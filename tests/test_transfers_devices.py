@@ -200,7 +200,7 @@ def test_it_is_planned_where_there_is_a_second_device_or_by_name(
 
 
 def test_a_skipped_workload_is_no_failure() -> None:
-    match = DeviceMatch(device=H200, entry_id=H200.id, how="chosen by the test", draft=False)
+    match = DeviceMatch(device=H200, entry=H200.id, how="chosen by the test", draft=False)
     made = replace(plan(Copy(), DEVICES), match=match)  # type: ignore[arg-type]
     report = run_plan(made, LocalMeasurer(FakeBackend()), lambda saved: None, Steps())  # noqa: ARG005
     assert "needs a second GPU" in (report.workloads[DEVICES.name].skipped or "")

@@ -47,7 +47,7 @@ def recorded_copies() -> Iterator[list[tuple[int, int, int]]]:
 def measured(backend: OpenCLBackend) -> Report:
     """Run the workload, predicted for a GPU of the database."""
     device = load_database().device(ENTRY)
-    match = DeviceMatch(device=device, entry_id=ENTRY, how="chosen by the test", draft=False)
+    match = DeviceMatch(device=device, entry=ENTRY, how="chosen by the test", draft=False)
     settings = SweepSettings(LIMITS, budget_s=0.8)
     requested = RunSettings(quick=True, seed=0, workloads=("transfer/devices",), command="test")
     plan = Plan(match, select(("transfer/devices",)), settings, requested)

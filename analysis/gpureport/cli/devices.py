@@ -35,7 +35,7 @@ def list_devices(options: DevicesOptions) -> int:
     present = [each.device for each in found.candidates]
     listed = list(zip(present, map(database.match, present), problems, strict=True))
     for _, match, _ in listed:
-        note_override(database, match.entry_id)
+        note_override(database, match.entry)
     for failure in found.failures:
         note(f"Note: {sentence(failure)}")
     if options.as_json:
@@ -43,11 +43,11 @@ def list_devices(options: DevicesOptions) -> int:
         return 0
     columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
     rows = [
-        (str(d.index), d.name, d.platform, d.driver, "no" if problem else "yes", match.entry_id or "none")
+        (str(d.index), d.name, d.platform, d.driver, "no" if problem else "yes", match.entry or "none")
         for d, match, problem in listed
     ]
     print_table("OpenCL devices of this machine", columns, rows, right=(0,))
-    if any(match.entry_id is None for _, match, _ in listed):
+    if any(match.entry is None for _, match, _ in listed):
         print_sentences("devices_legend")
     working = {device.kind for device, _, problem in listed if problem is None}
     for device, match, problem in listed:
@@ -64,7 +64,7 @@ def _record(present: PresentDevice, match: DeviceMatch, problem: str | None) -> 
     return present.model_dump(mode="json") | {
         "runs_kernels": problem is None,
         "problem": problem,
-        "entry": match.entry_id,
+        "entry": match.entry,
         "draft": match.draft,
         "how": match.how,
         "notes": match.notes,
@@ -166,7 +166,7 @@ def _drafted(request: DraftOptions) -> Draft:
     with _present(request.device or "auto") as measurer:
         today = datetime.now(UTC).date().isoformat()
         draft = drafts.of_present(measurer.device, database, relative, when=today)
-        known = database.match(measurer.device).entry_id
+        known = database.match(measurer.device).entry
         if known and not relative and not database.entries[known].file.host:
             path = database.entries[known].path
             note(f"Note: {path} already describes this device. To start from it, use --from {known}.")

@@ -193,7 +193,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             workloads = tuple(each for each in workloads if present.peers or not each.needs_peer)
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
-        note_override(database, match.entry_id)
+        note_override(database, match.entry)
         note_doubts(database, [match.device])
         requested = document.RunSettings(
             quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)

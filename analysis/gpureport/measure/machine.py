@@ -6,7 +6,6 @@ The description does not name the machine, its users or its folders.
 import platform
 from contextlib import suppress
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from gpureport.errors import DeviceError, limit_remark
@@ -19,21 +18,21 @@ _PACKAGES = (
     *("gpureport", "numpy", "scipy", "pyopencl", "pocl-binary-distribution", "nvidia-ml-py"),
     *("pydantic", "ruptures", "weasyprint"),
 )
-_CPU_INFO = Path("/proc/cpuinfo")
 
 
 def machine_facts() -> dict[str, Any]:
     """Return the fields of the report's ``Machine`` that do not depend on the device."""
     import psutil
 
+    host = read_host()
     return {
         "system": _system(),
-        "cpu": cpu_model(_CPU_INFO),
+        "cpu": host.name or "not known",
         "cores": len(usable_cores()),
         "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(CGROUP))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": _versions(),
-        "processor": read_host().facts,
+        "processor": host.facts,
     }
 
 
@@ -57,16 +56,6 @@ def _system() -> str:
     # Only the version: its suffix names who built the kernel, and for which machines.
     kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
     return ", ".join(part for part in (name, kernel, platform.machine()) if part)
-
-
-def cpu_model(path: Path) -> str:
-    """Return the processor's name in a file like ``/proc/cpuinfo``, or the platform's name of it."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.processor()) or "not known"
 
 
 def _versions() -> dict[str, str]:

@@ -21,7 +21,6 @@ from gpureport.records.quantities import (
     Amount,
     Bytes,
     Count,
-    Id,
     Many,
     Moment,
     MomentIfKnown,
@@ -33,7 +32,7 @@ from gpureport.records.quantities import (
 )
 from gpureport.records.tables import ALL, EACH, Rows
 from gpureport.spec.host import ProcessorFacts
-from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.models import Device, EntryMatch, PresentDevice
 from gpureport.text import requirement
 
 if TYPE_CHECKING:
@@ -44,19 +43,6 @@ SCHEMA_VERSION = 5
 FILE_NAME = "report.json"
 """Of a report in a folder. ``report.json.xz``, its compressed form, is read where there is no ``report.json``."""
 _EXPANDED_LEVELS = 5  # containers nested deeper than this are written on one line: a line a column
-
-
-class EntryMatch(Record):
-    """The database entry that was used for the device, and how it was found."""
-
-    entry: Id | None
-    """Id of the database entry, e.g. ``nvidia/h200_sxm``; ``None`` if no entry matches."""
-    how: str
-    """How the entry was found, in a sentence."""
-    draft: bool = False
-    """Whether the device has no entry and was drafted from driver queries and its architecture's family."""
-    notes: Many[str] = ()
-    """Differences between the entry and the values that the device reports, in sentences."""
 
 
 class Clock(Record):

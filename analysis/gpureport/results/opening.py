@@ -13,7 +13,6 @@ from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there
 from gpureport.records.report import (
     FILE_NAME,
-    EntryMatch,
     Report,
     RunSettings,
     load_report,
@@ -23,6 +22,7 @@ from gpureport.records.report import (
     workload_info,
 )
 from gpureport.spec.database import Database
+from gpureport.spec.models import EntryMatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -24,10 +24,10 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Name
-from gpureport.records.report import EntryMatch, Publication, PublishedStatement, Report, workload_info
+from gpureport.records.report import Publication, PublishedStatement, Report, workload_info
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, EntryMatch
 from gpureport.spec.reading import Document, read_file
 from gpureport.spec.values import Strict
 from gpureport.units import DIMENSIONS

@@ -94,7 +94,7 @@ def device_of(report: Report, database: Database) -> Device:
     original = Database(database.entries, database.architecture_paths)
     original.host = host_of(report.device, report.machine)
     match = original.match(report.machine.opencl)
-    return match.device if match.entry_id == entry else original.device(entry)
+    return match.device if match.entry == entry else original.device(entry)
 
 
 def host_of(device: Device, machine: Machine) -> HostProcessor:

@@ -26,7 +26,7 @@ from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.report import Report
 from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import DERIVED, WorkloadRun
-from gpureport.spec.models import DeviceMatch
+from gpureport.spec.models import DeviceMatch, EntryMatch
 from gpureport.workloads.model import Workload
 
 Save = Callable[[Report], None]
@@ -292,7 +292,7 @@ class _Run:
             calibrated_at=self.calibrated_at,
             unfinished=tuple(part.name for part in parts if part.ended),
             device=match.device,
-            match=document.EntryMatch(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
+            match=EntryMatch(entry=match.entry, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
                 **self._host,
                 opencl=self.measurer.device,

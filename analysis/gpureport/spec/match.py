@@ -55,7 +55,7 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
         f"No entry matches {name} (PCI id {own}, {present.compute_units} compute units). Drafted from its queries "
         f"and the architecture {device.architecture.name}."
     )
-    return DeviceMatch(device=device, entry_id=None, how=how, draft=True)
+    return DeviceMatch(device=device, entry=None, how=how, draft=True)
 
 
 def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
@@ -63,7 +63,7 @@ def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
     device = database.device(f"cpu/{database.host.family}", values)
     device = device.model_copy(update={"id": "draft", "name": named(present.name), "vendor": named(present.vendor)})
     how = f"{device.name} is a program. Drafted from its queries and typical values of a processor."
-    return DeviceMatch(device=device, entry_id=None, how=how, draft=True, notes=(_SOFTWARE,))
+    return DeviceMatch(device=device, entry=None, how=how, draft=True, notes=(_SOFTWARE,))
 
 
 def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entry", str]]:
@@ -164,7 +164,7 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     if part:
         device = device.model_copy(update={"name": f"{listed.name}, {part.name}"})
     notes = tuple(note for _, note in found if note)
-    return DeviceMatch(device=device, entry_id=entry.id, how=how, draft=False, notes=notes)
+    return DeviceMatch(device=device, entry=entry.id, how=how, draft=False, notes=notes)
 
 
 def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
@@ -176,7 +176,7 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
         values |= emitted_values(present, file, database.architecture(file.narrower or core.architecture))
         how = f"{how} Its type of core is that of {file.name}."
     device = database.device(entry_id, values)
-    return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=_hidden_l3(core))
+    return DeviceMatch(device=device, entry=entry_id, how=how, draft=False, notes=_hidden_l3(core))
 
 
 def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:

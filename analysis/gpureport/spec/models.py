@@ -723,15 +723,21 @@ class PresentDevice(Record):
         return f"{name} {self.driver}" if name else f"{self.platform}, driver {self.driver}"
 
 
-class DeviceMatch(Record):
-    """The database entry of a device that is present."""
+class EntryMatch(Record):
+    """The database entry that was used for the device, and how it was found."""
+
+    entry: Id | None
+    """Id of the database entry, e.g. ``nvidia/h200_sxm``; ``None`` if no entry matches."""
+    how: str
+    """How the entry was found, in a sentence."""
+    draft: bool = False
+    """Whether the device has no entry and was drafted from driver queries and its architecture's family."""
+    notes: Many[str] = ()
+    """Differences between the entry and the values that the device reports, in sentences."""
+
+
+class DeviceMatch(EntryMatch):
+    """The same for a device that is present."""
 
     device: Device
     """The device to predict for: the entry's values, corrected by values that the device reports."""
-    entry_id: Id | None
-    """``None``: no entry matches, the device is a draft."""
-    how: str
-    """A sentence: the name or id that identified the entry, or what the draft was made from."""
-    draft: bool
-    notes: Many[str] = ()
-    """Differences between the device that is present and its entry."""
