@@ -39,7 +39,7 @@ from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import load_report, reports_below
-from gpureport.results.opening import open_record
+from gpureport.results.published import load
 from gpureport.results.replay import host_of, report_result
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
@@ -119,14 +119,15 @@ def _of_report(name: str) -> Iterator[Row]:
     report = load_report(data_dir("reports") / name)
     result = report_result(report, name, _database(), all_workloads())
     specified = [
-        predict_sweep(result.device, each.workload, each.sweep, "specification", each.published_resources)
+        predict_sweep(result.device, each.workload, each.sweep, "specification", each.resources["specification"])
         for each in result.series
     ]
     measured = calibrated(result.device, specified, report.observations)
     for series, prediction in zip(result.series, specified, strict=True):
         yield from _rows(prediction)
         if not series.workload.microbenchmark:
-            yield from _rows(predict_sweep(measured, series.workload, series.sweep, "calibrated", series.compiled))
+            resources = series.resources["calibrated"]
+            yield from _rows(predict_sweep(measured, series.workload, series.sweep, "calibrated", resources))
 
 
 def _of_samples(name: str) -> Iterator[Row]:
@@ -143,10 +144,10 @@ def _of_samples(name: str) -> Iterator[Row]:
 
 
 def _of_record(name: str) -> Iterator[Row]:
-    record = open_record(data_dir("reports") / "published" / f"{name}.yaml", _database())
-    device = _database().device(record.fields.device)
-    for number, series in enumerate(record.series):
-        rows = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
+    result = load(data_dir("reports") / "published" / f"{name}.yaml", _database())
+    for number, series in enumerate(result.series):
+        resources = series.resources["specification"]
+        rows = predict_sweep(result.device, series.workload, series.sweep, "specification", resources)
         yield from (row._replace(curve=f"{row.curve} {number}") for row in _rows(rows))
 
 

@@ -22,8 +22,8 @@ from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.finding import Explanation
 from gpureport.records.report import reports_below
-from gpureport.results.opening import is_record, measured_report, open_record, short_name
-from gpureport.results.published import published_report
+from gpureport.results.opening import is_record, measured_report, short_name
+from gpureport.results.published import load, published_report
 from gpureport.results.replay import Series, report_result
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
@@ -36,8 +36,7 @@ REPORTS = Path(__file__).parents[1] / "reports"
 def explained_again(file: Path, database: Database) -> Iterator[Explanation]:
     """Yield the explanations of a result under the current model."""
     if is_record(file):
-        record = open_record(file, database)
-        yield from published_report(record, database.device(record.fields.device)).explanations
+        yield from published_report(load(file, database)).explanations
         return
     report = measured_report(file)
     result = report_result(report, short_name(file), database, all_workloads())
@@ -57,7 +56,7 @@ def _explained(device: Device, calibrated_device: Device, series: Series) -> Ite
     found = find(device, (prediction,), (series.measurement,), (observation,))
     inputs = {"specification": ModelInput(device)}
     if not series.workload.microbenchmark:
-        inputs["calibrated"] = ModelInput(calibrated_device, {series.sweep.name: series.compiled})
+        inputs["calibrated"] = ModelInput(calibrated_device, {series.sweep.name: series.resources["calibrated"]})
     yield from explanations(series.workload, (series.sweep,), inputs, found, (observation,))
 
 

@@ -33,7 +33,7 @@ from gpureport.report.comparison.document import write_comparison
 from gpureport.report.forecast import outlook_table
 from gpureport.report.render import render_html
 from gpureport.results import published
-from gpureport.results.opening import open_record, predicted_report
+from gpureport.results.opening import predicted_report
 from gpureport.results.replay import report_result
 from gpureport.spec import database as files
 from gpureport.spec.check import check_folder
@@ -236,8 +236,7 @@ def reports() -> tuple[dict[str, Any], ...]:
     """Return small reports as their files have them: parts of those that are kept, and a publication's."""
     paths = reports_below(REPORTS)
     every = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
-    record = published.load(PUBLISHED / "gtx_1060_bit_transpose.yaml")
-    cited = published.published_report(record, shipped().device(record.fields.device))
+    cited = published.published_report(published.load(PUBLISHED / "gtx_1060_bit_transpose.yaml", shipped()))
     parts = (Report.model_validate(_part(report.model_dump())) for report in every)
     return tuple(map(stored, (*parts, cited)))
 
@@ -329,8 +328,7 @@ class Fuzzer:
         """Read a published record, predict and explain it, and render it."""
         path = self.folder / "record.yaml"
         path.write_bytes(_yaml(rng, PUBLISHED / f"{rng.choice(RECORDS)}.yaml"))
-        record = open_record(path, shipped())
-        report = published.published_report(record, shipped().device(record.fields.device))
+        report = published.published_report(published.load(path, shipped()))
         _check(report)
         if rng.random() < 0.3:
             render_html(report)

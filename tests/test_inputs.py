@@ -100,7 +100,7 @@ def test_a_bad_file_is_named_and_left_out(bad: tuple[Path, str]) -> None:
     with pytest.raises(InputError, match=r"bad\.yaml"):
         load_database([path.parent])
     with pytest.raises(InputError, match=r"bad\.yaml"):
-        published.load(path)
+        published.load(path, database)
     assert any(str(problem).startswith(f"{path}{message}") for problem in check_folder([path]))
 
     folder = path.parent / "own" / "architectures"

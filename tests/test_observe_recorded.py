@@ -9,6 +9,7 @@ from gpureport.observe import observe
 from gpureport.records.curves import Axis, Metric
 from gpureport.results.published import load
 from tests.curves import features_of_curve
+from tests.kept import database
 
 PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
 WORKING_SET = Axis(quantity="working_set", label="working set")
@@ -69,7 +70,7 @@ def test_every_step_that_others_measured_is_found_and_none_is_invented(
     """Midpoints in KiB, read off the curves by eye; the intervals say that their positions are sure."""
     (measured,) = (
         series.measurement
-        for series in load(PUBLISHED / f"{record}.yaml").series
+        for series in load(PUBLISHED / f"{record}.yaml", database()).series
         if (series.workload.variant, series.sweep.name) == (variant, "working_set")
     )
 

@@ -8,13 +8,14 @@ import pytest
 
 from gpureport.errors import InputError
 from gpureport.predict import predict_sweep
-from gpureport.results.published import Published, load
-from gpureport.spec.database import Database
+from gpureport.results.published import load
+from gpureport.results.replay import Result
+from tests.kept import database
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
-RECORDS = tuple(map(load, sorted(FOLDER.glob("*.yaml"))))
+RECORDS = tuple(load(path, database()) for path in sorted(FOLDER.glob("*.yaml")))
 FAST = {"a40_memory", "mi210_memory", "rx_7900_xt_particles"}
-BY_NAME = [pytest.param(r, id=r.id, marks=() if r.id in FAST else pytest.mark.slow) for r in RECORDS]
+BY_NAME = [pytest.param(r, id=r.name, marks=() if r.name in FAST else pytest.mark.slow) for r in RECORDS]
 
 GOOD = """\
 title: Particles
@@ -47,20 +48,20 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
-def test_no_point_is_given_twice(record: Published) -> None:
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_no_point_is_given_twice(record: Result) -> None:
     for series in record.series:
         points = [measured.point for measured in series.measurement.points]
         assert len({str(point.parameters) for point in points}) == len({point.x for point in points}) == len(points)
 
 
 @pytest.mark.parametrize("record", BY_NAME)
-def test_local_memory_limits_resident_groups_as_published(record: Published, database: Database) -> None:
-    device = database.resolve(record.fields.device)
+def test_local_memory_limits_resident_groups_as_published(record: Result) -> None:
+    device = record.device
     for series in record.series:
         if series.sweep.name != "resident":
             continue
-        for parameters, compiled in zip(series.sweep.points, series.published_resources, strict=True):
+        for parameters, compiled in zip(series.sweep.points, series.resources["specification"], strict=True):
             isolated = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
             prediction = predict_sweep(device, series.workload, isolated, "specification", (compiled,))
             groups = prediction.occupancy[0].groups_per_compute_unit
@@ -70,17 +71,17 @@ def test_local_memory_limits_resident_groups_as_published(record: Published, dat
 
 
 def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> None:
-    record = load(written(GOOD))
+    record = load(written(GOOD), database())
     (series,) = record.series
-    fields = record.fields
+    cited = record.publication
 
-    assert (record.id, fields.title, fields.date, fields.notes) == ("record", "Particles", "2026-04", ())
-    assert load(written(GOOD.replace("2026-04", "2026-04-21"))).fields.date == "2026-04-21"
-    assert load(written(GOOD.replace("2026-04", "2026"))).fields.date == "2026"
+    assert (record.name, cited.title, cited.date, cited.notes) == ("record", "Particles", "2026-04", ())
+    assert load(written(GOOD.replace("2026-04", "2026-04-21")), database()).publication.date == "2026-04-21"
+    assert load(written(GOOD.replace("2026-04", "2026")), database()).publication.date == "2026"
     assert series.conditions == "as they come"
     assert series.sweep.points == ({"local": 64, "count": 8192}, {"local": 64, "count": 16384})
     assert [point.samples_s for point in series.measurement.points] == [(2.5e-6,), (3e-6,)]
-    assert [resources.registers for resources in series.published_resources if resources] == [20, 24]
+    assert [resources.registers for resources in series.resources["specification"] if resources] == [20, 24]
     assert str(series.measurement.key) == "particles/structs32/particles"
 
 
@@ -90,7 +91,7 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
     copy = copy.replace("[count, registers, time_us]", "[vectors, GB_per_s]").replace(" 20,", "").replace(" 24,", "")
     chase = GOOD.replace("particles/structs32", "memory/latency").replace("local: 64", "line: 64, steps: 9, warm_up: 6")
     chase = chase.replace("[count, registers, time_us]", "[bytes, registers, ns_per_load]")
-    series = [load(written(text)).series[0] for text in (copy, chase)]
+    series = [load(written(text), database()).series[0] for text in (copy, chase)]
     times = [[point.samples_s[0] for point in each.measurement.points] for each in series]
 
     assert np.allclose(times, [[2 * 8 * 8192 / 2.5e9, 2 * 8 * 16384 / 3e9], [9 * 2.5e-9, 9 * 3e-9]], rtol=1e-8)
@@ -128,7 +129,7 @@ def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, w
     path = written(GOOD.replace(right, wrong))
 
     with pytest.raises(InputError) as error:
-        load(path)
+        load(path, database())
 
     assert str(error.value).startswith(f"{path}:{sentence}")
     assert "\n" not in str(error.value)
@@ -138,6 +139,6 @@ def test_no_two_series_are_one_sweep(written: Callable[[str], Path]) -> None:
     path = written(GOOD + GOOD.partition("series:\n")[2])
 
     with pytest.raises(InputError) as error:
-        load(path)
+        load(path, database())
 
     assert str(error.value).startswith(f"{path}:19: series.1.sweep: particles/structs32/particles is already ")

@@ -8,7 +8,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import load_report, save_report
-from gpureport.results.published import load, published_result
+from gpureport.results.published import load
 from gpureport.results.replay import report_result
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Residual, residuals
@@ -25,7 +25,7 @@ def test_a_report_of_a_record_is_held_against_the_model_as_the_record_is(tmp_pat
     name = "rx_7900_xt_particles"
     save_report(record(name), tmp_path / "report.json")
     stored = report_result(load_report(tmp_path), name, database(), all_workloads())
-    original = published_result(load(PUBLISHED / f"{name}.yaml"), database())
+    original = load(PUBLISHED / f"{name}.yaml", database())
 
     first, second = (residuals(result, features=False) for result in (stored, original))
     assert [each.predicted for each in first] == [each.predicted for each in second]

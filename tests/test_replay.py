@@ -99,7 +99,7 @@ def test_registers_are_those_of_the_build_that_has_the_points_options() -> None:
 
     result = report_result(report.model_copy(update={"measurements": measured}), "fake", load_database(), WORKLOADS)
 
-    told = {resources for series in result.series for resources in series.compiled}
+    told = {resources for series in result.series for resources in series.resources["calibrated"]}
     assert {(r.registers, r.local_memory_bytes, r.compiled) for r in told if r} == {(REGISTERS, 128, True)}
     assert None not in told
 

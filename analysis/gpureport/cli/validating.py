@@ -17,8 +17,8 @@ from gpureport.files import real_path, write_file
 from gpureport.grouping import grouped
 from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
-from gpureport.results.opening import is_record, kept_folders, measured_report, open_record, short_name
-from gpureport.results.published import published_result
+from gpureport.results.opening import is_record, kept_folders, measured_report, short_name
+from gpureport.results.published import load
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
 from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio, off_by, short_unit
@@ -120,7 +120,7 @@ def _files(path: Path) -> Iterator[Path]:
 def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Result:
     if not is_record(file):
         return report_result(measured_report(file), short_name(file), database, (*all_workloads(), *kernels))
-    return published_result(open_record(file, database), database)
+    return load(file, database)
 
 
 def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:

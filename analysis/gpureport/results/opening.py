@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from gpureport.compare import Run
     from gpureport.predict import Predicted
-    from gpureport.results.published import Published
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
@@ -237,11 +236,9 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
     """
     if not is_record(path):
         return measured_report(path)
-    from gpureport.results.published import published_report
+    from gpureport.results.published import load, published_report
 
-    opened = database()
-    record = open_record(path, opened)
-    return published_report(record, opened.device(record.fields.device))
+    return published_report(load(path, database()))
 
 
 def measured_report(path: Path) -> Report:
@@ -254,22 +251,6 @@ def measured_report(path: Path) -> Report:
     if report.status == "failed":
         raise InputError(f"{path}: its run failed and measured nothing; run gpureport again")
     return report
-
-
-def open_record(path: Path, database: Database) -> "Published":
-    """Read a published record of a device of *database*.
-
-    Raises:
-        InputError: it is missing or invalid, or its device is not in the database.
-    """
-    from gpureport.results.published import load
-
-    record = load(path)
-    device = record.fields.device
-    if device not in database.entries:
-        what = f"{device!r} is not in the database; `gpureport devices --known` lists the devices"
-        raise InputError(f"{path}: device: {what}")
-    return record
 
 
 def kept_folders() -> tuple[Path, ...]:

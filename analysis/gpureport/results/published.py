@@ -5,7 +5,6 @@ of this project, as medians. The model is compared with them by the same code as
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -27,7 +26,7 @@ from gpureport.records.quantities import Name
 from gpureport.records.report import Publication, PublishedStatement, Report, workload_info
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
-from gpureport.spec.models import Device, EntryMatch
+from gpureport.spec.models import EntryMatch
 from gpureport.spec.reading import Document, read_file
 from gpureport.spec.values import Strict
 from gpureport.units import DIMENSIONS
@@ -72,26 +71,9 @@ class RecordFields(Strict):
     series: tuple[SeriesFields, ...] = Field(min_length=1, max_length=100)
 
 
-@dataclass(frozen=True)
-class Published:
-    """Published results of one device.
-
-    Attributes:
-        id: name of the file, without suffix.
-        fields: of the file.
-        series: the curves; sweep keys are unique.
-    """
-
-    id: str
-    fields: RecordFields
-    series: tuple[Series, ...]
-
-
 VALUES: dict[str, tuple[str, float]] = {
-    "time_s": ("", 1.0),
     "time_ms": ("", 1e-3),
     "time_us": ("", 1e-6),
-    "time_ns": ("", 1e-9),
     "GB_per_s": ("B", 1e9),
     "ns_per_load": ("loads", 1e-9),
 }
@@ -104,8 +86,8 @@ OPTIONAL = frozenset({"resident", "pointers"})
 """Parameters that occur only in published points: see ``Workload.point`` and ``PointerChase.demand``."""
 
 
-def load(path: Path) -> Published:
-    """Read one record.
+def load(path: Path, database: Database) -> Result:
+    """Read one record of a device of *database*.
 
     Raises:
         InputError: it is invalid; the message names file, line and field, and the correction.
@@ -113,10 +95,15 @@ def load(path: Path) -> Published:
     document = read_file(path, RecordFields)
     _refuse_entry(document)
     fields = document.get()
+    if fields.device not in database.entries:
+        what = f"{fields.device!r} is not in the database; `gpureport devices --known` lists the devices"
+        raise _error(document, "device", what)
     series = tuple(_series(document, number) for number in range(len(fields.series)))
     _check_names(document, series)
     _check_statements(document, series)
-    return Published(path.stem, fields, series)
+    conditions = {str(one.measurement.key): one.conditions for one in series if one.conditions}
+    publication = Publication(**fields.model_dump(exclude={"device", "series"}), conditions=conditions)
+    return Result(path.stem, database.device(fields.device), series, publication=publication)
 
 
 def _refuse_entry(document: Document[RecordFields]) -> None:
@@ -190,7 +177,7 @@ def _series(document: Document[RecordFields], number: int) -> Series:
     return Series(
         workload=workload,
         sweep=sweep,
-        published_resources=tuple(map(_resources, rows)),
+        resources={"specification": tuple(map(_resources, rows)), "calibrated": ()},
         measurement=Measurement(
             key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
             metric=workload.metric,
@@ -254,21 +241,17 @@ def _resources(row: Mapping[str, float]) -> Resources | None:
     return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
 
 
-def published_result(record: Published, database: Database) -> Result:
-    """Return the result of a published record."""
-    return Result(record.id, database.device(record.fields.device), record.series, published=True)
-
-
-def published_report(record: Published, device: Device) -> Report:
-    """Return the report of a published record and its *device*.
+def published_report(result: Result) -> Report:
+    """Return the report of a published record.
 
     It has no machine, compiled kernels or calibrated predictions, because these are unknown. Published values have no
     intervals.
     """
+    device = result.device
     predictions, observations = list[Prediction](), list[Observation]()
     found, reasons = list[Finding](), list[Explanation]()
-    for series in record.series:
-        resources, observation = series.published_resources, _observation(series)
+    for series in result.series:
+        resources, observation = series.resources["specification"], _observation(series)
         prediction = predict_sweep(device, series.workload, series.sweep, "specification", resources)
         findings = find(device, (prediction,), (series.measurement,), (observation,))
         inputs: dict[Basis, ModelInput] = {"specification": ModelInput(device, {series.sweep.name: resources})}
@@ -277,26 +260,21 @@ def published_report(record: Published, device: Device) -> Report:
         observations.append(observation)
         found += findings
         reasons += map(_uncertain, why) if len(observation.points) == 1 else why
-    workloads = {series.workload.name: series.workload for series in record.series}
+    workloads = {series.workload.name: series.workload for series in result.series}
     return Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
-        match=EntryMatch(entry=record.fields.device, how="named by the published record"),
+        match=EntryMatch(entry=device.id, how="named by the published record"),
         machine=None,
-        publication=_publication(record),
+        publication=result.publication,
         workloads={name: workload_info(workload) for name, workload in workloads.items()},
         predictions=tuple(predictions),
-        measurements=tuple(series.measurement for series in record.series),
+        measurements=tuple(series.measurement for series in result.series),
         observations=tuple(observations),
         findings=tuple(found),
         explanations=tuple(reasons),
     )
-
-
-def _publication(record: Published) -> Publication:
-    conditions = {str(one.measurement.key): one.conditions for one in record.series if one.conditions}
-    return Publication(**record.fields.model_dump(exclude={"device", "series"}), conditions=conditions)
 
 
 def _observation(series: Series) -> Observation:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, builds_of, compiled_resources
-from gpureport.records.curves import Points, SweepKey
+from gpureport.records.curves import Basis, Points, SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Machine, Publication, Report
 from gpureport.spec.cores import listed_clock_hz
@@ -24,16 +24,15 @@ class Series:
         workload: that was measured, or the equivalent of the published kernel.
         sweep: all points to predict, among them the measured ones.
         measurement: the raw samples; of published points the medians, as one sample each.
-        published_resources: registers and local memory of each point, for the specification prediction.
-        compiled: the same as reported by the compiler, for the calibrated prediction.
+        resources: registers and local memory of each point: published ones, for the specification prediction, or as
+            reported by the compiler, for the calibrated prediction.
         conditions: of the measurement, as text.
     """
 
     workload: Workload
     sweep: Sweep
     measurement: Measurement
-    published_resources: tuple[Resources | None, ...] = ()
-    compiled: tuple[Resources | None, ...] = ()
+    resources: Mapping[Basis, tuple[Resources | None, ...]]
     conditions: str = ""
 
 
@@ -46,14 +45,14 @@ class Result:
         device: its current database entry.
         series: the measured sweeps.
         skipped: sweeps that cannot be predicted, with the reason.
-        published: whether it is a published result; then no microbenchmarks of the same run calibrate it.
+        publication: of published results; then no microbenchmarks of the same run calibrate them.
     """
 
     name: str
     device: Device
     series: tuple[Series, ...]
     skipped: Mapping[SweepKey, str] = field(default_factory=dict)
-    published: bool = False
+    publication: Publication | None = None
 
 
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
@@ -78,7 +77,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             skipped[key] = f"its points lack the parameter {error}, which this version requires"
         except (ValueError, ArithmeticError) as error:
             skipped[key] = f"a parameter of its points is invalid in this version ({error})"
-    return Result(name, device, tuple(series), skipped, published=report.publication is not None)
+    return Result(name, device, tuple(series), skipped, publication=report.publication)
 
 
 def device_of(report: Report, database: Database) -> Device:
@@ -147,8 +146,9 @@ def _series(
     for parameters in points:
         point_time(*model_inputs(device, workload, sweep, parameters, None))
     builds = (builds_of(workload, parameters, measurement.compilation) for parameters in points)
-    compiled = tuple(compiled_resources(next(iter(each), None)) for each in builds)
-    return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
+    resources = tuple(compiled_resources(next(iter(each), None)) for each in builds)
+    used: dict[Basis, tuple[Resources | None, ...]] = {"specification": (), "calibrated": resources}
+    return Series(workload, sweep, _renewed(measurement, workload, sweep), used)
 
 
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:

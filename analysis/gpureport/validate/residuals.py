@@ -127,7 +127,7 @@ def residuals(
         features: whether to compare cliffs, tapers and plateaus, too; takes several times as long.
         workloads: names of those to compare; empty for all. Microbenchmarks calibrate in either case.
     """
-    microbenchmarks = () if result.published else tuple(s for s in result.series if s.workload.microbenchmark)
+    microbenchmarks = () if result.publication else tuple(s for s in result.series if s.workload.microbenchmark)
     analysed = {id(series): _analysed(result.device, series) for series in microbenchmarks}
     observed = [observation for _, observation in analysed.values() if observation]
     device = calibrated(result.device, [p for p, _ in analysed.values()], observed) if observed else None
@@ -141,7 +141,9 @@ def residuals(
 
 
 def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation | None]:
-    prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
+    prediction = predict_sweep(
+        device, series.workload, series.sweep, "specification", series.resources["specification"]
+    )
     return prediction, observe(series.measurement)
 
 
@@ -163,8 +165,7 @@ def _of_series(
         if curves and features and curves[0].kind == kind:
             prediction = curves[0]
         else:
-            resources = {"specification": series.published_resources, "calibrated": series.compiled}[kind]
-            prediction = predict_sweep(device, series.workload, series.sweep, kind, resources)
+            prediction = predict_sweep(device, series.workload, series.sweep, kind, series.resources[kind])
         yield from _times(curve, series.measurement, prediction)
         if curves and features and curves[1]:
             yield from _features(curve, prediction, curves[1])
@@ -173,7 +174,7 @@ def _of_series(
 def _curve(result: Result, series: Series, kind: Basis, independence: Independence | None) -> PredictedCurve:
     return PredictedCurve(
         result=result.name,
-        published=result.published,
+        published=result.publication is not None,
         device=result.device.id,
         device_class=result.device.device_class,
         key=series.measurement.key,
