@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
-from gpureport.records.curves import CurveFeature, Level, SweepKey
-from gpureport.records.finding import Finding, Verdict
+from gpureport.records.curves import CurveFeature, Level
+from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.render import render_html
-from gpureport.report.run.caches import ReadCliff, read_cliffs, working_set
+from gpureport.report.run.caches import ReadCliff, read_cliffs
 from gpureport.report.run.conditions import Disturbed
 from gpureport.report.run.page_one import (
     State,
@@ -138,7 +138,7 @@ def test_advice_is_marked_if_its_workloads_were_disturbed(monkeypatch: pytest.Mo
 
     assert marked() == set()
     assert marked("memory/latency") == {"Working set"}
-    assert marked(enough_work(BASE, curves(BASE))[0][0][1]) >= {"Work-items"}
+    assert marked(enough_work(BASE, curves(BASE))[0][1]) >= {"Work-items"}
 
 
 def test_what_to_avoid_is_ranked() -> None:
@@ -157,31 +157,6 @@ def test_a_cpu_has_no_matrix_unit() -> None:
     assert lacking == ["matrix"]
     assert len(page.large) == 3
     assert [row.name for row in page.rows][:3] == ["Memory copy", "L3 read", "L1 read"]
-
-
-def onset(observed: float | None, level: str | Level = "L2") -> Finding:
-    low, high = (0.98 * observed, 1.02 * observed) if observed else (None, None)
-    return Finding.model_validate(
-        {
-            "key": SweepKey(family="memory", variant="read", sweep="size"),
-            "feature": "cliff",
-            "position": "onset",
-            "level": level,
-            "basis": "specification",
-            "predicted": 60 * MIB,
-            "observed": observed,
-            "ci_low": low,
-            "ci_high": high,
-            "unit": "B",
-            "ratio": None,
-            "verdict": Verdict.AGREES,
-        }
-    )
-
-
-def working_set_of(*findings: Finding) -> str:
-    report = MEMORY.model_copy(update={"findings": findings})
-    return working_set(report, curves(report))
 
 
 def cliff(level: str, capacity: float, onset_at: float, latency_at: float | None) -> ReadCliff:
@@ -217,14 +192,6 @@ def test_a_far_partition_raises_latency_and_keeps_bandwidth() -> None:
     assert second.far_onset
     assert second.far_onset.value / MIB == pytest.approx(26.5, rel=0.01)
     assert second.keep_below_bytes / MIB == pytest.approx(39.7, rel=0.01)
-
-
-def test_missing_and_unexplained_transitions_are_reported() -> None:
-    text = working_set_of(onset(None), onset(30 * MIB, Level.unexplained(32 * MIB)))
-
-    assert "Keep" not in text
-    assert "Read bandwidth shows no transition of the L2 (predicted from 60 MiB in total)." in text
-    assert "also falls from 30 MiB in total, which matches no cache" in text
 
 
 def work(report: Report, *values: float) -> str:

@@ -1,13 +1,12 @@
 """The chapter on cliffs: how much of each cache kernels can use."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from gpureport.findings.whole_device import usable_part
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Estimate
 from gpureport.records.curves import CurveFeature, Level
-from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.report import Report
 from gpureport.report import forecast
 from gpureport.report.curves import CurveRecords, is_certain, reading_units, specified_values
@@ -18,8 +17,6 @@ from gpureport.report.text.words import agreeing, seen_in
 from gpureport.spec.models import Cache
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
-_EARLIER = 1.1
-"""An onset below another one by this factor is reported."""
 _MOST = 0.6
 """Part of the listed capacity from which on it is not worth mentioning."""
 
@@ -37,7 +34,6 @@ class ReadCliff:
         midpoint: halfway between both on a logarithmic axis.
         latency_onset: where the latency of dependent loads rises to that of the next level.
         far_onset: where it rises to that of the far partition of the cache, whose bandwidth does not fall there.
-        earliest: the curve that leaves the cache first, and its onset there, if clearly before plain reads do.
     """
 
     cache: Cache
@@ -48,7 +44,6 @@ class ReadCliff:
     midpoint: CurveFeature | None
     latency_onset: CurveFeature | None = None
     far_onset: CurveFeature | None = None
-    earliest: tuple[CurveRecords, CurveFeature] | None = None
 
     @property
     def keep_below_bytes(self) -> float:
@@ -61,25 +56,16 @@ class ReadCliff:
         rises = (rise.value,) if rise and rise.ends[1] < self.onset.value else ()
         return min(self.cache.capacity_bytes, self.onset.value, *rises)
 
-    @property
-    def passes_overlap(self) -> bool:
-        """Whether the onset is beyond the capacity by more than the distance of measured sizes."""
-        return self.onset.value > AGREEMENT * self.cache.capacity_bytes
-
 
 def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
-    measured, usable, cliffs = bool(report.observations), usable_cache(report), read_cliffs(report, found)
-    known = [cliff.cache for cliff in cliffs] + ([report.device.caches[-1]] if usable else [])
-    missing = ((cache, _not_observed(cache, found)) for cache in report.device.caches if cache not in known)
+    usable = usable_cache(report)
     return text(
         "working_set",
-        measured=measured,
-        cliffs=cliffs,
-        missing=[(cache, size) for cache, size in missing if size],
+        measured=bool(report.observations),
+        cliffs=read_cliffs(report, found),
         cache=report.device.caches[-1] if usable else None,
         usable=usable,
-        unexplained=list(_unexplained_onsets(found, with_shared=not usable)),
     )
 
 
@@ -105,15 +91,23 @@ def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, meas
         if onset and is_certain(onset):
             plateaus = [feature.value for (position, _), feature in features.items() if position == "plateau"]
             readers = reading_units(curve, units)
-            cliff = ReadCliff(
+            is_of_latency = curve.key.workload == _LATENCY
+            rises = {
+                feature.level: feature
+                for each in (() if is_of_latency else _sizes(found, _LATENCY))
+                for feature in each.features(measured=measured)
+                if feature.position == "onset" and is_certain(feature)
+            }
+            return ReadCliff(
                 cache=cache,
                 onset=onset,
-                is_of_latency=curve.key.workload == _LATENCY,
+                is_of_latency=is_of_latency,
                 readers=readers if readers < units else None,
                 beyond=_next_plateau(upper, plateaus) if upper and midpoint else None,
                 midpoint=midpoint,
+                latency_onset=rises.get(level),
+                far_onset=rises.get(Level(name=cache.name, near=True)),
             )
-            return _with_earlier(cliff, found, measured=measured)
     return None
 
 
@@ -125,36 +119,6 @@ def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | Non
     return slower and slower / upper.value
 
 
-def _with_earlier(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: bool) -> ReadCliff:
-    """Add where latency rises, and what slows down clearly before plain reads do at the end of a shared cache."""
-    rises = {
-        feature.level: feature
-        for curve in _sizes(found, _LATENCY)
-        for feature in curve.features(measured=measured)
-        if feature.position == "onset" and is_certain(feature) and not cliff.is_of_latency
-    }
-    first = next(iter(_onsets(cliff.cache, found, measured=measured)), None)
-    is_earlier = first and cliff.cache.scope == "device" and first[1].value < cliff.onset.value / _EARLIER
-    return replace(
-        cliff,
-        latency_onset=rises.get(Level(name=cliff.cache.name)),
-        far_onset=rises.get(Level(name=cliff.cache.name, near=True)),
-        earliest=first if is_earlier else None,
-    )
-
-
-def _onsets(cache: Cache, found: Iterable[CurveRecords], *, measured: bool) -> list[tuple[CurveRecords, CurveFeature]]:
-    """Return the curves whose rates fall at the end of *cache*, with their onsets, ascending; no uncertain ones."""
-    onsets = [
-        (curve, feature)
-        for curve in found
-        if curve.axis.quantity == "working_set" and curve.metric.kind == "rate"
-        for feature in curve.features(measured=measured)
-        if (feature.position, feature.level) == ("onset", Level(name=cache.name)) and is_certain(feature)
-    ]
-    return sorted(onsets, key=lambda onset: (onset[1].value, onset[0].key.workload))
-
-
 def _read_by(cache: Cache) -> str:
     return _PRIVATE if cache.scope == "compute_unit" else _SHARED
 
@@ -164,31 +128,12 @@ def _sizes(found: Iterable[CurveRecords], workload: str) -> list[CurveRecords]:
 
 
 def _covers(curve: CurveRecords, level: Level) -> bool:
-    onsets: tuple[CurveFeature | Finding, ...]
-    onsets = (*curve.features(measured=False), *specified_values([curve], "onset"))
-    return any((feature.position, feature.level) == ("onset", level) for feature in onsets)
-
-
-def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> float | None:
-    """Return the predicted onset of a cliff that the cache's bandwidth does not show."""
-    onsets = specified_values(_sizes(found, _read_by(cache)), "onset")
-    missing = (f.predicted for f in onsets if f.level == Level(name=cache.name) and f.observed is None)
-    return next(missing, None)
-
-
-def _unexplained_onsets(found: Sequence[CurveRecords], *, with_shared: bool) -> Iterator[tuple[Finding, bool]]:
-    """Yield the working sets at which bandwidth falls although no cache ends there, and whether they are per unit.
-
-    Without those of reads of shared data, if the usable part of the last cache explains them.
-    """
-    for workload in (_PRIVATE, _SHARED) if with_shared else (_PRIVATE,):
-        for onset in specified_values(_sizes(found, workload), "onset"):
-            if onset.level.is_unexplained and onset.observed:
-                yield onset, workload == _PRIVATE
+    predicted = any((f.position, f.level) == ("onset", level) for f in curve.features(measured=False))
+    return predicted or any(finding.level == level for finding in specified_values([curve], "onset"))
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
-    """Report how far each cache holds, and working sets at which bandwidth falls although no cache ends there."""
+    """Report how far each cache holds."""
     known = any(curve.axis.quantity == "working_set" and curve.observation for curve in found)
     missing = text("no_cliff") if known and not specified_values(found, "midpoint") else ""
     return (working_set(report, found) or missing,)

@@ -1,6 +1,5 @@
 """Page one: whether the device is normal, what to tune for, its main figures, and how far to trust predictions."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +40,6 @@ from gpureport.report.run.work import best_size, enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import seen_in
 from gpureport.spec.models import Device
-from gpureport.workloads.matrix import FORMATS, unit_of
 
 _OWN = 2  # the most kernels of the user with sentences and curves
 _MOST = 10  # rows of figures
@@ -49,8 +47,6 @@ _LOW_CLOCK = 0.95
 """Share of the entry's clock below which a device is not called normal."""
 _MUCH, _FEW = 4.0, 3
 """A slowdown that is worth a warning, and the most of them."""
-_POCL_NAME = re.compile(r"cpu-([a-z][a-z0-9-]*)-(?=[A-Z])")
-"""``cpu-``, the instruction set, and the name of the processor."""
 
 
 class State(Labelled):
@@ -104,8 +100,6 @@ class ClassAccuracy:
 class PageOne:
     """The contents of page one."""
 
-    compiled_for: str
-    """The instruction set in the runtime's name of a CPU, if readers may mistake it for the type of core."""
     remarks: tuple[str, ...]
     """Differences from the database entry."""
     state: State
@@ -124,8 +118,6 @@ class PageOne:
     figures: tuple[KeyFigure, ...]
     """All of them, for the chapter of key figures."""
     note: str
-    rates: tuple[str, ...]
-    """What the rates mean."""
 
 
 def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
@@ -138,7 +130,6 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
     own, clock_hz = kernels.answers(report, found), median_clock_hz(report)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
-        compiled_for=_compiled_for(report),
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
         remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
         state=state(report, figures, clock_hz),
@@ -152,7 +143,6 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         trust=trust(report),
         figures=shown,
         note=_note(report, shown, assumed=assumed) if shown else "",
-        rates=_rate_sentences(report.device),
     )
 
 
@@ -168,13 +158,6 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
         caption = text("working_sets_caption", observed=bool(report.observations), seen=seen_in(report))
         return Picture(working_set_chart(drawn, report.device), caption)
     return ratio_picture(report)
-
-
-def _compiled_for(report: Report) -> str:
-    processor = report.machine.processor if report.machine else None
-    found = _POCL_NAME.match(report.machine.opencl.name) if report.machine and processor else None
-    core = re.sub("[^a-z0-9]", "", report.device.architecture.name.lower())
-    return found[1] if found and re.sub("[^a-z0-9]", "", found[1]) not in core else ""
 
 
 _Wanted = tuple[str, Quantity, str]
@@ -275,7 +258,7 @@ def advice(
     report: Report, found: Sequence[CurveRecords], figures: Iterable[KeyFigure], cliffs: Sequence[ReadCliff]
 ) -> tuple[Advice, ...]:
     """Return what to tune for, as far as it was measured or predicted."""
-    best, (work, _) = best_size(report), enough_work(report, found)
+    best, work = best_size(report), enough_work(report, found)
     rates = {(figure.quantity, figure.of): figure.shown for figure in figures}
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
     slow = slowdowns(report, best)
@@ -388,20 +371,5 @@ def _assumes_bandwidth(report: Report) -> bool:
     return bool(origin and origin.kind == "assumed")
 
 
-def _rate_sentences(device: Device) -> tuple[str, ...]:
-    architecture = device.architecture
-    unit = unit_of(architecture)
-    paths = {name: name if name == "dual_issue" else f"rates.{name}" for name in _EXPLAINED}
-    order = [name for name in ("dual_issue", *architecture.rates_per_cycle) if name in _EXPLAINED]
-    notes = {_EXPLAINED[name]: origin.note for name in order if (origin := device.provenance.get(paths[name]))}
-    return paragraphs(
-        "rates",
-        unit=unit if unit and any(form.name in architecture.rates_per_cycle for form in FORMATS) else None,
-        notes={name: note for name, note in notes.items() if note},
-    )
-
-
 _ABOVE = 1.02
 """An efficiency above this is explained."""
-_EXPLAINED = {"dual_issue": "Dual issue", "matrix_fp16": "Matrix fp16", "add": "Additions"}
-"""Values of the architecture whose notes explain the difference to listed peaks."""

@@ -15,38 +15,23 @@ from gpureport.units import format_range, format_ratio
 
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 _FEW = 3  # the most families with losses that are listed
-_MUCH = 0.1
-"""A loss by the wrong shape that is worth a warning."""
 
 
-def enough_work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[float, str]], int]:
-    """Return n90 and workload of each curve, ascending, and the number of uncertain values, which are left out.
-
-    These have wide intervals, or are at the beginning of their sweep.
-    """
-    observed = bool(report.observations)
-    tapers = [
-        (feature, curve)
+def enough_work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
+    """Return n90 and workload of each curve, ascending, without those that :func:`is_certain_n90` excludes."""
+    return sorted(
+        (feature.value, curve.key.workload)
         for curve in found
         if not (curve.is_work_group or curve.is_transfer) and curve.key.family != "launch"
-        for feature in curve.features(measured=observed)
-        if feature.position == "n90"
-    ]
-    work = sorted((n90.value, curve.key.workload) for n90, curve in tapers if is_certain_n90(n90, curve))
-    return work, len(tapers) - len(work)
+        for feature in curve.features(measured=bool(report.observations))
+        if feature.position == "n90" and is_certain_n90(feature, curve)
+    )
 
 
 def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     """Separate the work that fills the device from the work that amortises the launch cost."""
-    capacity, (work, uncertain) = resident_work_items(report.device), enough_work(report, found)
-    return text(
-        "amount_of_work",
-        observed=bool(report.observations),
-        capacity=capacity,
-        work=work,
-        uncertain=uncertain,
-        above=sum(value > capacity for value, _ in work) if capacity else 0,
-    )
+    capacity, work = resident_work_items(report.device), enough_work(report, found)
+    return text("amount_of_work", observed=bool(report.observations), capacity=capacity, work=work)
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
@@ -85,7 +70,6 @@ def work_group_size(report: Report) -> str:
     best = best_size(report)
     if best is None:
         return ""
-    worst = best.worst_shape
     losing = grouped((key.family, key) for key in best.losing)
     return text(
         "work_group_size",
@@ -95,7 +79,6 @@ def work_group_size(report: Report) -> str:
         near=len(best.losses) - len(best.losing),
         within=WITHIN,
         families=[(family, keys[0]) for family, keys in losing.items()][:_FEW],
-        worst_shape=worst if worst and worst.loss >= _MUCH else None,
     )
 
 
