@@ -197,26 +197,15 @@ def test_a_mistake_in_a_sequence_has_its_line(tmp_path: Path) -> None:
         load_kernels([file])
 
 
-def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
-    text = "variants:\n  small: {work_groups: 64}\n  large: {work_groups: 256, build_options: -DX=1}\nwork:"
-    small, large = load_kernels([changed(tmp_path, "work:", text)])
-    assert (small.name, large.name) == ("saxpy/small", "saxpy/large")
-    assert large.build_options(large.verification()[0]) == "-DX=1"
-    assert small.verification()[0]["local_x"] == 64
-    assert small.title != large.title
-
-
-def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
-    file = changed(tmp_path, "{n: auto}", "{n: [64]}\nvariants: {saxpy: {kernel: saxpy}, other: {kernel: other}}")
+def test_kernels_of_one_name_are_a_family(tmp_path: Path) -> None:
+    file = changed(tmp_path, "{n: auto}", "{n: [64]}")
     source = tmp_path / "saxpy.cl"
     source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
-    workloads = load_kernels([file])
-    assert [each.title for each in workloads] == ["SAXPY, saxpy", "SAXPY, other"]
-    report = predicted_report(TOY, workloads, quick=True)
-    assert kernel_name(report, report.workloads["saxpy/other"]) == "SAXPY, other"
+    text = file.read_text()
+    files = [_written(tmp_path / f"{name}.yaml", f"{text}kernel: {name}\n") for name in ("saxpy", "other")]
+    report = predicted_report(TOY, load_kernels(files), quick=True)
+    assert kernel_name(report, report.workloads["saxpy/other"]) == "SAXPY (other)"
     assert family_name(report, report.predictions[0].key.family) == "SAXPY"
-    report = predicted_report(TOY, load_kernels([changed(tmp_path, "{n: auto}", "{n: [64]}")]), quick=True)
-    assert kernel_name(report, report.workloads["saxpy/saxpy"]) == "SAXPY (saxpy)"
 
 
 @pytest.mark.parametrize("array", [np.zeros(0), np.array(["a"]), np.zeros(4, complex)])
@@ -231,7 +220,7 @@ def test_arrays_that_do_not_fit_are_refused(array: np.ndarray) -> None:
 def test_fields_may_have_numbers_of_numpy() -> None:
     fields = yaml.safe_load(SAXPY.read_text())
     sizes = {"n": np.array([1024, 4096])}
-    (workload,) = described(fields | {"sizes": sizes, "work_groups": np.int64(64)}, SAXPY.parent)
+    workload = described(fields | {"sizes": sizes, "work_groups": np.int64(64)}, SAXPY.parent)
     assert workload.verification()[0] == {"n": 1024, "local_x": 64}
     with pytest.raises(InputError, match=r"sizes\.n: must be"):
         described(fields | {"sizes": {"n": None}}, SAXPY.parent)
@@ -271,7 +260,6 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("work:", "gaurded: true\nwork:", 8, "gaurded", "guarded"),
         ("work:", "swap: [y, y]\nwork:", 1, "", "different"),
         ("work:", "global_size: [1e300]\nwork:", 8, "global_size.0", "'1e+300' is 1e+300, which exceeds 64 bits"),
-        ("work:", "variants: {small: {sizes: {n: 64}}}\nwork:", 8, "variants.small", "there are 'arguments'"),
         ("amount: n,", "amount: 0,", 8, "work.amount", "positive"),
         ("amount: n,", "amount: 1e300 * n,", 8, "work.amount", "it must be at most"),
         ("{n: auto}", "{n: auto, m: auto}", 1, "", "swept"),
@@ -344,14 +332,12 @@ def test_sizes_are_those_that_are_written() -> None:
 
     def points(size: object, *, quick: bool = False, **others: object) -> list[int]:
         fields = yaml.safe_load(SAXPY.read_text()) | {"sizes": {"n": size}, **others}
-        (workload,) = described(fields, SAXPY.parent)
+        workload = described(fields, SAXPY.parent)
         return [point["n"] for point in workload.sweeps(TOY, replace(limits_of(TOY), quick=quick))[0].points]
 
     assert points([4096, 1024, 1000], quick=True) == [1000, 1024, 4096]
     assert points("3000..50000")[::33] == [3000, 50000]
-    assert described({"source": "saxpy.cl", "sizes": {"n": "2^10"}}, SAXPY.parent)[0].verification()[0] == {
-        "local_x": 256
-    }
+    assert described({"source": "saxpy.cl", "sizes": {"n": "2^10"}}, SAXPY.parent).verification()[0] == {"local_x": 256}
     multiples = points("2^14..2^17", multiple_of=3000)
     assert (multiples[0], multiples[-1]) == (18000, 129000)
     assert len(points("2^12..2^15", global_size=[1024])) == 25
@@ -376,7 +362,7 @@ def test_sizes_are_in_the_range_of_valid_expressions(sizes: str, points: list[in
     _written(tmp_path / "k.cl", "kernel void k(global int *x) { for (int j = 0; j < 3000; j++) x[j & 63] ^= j; }")
     elements = {"name": "x", "elements": 64 if sizes == "auto" else "64 * (n // 4096)"}
     fields = {"name": "K", "source": "k.cl", "arguments": [elements], "sizes": {"n": sizes}, "global_size": ["n"]}
-    (workload,) = described({**fields, "guarded": True, "work": {"amount": "n", "unit": "elements"}}, tmp_path)
+    workload = described({**fields, "guarded": True, "work": {"amount": "n", "unit": "elements"}}, tmp_path)
     with nullcontext() if points else pytest.raises(InputError, match=r"sizes\.n: no buffer grows with it"):
         assert [each["n"] for each in workload.sweeps(TOY, limits_of(TOY))[0].points] == points
 
@@ -388,7 +374,7 @@ def test_a_workload_is_another_with_other_included_files_and_arrays(tmp_path: Pa
     for size, value in ((1, 0), (2, 0), (2, 1), (2, 1)):
         _written(tmp_path / "size.h", f"#define SIZE {size}")
         preprocessed.cache_clear()
-        digests.add(described({**fields, "global_size": ["n"]}, tmp_path, {"x": np.array([value], "f4")})[0].digest)
+        digests.add(described({**fields, "global_size": ["n"]}, tmp_path, {"x": np.array([value], "f4")}).digest)
     assert len(digests) == 3
 
 
@@ -523,7 +509,7 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
         sums[i] += a[i * n + k]; // <&>
 }"""
     (tmp_path / "rows.cl").write_text(source)
-    (rows,) = described({"source": "rows.cl", "sizes": {"n": [512, 1024]}, "global_size": ["n"]}, tmp_path)
+    rows = described({"source": "rows.cl", "sizes": {"n": [512, 1024]}, "global_size": ["n"]}, tmp_path)
     found = {(each.kind, each.array): each for each in specified(source_accesses, [rows], TOY, limits_of(TOY))}
     load, store = found["load", "a"], found["store", "sums"]
     assert (load.line, load.text, load.point) == (4, "sums[i] += a[i * n + k]; // <&>", "n = 1024")
@@ -598,7 +584,7 @@ def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> Non
     points = gpureport.Kernel(**{**fields, "sizes": {"n": [64]}}).predict("nvidia/h200_sxm", quick=True).points
     assert points["point"].iloc[0] == "n = 64"
     assert gpureport.Kernel.from_file("saxpy.yaml")
-    (workload,) = described(fields, SAXPY.parent, {"x": np.array([1.0, 2.0])})
+    workload = described(fields, SAXPY.parent, {"x": np.array([1.0, 2.0])})
     job = workload.job(workload.verification()[0], np.random.default_rng(0))
     np.testing.assert_array_equal(np.unique(job.buffers["x"].filled()), [1.0, 2.0])
     with pytest.raises(InputError, match="source: is missing"):
@@ -832,7 +818,7 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
     fields = {"name": "Faulty", "source": "faulty.cl", "kernel": "faulty", "sizes": {"n": [128]}, "work_groups": [16]}
     work = {"amount": "n", "unit": "elements"}
     with pytest.raises(InputError, match=f"faulty.cl:4:? .*{re.escape(fault)}") if fault else nullcontext():
-        (kernel,) = described({**fields, "arguments": arguments, "global_size": ["n"], "work": work}, tmp_path)
+        kernel = described({**fields, "arguments": arguments, "global_size": ["n"], "work": work}, tmp_path)
         exact = (replace(each, text=each.text.replace("4 * n", "n")) for each in kernel.formulas.arguments)
         kernel.formulas = replace(kernel.formulas, arguments=tuple(exact))
         parameters = kernel.verification()[0]

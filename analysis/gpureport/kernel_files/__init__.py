@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import Steps, is_there, read_text
-from gpureport.kernel_files.description import KernelFields, variants_of
+from gpureport.kernel_files.description import KernelFields
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.inference import completed
 from gpureport.kernel_files.workload import KernelFileWorkload
@@ -56,7 +56,7 @@ def calibrating(kernels: Iterable[KernelFileWorkload]) -> tuple[str, ...]:
 def load_kernels(
     files: Iterable[Path], given: Mapping[str, object] = MappingProxyType({})
 ) -> tuple[KernelFileWorkload, ...]:
-    """Read sources and descriptions of kernels; each variant is a workload.
+    """Read sources and descriptions of kernels; each is a workload.
 
     Args:
         files: OpenCL C (``FILE.cl``, or ``FILE.cl:KERNEL`` if it contains several), or descriptions (YAML).
@@ -67,10 +67,9 @@ def load_kernels(
     """
     found: list[KernelFileWorkload] = []
     for file in files:
-        for workload in _load(file, given):
-            if workload.name in {other.name for other in found}:
-                raise InputError(f"{file}: name: {workload.name!r} is described twice; choose another name")
-            found.append(workload)
+        found.append(_load(file, given))
+        if found[-1].name in {other.name for other in found[:-1]}:
+            raise InputError(f"{file}: name: {found[-1].name!r} is described twice; choose another name")
     return tuple(found)
 
 
@@ -79,8 +78,8 @@ def described(
     folder: Path,
     arrays: Mapping[str, NDArray[np.generic]] | None = None,
     document: Document[KernelFields] | None = None,
-) -> tuple[KernelFileWorkload, ...]:
-    """Return the workloads of a description in memory.
+) -> KernelFileWorkload:
+    """Return the workload of a description in memory.
 
     Args:
         fields: as in a file.
@@ -101,9 +100,9 @@ def described(
     for name, array in given.items():
         if not array.size or array.dtype.kind not in "biuf":
             raise InputError(f"arrays: {name!r} needs at least one real number")
-    found = tuple(_workloads(valid, folder, given, document))
-    buffers = {name for each in found for name in each.formulas.every_buffer}
-    for name in set(given) - buffers:
+    found = _workload(valid, folder, given, document)
+    buffers = found.formulas.every_buffer
+    for name in given.keys() - buffers.keys():
         raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
     return found
 
@@ -123,7 +122,7 @@ def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[st
         yield from _paths(each, (*path, step))
 
 
-def _load(file: Path, given: Mapping[str, Any]) -> Sequence[KernelFileWorkload]:
+def _load(file: Path, given: Mapping[str, Any]) -> KernelFileWorkload:
     name, _, kernel = file.name.partition(":")
     if kernel and not is_there(file):
         file, given = file.with_name(name), {**given, "kernel": kernel}
@@ -135,15 +134,15 @@ def _load(file: Path, given: Mapping[str, Any]) -> Sequence[KernelFileWorkload]:
     if given:
         raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
     document = read_file(file, KernelFields)
-    return list(_workloads(document.get(), file.parent, {}, document))
+    return _workload(document.get(), file.parent, {}, document)
 
 
-def _workloads(
+def _workload(
     fields: KernelFields,
     folder: Path,
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
-) -> Iterator[KernelFileWorkload]:
+) -> KernelFileWorkload:
     source = folder / fields.source
     if not source.is_file() or "\0" in read_text(source):
         what = f"there is no file of text {quoted(str(source))}"
@@ -151,15 +150,13 @@ def _workloads(
         raise FieldError("source", what + remedy, document)
     used = str(fields.model_dump(exclude={"name", "description", "sizes"}))
     used += str([each for each in fields.sizes.values() if isinstance(each, str)])
-    for name, own in variants_of(fields).items():
-        formulas = completed(own, folder, arrays, document)
-        title = ", ".join(filter(None, (formulas.fields.name, name.replace("_", " "))))
-        found = KernelFileWorkload(formulas, name, title, folder)
-        if found.family in {other.family for other in all_workloads()}:
-            raise FieldError("name", f"{found.family!r} is a family of gpureport; choose another name", document)
-        yield found
-        used += str([each.text for step in formulas.steps for each in step.arguments])
+    formulas = completed(fields, folder, arrays, document)
+    found = KernelFileWorkload(formulas, folder)
+    if found.family in {other.family for other in all_workloads()}:
+        raise FieldError("name", f"{found.family!r} is a family of gpureport; choose another name", document)
+    used += str([each.text for step in formulas.steps for each in step.arguments])
     _check_used(formulas, used)
+    return found
 
 
 def _check_used(formulas: Formulas, texts: str) -> None:

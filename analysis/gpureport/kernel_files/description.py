@@ -1,7 +1,7 @@
 """The YAML description of a kernel: records of what its source does not determine."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Annotated, Any, Literal, Self
@@ -154,17 +154,7 @@ class StepFields(Strict):
     default: whether it compares all indices with sizes."""
 
 
-class VariantFields(StepFields):
-    """Fields that variants can replace."""
-
-    work_groups: WorkGroups = "auto"
-    """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
-    build_options: str = ""
-    defines: dict[Identifier, Formula] = Field(default_factory=dict)
-    """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
-
-
-class KernelFields(VariantFields):
+class KernelFields(StepFields):
     """A kernel, and what its prediction, verification and measurement need and its source does not determine."""
 
     name: Annotated[str, BeforeValidator(_one_line)] = ""
@@ -173,6 +163,11 @@ class KernelFields(VariantFields):
     """What the kernel does, in sentences."""
     source: str
     """OpenCL C file, relative to the description."""
+    work_groups: WorkGroups = "auto"
+    """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
+    build_options: str = ""
+    defines: dict[Identifier, Formula] = Field(default_factory=dict)
+    """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
     sizes: dict[Readable, Size] = Field(default_factory=dict)
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
@@ -189,8 +184,6 @@ class KernelFields(VariantFields):
     """Largest relative difference; default: 1e-5 for float, 1e-12 for double, 0 for integers."""
     swap: tuple[Identifier, Identifier] | None = None
     """Two buffers that every second dispatch exchanges (ping-pong)."""
-    variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
-    """Other versions, by name, each with the fields that differ; all are compared."""
     sequence: tuple[StepFields, ...] = ()
     """Kernels that run after the first one, with the same work-group; ``work`` and ``expect`` are those of all."""
 
@@ -258,12 +251,3 @@ def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:
     own = {"sequence": ()}
     later = ({name: getattr(step, name) for name in StepFields.model_fields} for step in fields.sequence)
     return tuple(fields.model_copy(update={**own, **changes}) for changes in ({}, *later))
-
-
-def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:
-    """Return the descriptions of all variants, by name; without variants that of the kernel, by an empty name."""
-    found = {"": fields} if not fields.variants else {}
-    for name, other in fields.variants.items():
-        changed = {key: getattr(other, key) for key in other.model_fields_set}
-        found[name] = fields.model_copy(update={**changed, "variants": {}})
-    return found

@@ -59,7 +59,7 @@ def completed(
     """Return a kernel and those after it in its sequence, with what their source determines.
 
     Args:
-        fields: without variants.
+        fields: as in the file.
         folder: of the source.
         arrays: contents of buffers.
         document: the file of the fields.

@@ -47,26 +47,26 @@ _EXECUTED = "Its results at small sizes are compared with those of the kernel ex
 
 
 class KernelFileWorkload(Workload):
-    """One variant of a kernel of the user. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
+    """A kernel of the user. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
     essential = True
     described = True
 
-    def __init__(self, formulas: Formulas, variant: str, title: str, folder: Path) -> None:
-        """Describe one variant, whose fields name files in *folder*.
+    def __init__(self, formulas: Formulas, folder: Path) -> None:
+        """Describe a kernel, whose fields name files in *folder*.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
-        self.formulas, self.folder, self.title = formulas, folder.absolute(), title
+        self.formulas, self.folder = formulas, folder.absolute()
         self.fields = fields = formulas.fields
-        self.variant = variant or fields.kernel
+        self.title, self.variant = fields.name, fields.kernel
         self.family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
         self.verification_dispatches = len(formulas.steps)
         self.path = self.folder / fields.source
         self.source = str(self.path)
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
-        self.place = str(formulas.error(results, title)) if self.is_verified else ""
+        self.place = str(formulas.error(results, fields.name)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
         self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance

@@ -1,13 +1,13 @@
 """Kernels of users in Python: the fields of a description, and NumPy arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.kernel_files import KernelFileWorkload, calibrating, described, load_kernels
+from gpureport.kernel_files import calibrating, described, load_kernels
 from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import checked
@@ -38,9 +38,8 @@ class Kernel:
         Raises:
             InputError: a field is wrong.
         """
-        self._workloads: Sequence[KernelFileWorkload] = described(
-            {**({"source": str(source)} if source else {}), **fields}, Path(), arrays
-        )
+        given = {**({"source": str(source)} if source else {}), **fields}
+        self._workload = described(given, Path(), arrays)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -50,7 +49,7 @@ class Kernel:
             InputError: it is missing or invalid.
         """
         kernel = cls.__new__(cls)
-        kernel._workloads = load_kernels([Path(path)])
+        (kernel._workload,) = load_kernels([Path(path)])
         return kernel
 
     def predict(self, device: str, *, quick: bool = False) -> ReportFrames:
@@ -59,7 +58,7 @@ class Kernel:
         Raises:
             InputError: the device is unknown.
         """
-        return ReportFrames(predicted_report(known_device(device), self._workloads, quick=quick))
+        return ReportFrames(predicted_report(known_device(device), [self._workload], quick=quick))
 
     def measure(self, device: str = "auto", *, quick: bool = False, seed: int = 0) -> ReportFrames:
         """Verify and measure the kernel on a present device, after the microbenchmarks that calibrate its prediction.
@@ -73,7 +72,7 @@ class Kernel:
         with choose_working(device) as measurer:
             limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
             match = own_database().match(measurer.device)
-            fitting, _ = checked(measurer, self._workloads, match.device, limits, silent)
+            fitting, _ = checked(measurer, [self._workload], match.device, limits, silent)
             requested = RunSettings(quick=quick, seed=seed)
             workloads = (*select(calibrating(fitting)), *fitting)
             plan = Plan(

@@ -128,15 +128,10 @@ class WorkloadInfo(Record):
     restarted: str = ""
     """How the driver process ended before a new process continued the workload; empty: one process measured all."""
 
-    @property
-    def family_title(self) -> str:
-        """Title without the end that names one of several variants of a user's kernel."""
-        return self.title.removesuffix(f", {self.variant.replace('_', ' ')}")
-
 
 def described_families(workloads: Iterable[WorkloadInfo]) -> dict[str, str]:
     """Return the titles of the families of users' kernels, by their identifiers."""
-    return {info.family: info.family_title for info in workloads if info.described}
+    return {info.family: info.title for info in workloads if info.described}
 
 
 def workload_info(workload: "Workload", skipped: str | None = None, restarted: str = "") -> WorkloadInfo:

@@ -93,14 +93,10 @@ def observed_head(report: Report) -> str:
 
 
 def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
-    """Name a workload: its title, then its identifier, ``Stream copy (copy)``.
-
-    The title of one of several variants of a user's kernel ends with its identifier, that of a source is only this.
-    """
+    """Name a workload: its title, then its identifier, ``Stream copy (copy)``, unless both are the same."""
     info = report.workloads.get(f"{key.family}/{key.variant}")
     title = shorten(info.title if info else family_name(report, key.family), _LONG_NAME)
-    complete = title == key.variant or (info and info.described and info.title != info.family_title)
-    return title if complete else f"{title} ({key.variant})"
+    return title if title == key.variant else f"{title} ({key.variant})"
 
 
 def family_name(report: Report, family: str) -> str:
