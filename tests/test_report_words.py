@@ -32,11 +32,11 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
     first = report.measurements[0]
     update = {"workload": first.key.workload, "kernel": first.compilation[0].kernel}
     shown = EVIDENCE.model_copy(update={**update, "agrees": None, "loads_bytes_compiled": None})
-    right = shown.model_copy(update={"agrees": True, "loads_bytes_compiled": 2})
-    wrong = shown.model_copy(update={"agrees": False, "loads_bytes_least": 3, "loads_bytes_compiled": 3})
+    right = shown.model_copy(update={"agrees": True, "loads_bytes_compiled": 4})
+    wrong = shown.model_copy(update={"agrees": False, "loads_bytes_compiled": 3})
 
     for builds, loaded in (
-        ((shown, right, shown), "2 B / 4 B"),
+        ((shown, right, shown), "4 B / 4 B"),
         ((shown, wrong, right), "△ 3 B / 4 B"),
         ((shown,), "— / 4 B"),
     ):

@@ -1,10 +1,10 @@
 """Compiled code against the model: bytes of global memory that a work-item loads and stores. Pure.
 
 Only PTX is compared, because its instructions are those of a single work-item. Counts are static: they include the
-accesses of all branches, and say nothing about code with loops around accesses.
+accesses of all branches, so that the model may count less, and say nothing about code with loops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from gpureport.workloads.model import Demand, Workload
 TOLERANCE = 0.05
 """Largest relative difference that counts as agreement."""
 _BY_WORK_ITEM = "PTX"
-_Ends = tuple[float | None, float | None]
 
 
 def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
@@ -48,19 +47,16 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     # Bytes between registers and the first cache.
     loads, stores = (requested_bytes([s for s in demand.streams if s.write == write]) / busy for write in (False, True))
     comparable = _is_comparable(code) and bool(demand.streams)
-    loaded: _Ends = (comparable and code.loaded_bytes) or (None, None)
-    stored: _Ends = (comparable and code.stored_bytes) or (None, None)
-    agreements = {moves_as_modelled(*loaded, loads), moves_as_modelled(*stored, stores)}
+    loaded, stored = (_bytes(n) if comparable else None for n in (code.global_loads, code.global_stores))
+    agreements = {moves_as_modelled(loaded, loads), moves_as_modelled(stored, stores)}
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
         options=compilation.options,
         point=point.label,
-        loads_bytes_least=loaded[0],
-        loads_bytes_compiled=loaded[1],
+        loads_bytes_compiled=loaded,
         loads_bytes_model=loads,
-        stores_bytes_least=stored[0],
-        stores_bytes_compiled=stored[1],
+        stores_bytes_compiled=stored,
         stores_bytes_model=stores,
         agrees=False if False in agreements else None if None in agreements else True,
     )
@@ -68,17 +64,13 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
 
 def _is_comparable(code: MachineCode) -> bool:
     """Return whether static counts are the bytes of a work-item: not with calls, atomic operations or loops."""
-    unknown = code.calls or code.counts.get("atomic") or code.loaded_bytes is None or code.stored_bytes is None
-    return code.form == _BY_WORK_ITEM and not unknown
+    return code.form == _BY_WORK_ITEM and not (code.calls or code.loops or code.counts.get("atomic"))
 
 
-def moves_as_modelled(least: float | None, most: float | None, model: float) -> bool | None:
-    """Return whether the model's bytes, a mean over work-items, are between the *least* and the *most* of a work-item.
+def _bytes(by_width: Mapping[int, int]) -> int:
+    return sum(width * count for width, count in by_width.items())
 
-    ``None``: these are unknown, or a guard may skip all accesses and the model counts less than the most.
-    """
-    if least is None or most is None:
-        return None
-    if not least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE):
-        return False
-    return None if least == 0 and model < most * (1 - TOLERANCE) else True
+
+def moves_as_modelled(compiled: float | None, model: float) -> bool | None:
+    """Return whether the *model* counts at most the bytes of all *compiled* accesses; ``None``: these are unknown."""
+    return None if compiled is None else model <= compiled * (1 + TOLERANCE)

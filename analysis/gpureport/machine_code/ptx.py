@@ -5,17 +5,17 @@ virtual: ptxas translates it to the device's own instructions. Memory instructio
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpureport.machine_code.instructions import Instruction, kind_of, moved, patterns, tally
+from gpureport.machine_code.instructions import kind_of, patterns, tally
 from gpureport.records.measurement import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
 _BODY = re.compile(r"\.(entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
 _BRACE = re.compile(r"[{}]")
 _BEFORE = re.compile(r"[\s{}]*(?:([\w$]+)\s*:(?!:))?")
-_INSTRUCTION = re.compile(r"(?:(@!?\S+)\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
+_INSTRUCTION = re.compile(r"(?:@!?\S+\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
 _OPERAND = re.compile(r"(?:\([^)]*\)|\{[^}]*\}|[^,(){}]+)+")
 _VECTOR = re.compile(r"v([248])")
 _TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
@@ -32,8 +32,6 @@ class Statement:
     parts: tuple[str, ...]
     """The instruction split at its dots: ``("ld", "global", "v4", "u32")``; empty for a label."""
     operands: tuple[str, ...]
-    guard: str = ""
-    """Its predicate: ``@%p1``, ``@!%p1``."""
 
     @property
     def space(self) -> str:
@@ -65,8 +63,8 @@ def _statements(body: str) -> Iterator[Statement]:
             if before[1]:
                 yield Statement(before[1], (), ())
         if instruction := _INSTRUCTION.match(chunk):
-            operands = tuple(filter(None, map(str.strip, _OPERAND.findall(instruction[3]))))
-            yield Statement(None, tuple(instruction[2].split(".")), operands, instruction[1] or "")
+            operands = tuple(filter(None, map(str.strip, _OPERAND.findall(instruction[2]))))
+            yield Statement(None, tuple(instruction[1].split(".")), operands)
 
 
 def read(text: str, kernel: str) -> MachineCode | None:
@@ -86,17 +84,15 @@ def read(text: str, kernel: str) -> MachineCode | None:
     code = [s for s in every if s.parts]
     called = (s.operands for s in code if s.parts[0] == "call")
     calls = tuple(dict.fromkeys(next((each for each in of if each[0] != "("), "") for of in called))
-    steps = list(_instructions(every))
-    paths = None if calls or any(s.parts[0] == "brx" for s in code) else moved(steps)
+    labels = {s.label: index for index, s in enumerate(every) if s.label}
+    jumps = ((index, name) for index, s in enumerate(every) if s.kind == "branch" for name in s.operands)
     return MachineCode(
         form="PTX",
         counts=tally(s.kind for s in code),
         global_loads=tally(s.width for s in code if s.kind == "global load"),
         global_stores=tally(s.width for s in code if s.kind == "global store"),
-        loops=any(one.target is not None and one.target < one.address for one in steps),
+        loops=any(labels.get(name, index) < index for index, name in jumps),
         calls=calls,
-        loaded_bytes=paths.loads if paths else None,
-        stored_bytes=paths.stores if paths else None,
     )
 
 
@@ -110,20 +106,3 @@ def _body(text: str, kernel: str) -> str | None:
         if depth == 0:
             return rest[: brace.start()]
     return rest
-
-
-def _instructions(every: Sequence[Statement]) -> Iterator[Instruction]:
-    """Yield two instructions a statement: a branch around it if it is predicated, and its access or branch."""
-    labels = {s.label: 2 * index for index, s in enumerate(every) if s.label}
-    for index, statement in enumerate(every):
-        kind, address, branches = statement.kind, 2 * index, statement.kind == "branch"
-        yield Instruction(address, "guard", target=address + 2 if statement.guard and not branches else None)
-        yield Instruction(
-            address + 1,
-            kind,
-            loads=(statement.width,) if kind == "global load" else (),
-            stores=(statement.width,) if kind == "global store" else (),
-            target=next((labels[name] for name in statement.operands if branches and name in labels), None),
-            falls=kind != "exit" and (not branches or bool(statement.guard)),
-        )
-    yield Instruction(2 * len(every), "end", falls=False)

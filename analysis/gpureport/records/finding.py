@@ -228,18 +228,14 @@ class CodeEvidence(Record):
     """Compiler options."""
     point: Name
     """Label of the point whose model traffic is compared."""
-    loads_bytes_least: Compact | None = None
-    """Minimum number of bytes that a work-item loads, on the shortest path through the code."""
     loads_bytes_compiled: Compact | None
-    """Maximum number of bytes that a work-item loads; ``None`` if static counts do not show it (loops, calls, vectors
-    of a processor)."""
+    """Bytes of all loads in the code, the most that a work-item loads; ``None`` if they do not show it (loops, calls,
+    vectors of a processor)."""
     loads_bytes_model: Compact
     """Bytes that a work-item loads according to the model."""
-    stores_bytes_least: Compact | None = None
-    """Minimum number of bytes that a work-item stores."""
     stores_bytes_compiled: Compact | None
     """Maximum number of bytes that a work-item stores; ``None`` as for loads."""
     stores_bytes_model: Compact
     """Bytes that a work-item stores according to the model."""
     agrees: bool | None
-    """Whether the model's bytes are between minimum and maximum, or within a few percent; ``None``: not comparable."""
+    """Whether the model's bytes are at most the maximum, within a few percent; ``None``: not comparable."""

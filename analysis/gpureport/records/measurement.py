@@ -79,11 +79,6 @@ class MachineCode(Record):
     of constants next to the code."""
     global_stores: Table[Whole, Whole]
     """Number of stores to global memory, by width in bytes."""
-    loaded_bytes: tuple[Whole, Whole] | None = None
-    """Minimum and maximum number of bytes that a work-item loads from global memory, over all paths that access memory.
-    ``None``: unknown (processor code, loops that access memory, calls)."""
-    stored_bytes: tuple[Whole, Whole] | None = None
-    """Minimum and maximum number of bytes that a work-item stores, as for loads."""
     loops: bool
     """Whether the code has a backward branch, so that instructions run more often than they are counted."""
     calls: Many[str] = ()

@@ -41,8 +41,8 @@ def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[s
     code = next((entry.code for entry in found if entry.code), None)
     loaded = stored = UNKNOWN
     if e := evidence:
-        loaded = _moved(e.loads_bytes_least, e.loads_bytes_compiled, e.loads_bytes_model)
-        stored = _moved(e.stores_bytes_least, e.stores_bytes_compiled, e.stores_bytes_model)
+        loaded = _moved(e.loads_bytes_compiled, e.loads_bytes_model)
+        stored = _moved(e.stores_bytes_compiled, e.stores_bytes_model)
     return (
         f"{code.form}{', scalar' if code.vectorised is False else ''}" if code else UNKNOWN,
         format_range(_known(entry.registers_per_work_item for entry in found)),
@@ -70,7 +70,7 @@ def _accesses(by_width: Mapping[int, int]) -> str:
     return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
 
 
-def _moved(least: float | None, most: float | None, model: float) -> str:
-    """Write bytes as compiled, between *least* and *most*, / as counted by the *model*, marked if they differ."""
-    mark = f"{Verdict.OFF.mark} " if moves_as_modelled(least, most, model) is False else ""
-    return f"{mark}{_bytes((least, most))} / {format_bytes(model)}"
+def _moved(compiled: float | None, model: float) -> str:
+    """Write bytes as *compiled* / as counted by the *model*, marked if the model counts more."""
+    mark = f"{Verdict.OFF.mark} " if moves_as_modelled(compiled, model) is False else ""
+    return f"{mark}{_bytes([compiled])} / {format_bytes(model)}"
