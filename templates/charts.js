@@ -308,14 +308,14 @@ function xText(panel, at) {
 }
 function height(panel) {
   const own = byRows(panel) ? rowHeight * panel.y.rows.length : panel.y.scale === "ratio" ? 64 : 130 * Math.max(panel.height_in, 0.8) + 40;
-  return own + (panel.joined ? 12 : axisHeight) + (panel.titles ? 22 : 0);
+  return own + (panel.joined ? 12 : axisHeight) + (panel.title ? 22 : 0);
 }
 function plot(state, panel) {
   const {box, stack} = state, at = isScatter(panel) ? nearest : fullest;
   const others = (u) => state.drawn.filter((each) => each !== u);
   const options = {
     tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), "Etc/UTC"),
-    title: panel.titles?.[0],
+    title: panel.title,
     width: box.clientWidth,
     height: height(panel),
     padding: [8, null, null, null],
@@ -421,7 +421,7 @@ function csv(stacks) {
     each.x.map((x, point) => {
       const [value, place, name] = byRows(panel) ? [x, "", panel.y.rows[Math.round(each.y[point])]] : [each.y[point], x, ""];
       const [of, unit] = byRows(panel) ? ["", panel.x.unit] : [panel.x.unit, panel.y.unit], text = each.texts?.[point]?.split("\n")[0];
-      const title = panels.find(({titles}) => titles)?.titles[0];
+      const title = panels.find(({title}) => title)?.title;
       return [title, each.name, [name, text].filter(Boolean).join(", "), place, of, value, each.low?.[point], each.high?.[point], unit].map((one) => one ?? "");
     }))));
   const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value"];

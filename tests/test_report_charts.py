@@ -48,7 +48,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     banded = tuple(p.model_copy(update={"spread": s}) for p, s in zip(found.prediction.points, spreads, strict=True))
     kind = found.prediction.kind
     found = replace(found, **{kind: found.prediction.model_copy(update={"points": Points(banded)})})
-    (stack,) = size_chart([found], [["title"]]).columns
+    (stack,) = size_chart([found], ["title"]).columns
     assert found.observation
     assert found.specification
     points = sorted(found.observation.points, key=lambda point: point.point.x)
@@ -86,10 +86,10 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
 
 
 def test_names_cannot_leave_their_element() -> None:
-    text = chart_json(case_chart([curve("case")], [[HOSTILE]]))
+    text = chart_json(case_chart([curve("case")], [HOSTILE]))
     assert "<" not in text
     assert "\u202e" not in text
-    assert json.loads(text)[0]["panels"][0]["titles"] == ["</script><b> "]
+    assert json.loads(text)[0]["panels"][0]["title"] == "</script><b> "
 
 
 def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
 
 
 def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
-    picture = Picture(size_chart([size_curve], [["naive"]]), "caption")
+    picture = Picture(size_chart([size_curve], ["naive"]), "caption")
     one, two = picture.svg(1), picture.svg(2)
     ids = [set(re.findall(r'id="([^"]+)"', text)) for text in (one, two)]
 
@@ -89,23 +89,23 @@ def test_texts_of_figures_do_not_overlap(report: Report) -> None:
     assert drawn is not None
 
     for count in (1, 2, 3):
-        assert faults(size_chart(many[:count], [[curve.key.variant] for curve in many[:count]])) == []
+        assert faults(size_chart(many[:count], [curve.key.variant for curve in many[:count]])) == []
     assert faults(roofline_chart(dots, report.device)) == []
     assert faults(working_set_chart(drawn, report.device)) == []
     assert faults(ratio_chart(ratio_rows(paired(report.findings)))) == []
     for curve in curves(many_variants(2, 1)):
-        for picture in pictures([curve]):
+        for picture in pictures([curve], {curve.key: curve.key.variant}):
             assert faults(picture.chart) == []
 
 
 @pytest.mark.parametrize("values", [[5e9], [1e9, 1e9], [1e9, 3e12], [1e-9, 2e9], [1e-3, 1e30]])
 def test_curves_of_few_or_odd_points_are_drawn(values: list[float]) -> None:
-    assert "observed" in texts(size_chart([observed_only(values)], [["observed"]]))
+    assert "observed" in texts(size_chart([observed_only(values)], ["observed"]))
 
 
 def test_untrusted_names_are_text() -> None:
     for label in ("<script>x</script>", "設備" * 40, "a\x07\nb", "$\\frac{$"):
-        chart = case_chart([observed_only([1e9, 2e9], label)], [[label]])
+        chart = case_chart([observed_only([1e9, 2e9], label)], [label])
 
         assert "<script" not in svg(chart)
         assert any(shorten(label, 24).rstrip("…") in text for text in texts(chart))
@@ -116,7 +116,7 @@ def test_untrusted_names_are_text() -> None:
 def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
     metric = Metric(kind="rate", unit="instruction", label="instruction rate")
     curve = replace(observed_only([high / span, high]), metric=metric)
-    assert faults(case_chart([curve, curve], [["rate"], ["sub_group_rate"]])) == []
+    assert faults(case_chart([curve, curve], ["rate", "sub_group_rate"])) == []
 
 
 def test_traces_keep_the_extremes() -> None:

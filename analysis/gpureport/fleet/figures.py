@@ -67,7 +67,7 @@ def trend_chart(
         last = number + 1 == len(layers)
         series = [*(() if single else _daily(seconds, values)), *_lines(seconds, values, lines)]
         y = Axis(unit="%", ends=_ends([values]))
-        panels.append(Panel(Axis(scale="time", ends=ends), y, tuple(series), (title,), 1.05, joined=not last))
+        panels.append(Panel(Axis(scale="time", ends=ends), y, tuple(series), title, 1.05, joined=not last))
     legend = {each.name: each.role for panel in panels for each in panel.series}
     return Chart((tuple(panels),), legend=tuple(legend.items()))
 

@@ -32,13 +32,13 @@ from gpureport.report.comparison.tables import (
     works_table,
 )
 from gpureport.report.figures.machines import (
-    MOST_PANELS,
     SpeedRow,
     base_of,
     machine_chart,
     speed_chart,
 )
 from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.sweeps import MOST_PANELS
 from gpureport.report.forecast import COPIES
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.sentences import text
@@ -138,7 +138,7 @@ def _curve_pictures(comparison: Comparison) -> Iterator[Picture]:
     sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
     kinds = grouped(((one[0].key.family, one[0].key.sweep_name, one[0].metric.unit), one) for one in sweeps)
     for (family, sweep, _), members in kinds.items():
-        for part in in_figures(members, MOST_PANELS):
+        for part in in_figures(members, MOST_PANELS["sizes"]):
             ordered = [sorted(found, key=lambda curve: names.index(curve.machine)) for found in part]
             marks = "".join(_marks([curve for found in ordered for curve in found]))
             marks += f" Below: values / those of {names[0]}." if base_of(ordered[0], names) else ""

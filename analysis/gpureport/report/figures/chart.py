@@ -7,11 +7,9 @@ matplotlib, ``templates/charts.js`` shows it on a screen.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Literal, Self
 
 from gpureport.text import listed, printable
-from gpureport.units import format_range, format_value
 
 Role = Literal["predicted", "observed", "ink", "muted", "faint", "green", "pink", "amber"]
 """What something stands for, or which of several equal ones it is; it decides the colour."""
@@ -98,8 +96,7 @@ class Panel:
     x: Axis
     y: Axis
     series: tuple[Series, ...] = ()
-    titles: tuple[str, ...] = ()
-    """The longest first: the first that fits is drawn."""
+    title: str = ""
     height_in: float = 1.06
     marks: tuple[Mark, ...] = ()
     notes: tuple[tuple[str, Role], ...] = ()
@@ -133,21 +130,14 @@ def stacks(chart: Chart) -> Iterator[list[Panel]]:
 
 
 def described(stack: Sequence[Panel]) -> str:
-    """Return what panels with one x axis show, for those who cannot see it: axes, and the range of each series."""
-    parts = [*(panel.titles[0] for panel in stack if panel.titles)]
+    """Return what panels with one x axis show, for those who cannot see it: titles, axes, rows and series."""
+    parts = [panel.title for panel in stack if panel.title]
     for panel in stack:
-        by_rows, across = panel.y.scale == "rows", " against ".join(filter(None, (panel.y.label, panel.x.label)))
-        if panel.y.scale == "ratio" or (by_rows and panel.joined):
-            continue
-        write = partial(format_value, unit=panel.x.unit if by_rows else panel.y.unit)
-        ranges = [
-            f"{each.name} {format_range(each.x if by_rows else each.y, write)}"
-            for each in panel.series
-            if each.name and not (each.labelled and each.style in ("line", "dashes"))
-        ]
-        rows = [f"rows: {listed(panel.y.rows)}"] if by_rows else []
-        parts.append("; ".join(filter(None, (across, *ranges, *rows))))
-    return printable(": ".join(parts))
+        if panel.y.scale != "ratio" and not (panel.y.rows and panel.joined):
+            across = " against ".join(filter(None, (panel.y.label, panel.x.label)))
+            names = (each.name for each in panel.series if each.name and not each.labelled)
+            parts.append(": ".join(filter(None, (across, listed([*panel.y.rows, *dict.fromkeys(names)])))))
+    return printable("; ".join(parts))
 
 
 def chart_json(chart: Chart) -> str:

@@ -17,7 +17,6 @@ from gpureport.report.figures.theme import (
     SMALL_PT,
     TITLE_PT,
     WIDTH_IN,
-    first_fitting,
     fitted,
     needed_in,
     readable,
@@ -100,30 +99,18 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
 
 
 def _left_in(panel: Panel, beside: Panel | None) -> float:
+    label = _LABEL_IN if _y_label(panel, beside) else 0.0
     if panel.y.scale == "rows":
         repeated = beside is not None and beside.y.rows == panel.y.rows
-        names = 0.0 if repeated else max(map(needed_in, panel.y.rows), default=0.0) + 0.08
-        return min(names, _LONGEST_IN) + (0.0 if repeated else _label_in(panel, beside))
-    ticks = _ticks(panel.y, _ends(panel, upright=False), panel.height_in / 0.2)
-    unit = needed_in(_unit(panel.y, _ends(panel, upright=False)))
-    return max(*(needed_in(text) for _, text in ticks), unit + 0.02, 0.1) + 0.08 + _label_in(panel, beside)
-
-
-def _label_in(panel: Panel, beside: Panel | None) -> float:
-    label = _y_label(panel, beside)
-    return _LABEL_IN * (label.count("\n") + 1) if label else 0.0
+        return 0.0 if repeated else min(max(map(needed_in, panel.y.rows), default=0.0) + 0.08, _LONGEST_IN) + label
+    ends = _ends(panel, upright=False)
+    ticks = _ticks(panel.y, ends, panel.height_in / 0.2)
+    return max(*(needed_in(text) for _, text in ticks), needed_in(_unit(panel.y, ends)) + 0.02, 0.1) + 0.08 + label
 
 
 def _y_label(panel: Panel, beside: Panel | None) -> str:
-    """Return the label of the y axis, unless the panel to the left has the same one; a long one has two lines."""
-    label = panel.y.label
-    if beside and beside.y.label == label:
-        return ""
-    blanks = [place for place, character in enumerate(label) if character == " "]
-    if blanks and "\n" not in label and needed_in(label) > panel.height_in + 0.04:
-        middle = min(blanks, key=lambda place: abs(2 * place - len(label)))
-        return f"{label[:middle]}\n{label[middle + 1 :]}"
-    return label
+    """Return the label of the y axis, unless the panel to the left has the same one."""
+    return "" if beside and beside.y.label == panel.y.label else panel.y.label
 
 
 def _right_in(panel: Panel) -> float:
@@ -131,7 +118,7 @@ def _right_in(panel: Panel) -> float:
 
 
 def _head_in(panel: Panel) -> float:
-    if panel.titles or panel.notes:
+    if panel.title or panel.notes:
         return _TITLE_IN
     return _UNIT_IN if panel.y.unit or panel.y.scale == "time" else 0.0
 
@@ -248,17 +235,15 @@ class _Drawing:
         panel, axis = self.panel, self.axis
         self._scale("x", self.width_in / 0.55)
         self._scale("y", self.height_in / 0.2)
-        label = "\n".join(fitted(line, max(self.height_in + 0.04, 0.6)) for line in _y_label(panel, beside).split("\n"))
-        axis.set_ylabel(label, labelpad=2)
+        axis.set_ylabel(fitted(_y_label(panel, beside), self.height_in + 0.2), labelpad=2)
         if beside and self.by_rows and beside.y.rows == panel.y.rows:
             axis.tick_params(labelleft=False)
         self._draw_marks()
         for number, each in enumerate(panel.series):
             self._draw_series(each, 3 * number)
-        if panel.titles:
-            room = self.width_in + (self.left_in if panel.notes else self.right_in)
-            title = first_fitting(panel.titles, room, TITLE_PT)
-            left = min(0.0, self.width_in - needed_in(title, TITLE_PT)) if panel.notes else 0.0
+        if panel.title:
+            title = fitted(panel.title, self.width_in + self.left_in, TITLE_PT)
+            left = min(0.0, self.width_in - needed_in(title, TITLE_PT))
             self._write(title, left, self.height_in + 0.07, size=FONT_PT, weight=600)
         self._write_labels()
         for row, (text, role) in enumerate(panel.notes):

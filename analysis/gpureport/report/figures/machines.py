@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from gpureport.compare.records import MachineCurve
 from gpureport.compare.summary import MeanRatio
 from gpureport.report.figures.chart import MACHINES, Axis, Chart, Mark, Panel, Series, stretch
-from gpureport.report.figures.sweeps import MOST_SIZES, UNITS, interpolation, one, value_scale
+from gpureport.report.figures.sweeps import UNITS, interpolation, one, value_scale
 
-MOST_PANELS = MOST_SIZES
 _MOST_REACH = 25.0  # of ratios, above and below 1
 _BEYOND = 1.3  # factor between the ends of values and those of intervals that an axis of speeds also shows
 
 
 def machine_chart(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[str]) -> Chart:
-    """Return *sweeps*, at most :data:`MOST_PANELS`; *machines* are the names in the order of their colours.
+    """Return *sweeps*, at most three; *machines* are the names in the order of their colours.
 
     Observed curves are dots, predicted ones dashed with bands. Below a curve are the values divided by those of the
     first machine, if it has the sweep; without bands, which are not those of ratios: predictions share uncertainties.
@@ -35,11 +34,11 @@ def _machine_stack(curves: Sequence[MachineCurve], machines: Sequence[str], heig
     x = Axis(first.axis.label, UNITS.get(first.axis.quantity, ""), "log2", stretch(every, 1.15))
     lines = tuple(line for curve in curves for line in _machine_lines(curve, machines))
     y = Axis(first.metric.label, first.metric.value_unit, value_scale(lines, rate=first.metric.kind == "rate"))
-    values = Panel(x, y, lines, (first.key.variant,), height, joined=base is not None)
+    values = Panel(x, y, lines, first.key.variant, height, joined=base is not None)
     if base is None:
         return (values,)
     ratios = tuple(line for curve in curves for line in _machine_lines(curve, machines, base))
-    return values, Panel(x, Axis("ratio", scale="ratio", ends=(0.0, _MOST_REACH)), ratios, (), 0.4)
+    return values, Panel(x, Axis("ratio", scale="ratio", ends=(0.0, _MOST_REACH)), ratios, "", 0.4)
 
 
 def _machine_lines(curve: MachineCurve, machines: Sequence[str], base: MachineCurve | None = None) -> Iterator[Series]:

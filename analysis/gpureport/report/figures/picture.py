@@ -46,10 +46,11 @@ def _described(svg: str, text: str) -> str:
     root = ET.fromstring(svg)  # noqa: S314 - our own
     for parent in root.iter():
         parent[:] = [child for child in parent if not _invisible(child)]
-    _ungroup(root)
     for element in root.iter():
         if "d" in element.attrib:
             element.set("d", _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", element.attrib["d"])))
+        if element.tag.endswith("}g"):
+            element.attrib.pop("id", None)  # figures of one page have the same
         element.attrib.update(_declarations(element.attrib.pop("style", "")))
         if element.get("transform", "").startswith("rotate(-0 "):
             del element.attrib["transform"]
@@ -70,13 +71,3 @@ def _declarations(style: str) -> dict[str, str]:
 def _invisible(element: ET.Element) -> bool:
     """Whether an element is a remark, a style rule, or a shape without fill and stroke."""
     return element.tag.partition("}")[2] in ("metadata", "style") or element.get("style") == "fill: none"
-
-
-def _ungroup(element: ET.Element) -> None:
-    """Replace each group that has nothing but a name by its members; their order stays."""
-    members: list[ET.Element] = []
-    for child in element:
-        _ungroup(child)
-        plain = child.tag.endswith("}g") and not child.attrib.keys() - {"id"}
-        members += list(child) if plain else [child]
-    element[:] = members

@@ -106,7 +106,7 @@ def _panel(operations: str, dots: Sequence[Dot], device: Device, seen: str, heig
         Axis("arithmetic intensity (op/B)", "", "log10", x),
         Axis("operations per second", "op/s", "log10", y),
         (*_ceilings(rates, device, x, y), *_marks(dots, seen)),
-        (f"{name}, peak {format_value(rates[name], 'op/s')}",),
+        f"{name}, peak {format_value(rates[name], 'op/s')}",
         height_in,
     )
 

@@ -92,7 +92,7 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
         ]
         marks += [Mark(f.value, f.value, format_value(f.value, f.unit), role) for f in onsets]
     y = Axis(first.metric.label, first.value_unit, "log10")
-    return Panel(x, y, tuple(lines), (), 1.4 if named else 1.1, tuple(marks))
+    return Panel(x, y, tuple(lines), "", 1.4 if named else 1.1, tuple(marks))
 
 
 def ratio_rows(pairs: Sequence[FindingPair]) -> dict[str, list[Finding]]:

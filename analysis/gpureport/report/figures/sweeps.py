@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.grouping import grouped, in_figures
+from gpureport.grouping import grouped
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import CurveFeature, Feature, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
@@ -28,12 +28,10 @@ Floats = NDArray[np.float64]
 Base = Callable[[float], float]
 """What values are divided by, a function of x."""
 
-MOST_SIZES, MOST_TRACES = 3, 6
+MOST_PANELS = {"sizes": 3, "cases": 2, "traces": 6}
 """Panels of a figure: small figures leave no large gaps at the ends of pages."""
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
-MOST_ROWS = 24
-"""Cases of one figure."""
 
 UNITS = {"working_set": "B", "transfer": "B", "work_items": "work-items"}
 """Unit of each quantity on an x axis."""
@@ -160,14 +158,10 @@ def observed(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
         yield Series.of(name if base is one else f"{name} / predicted", "observed", "dots", points)
 
 
-def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
+def size_chart(curves: Sequence[CurveRecords], titles: Sequence[str]) -> Chart:
     """Return the chart of sweeps over sizes; each must have a point with x and value above 0.
 
     Above each curve are bottlenecks, cliffs and tapers, below it the values divided by the prediction with the band.
-
-    Args:
-        curves: at most :data:`MOST_SIZES`.
-        titles: for each curve its titles, the longest first.
     """
     tracks = [_tracks(curve) for curve in curves]
     rows = sorted({row for found in tracks for row in found})
@@ -203,9 +197,7 @@ def _mark_series(name: str, role: Role, marks: Sequence[FeatureMark]) -> Iterato
     yield Series.of(name, role, style, intervals, wide=True, texts=tuple(m.text for m in marks), labelled=True)
 
 
-def _stack(
-    curve: CurveRecords, titles: Sequence[str], tracks: Tracks, rows: Sequence[tuple[int, str]]
-) -> tuple[Panel, ...]:
+def _stack(curve: CurveRecords, title: str, tracks: Tracks, rows: Sequence[tuple[int, str]]) -> tuple[Panel, ...]:
     ends = stretch([point.point.x for point in drawable(curve.points)], 1.15)
     x = Axis(curve.axis.label, UNITS.get(curve.axis.quantity, ""), "log2", ends)
     marks = tuple(Mark(m.x, m.x, role=role) for role, found in _marked(curve).items() for m in found)
@@ -218,7 +210,7 @@ def _stack(
             x,
             y,
             (*values, *plateaus(curve.observation, "observed")),
-            () if rows else tuple(titles),
+            "" if rows else title,
             marks=marks,
             joined=bool(below),
         )
@@ -226,11 +218,11 @@ def _stack(
     if rows:
         names = Axis(scale="rows", rows=tuple(name for _, name in rows))
         drawn = [replace(s, y=(float(n),) * len(s.x)) for n, row in enumerate(rows) for s in tracks.get(row, ())]
-        panels.insert(0, Panel(x, names, tuple(drawn), tuple(titles), len(rows) * _LINE_IN, joined=True))
+        panels.insert(0, Panel(x, names, tuple(drawn), title, len(rows) * _LINE_IN, joined=True))
     if below:
         base = interpolation(known)
-        ratio = Axis(f"{seen_word([curve])} /\npredicted", scale="ratio", ends=(0.0, _MOST_REACH))
-        panels.append(Panel(x, ratio, (*predictions(curve, base), *observed(curve, base)), (), 0.4, marks))
+        ratio = Axis("ratio", scale="ratio", ends=(0.0, _MOST_REACH))
+        panels.append(Panel(x, ratio, (*predictions(curve, base), *observed(curve, base)), "", 0.4, marks))
     return tuple(panels)
 
 
@@ -257,19 +249,12 @@ def case_labels(curve: CurveRecords) -> list[str]:
     return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
 
 
-def case_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
-    """Return the chart of separate cases, a row each; every curve must have a point with a value above 0.
-
-    *titles* are for each curve its titles, the longest first.
-    """
-    columns: tuple[list[Panel], ...] = tuple([] for _ in curves[:2])
-    for curve, known in zip(curves, titles, strict=True):
-        shortest = min(columns, key=lambda column: sum(panel.height_in + 0.55 for panel in column))
-        shortest.append(_case_panel(curve, known))
-    return Chart(tuple(map(tuple, columns)))
+def case_chart(curves: Sequence[CurveRecords], titles: Sequence[str]) -> Chart:
+    """Return the chart of separate cases, a row each; every curve must have a point with a value above 0."""
+    return Chart(tuple((_case_panel(*each),) for each in zip(curves, titles, strict=True)))
 
 
-def _case_panel(curve: CurveRecords, titles: Sequence[str]) -> Panel:
+def _case_panel(curve: CurveRecords, title: str) -> Panel:
     labels = case_labels(curve)
     rows = {label: float(row) for row, label in enumerate(labels)}
     series = list(_case_series(curve, rows))
@@ -279,7 +264,7 @@ def _case_panel(curve: CurveRecords, titles: Sequence[str]) -> Panel:
         Axis(curve.metric.label, curve.value_unit, "log10" if wide else "zero"),
         Axis(scale="rows", rows=tuple(shorten(label, _LABEL) for label in labels)),
         tuple(series),
-        tuple(titles),
+        title,
         len(labels) * _ROW_IN,
         notes=tuple(_case_notes(curve, labels, max(values))),
     )
@@ -327,17 +312,6 @@ class Trace:
         """Median duration."""
         return float(np.median(self.times_s))
 
-    @property
-    def first(self) -> float:
-        """Duration of the first dispatch / median."""
-        return float(self.times_s[0]) / self.median_s
-
-    @property
-    def drift(self) -> float:
-        """Relative change of the median from the first third to the last."""
-        third = -(-len(self.times_s) // 3)
-        return float(np.median(self.times_s[-third:]) / np.median(self.times_s[:third])) - 1
-
 
 def traces(curve: CurveRecords, title: str) -> Iterator[Trace]:
     """Yield the traces of a sweep's points; if the starts of dispatches are unknown, from the durations before them."""
@@ -359,7 +333,7 @@ def trace_chart(found: Sequence[Trace]) -> Chart:
             Axis("time since the first dispatch", "s"),
             Axis("time / median", ends=ends),
             (Series.of(name, "observed", "line", zip(*(column.tolist() for column in columns), strict=True)),),
-            (f"{shorten(trace.title, _NAME)}, median {format_time(trace.median_s)}",),
+            f"{shorten(trace.title, _NAME)}, median {format_time(trace.median_s)}",
             0.95,
             (Mark(1, 1, upright=False),),
         )
@@ -383,18 +357,3 @@ def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Float
     columns += [[part.min() for part in values], [part.max() for part in values]]
     at, middle, least, most = (np.array(column, dtype=float) for column in columns)
     return at, middle, least, most
-
-
-def in_charts(curves: Sequence[CurveRecords], kind: str) -> Sequence[Sequence[CurveRecords]]:
-    """Return *curves* of one kind in parts of a figure each."""
-    if kind != "cases":
-        return list(in_figures(curves, MOST_SIZES))
-    parts: list[list[CurveRecords]] = []
-    rows = MOST_ROWS
-    for curve in curves:
-        rows += len(case_labels(curve))
-        if rows > MOST_ROWS:
-            parts.append([])
-            rows = len(case_labels(curve))
-        parts[-1].append(curve)
-    return parts

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
@@ -108,12 +108,6 @@ def fitted(text: str, width_in: float, size_pt: float = SMALL_PT) -> str:
         return text
     ends = list(accumulate(map(_ems, text)))
     return f"{text[: bisect(ends, width_in * 72 / size_pt - 1)]}…"
-
-
-def first_fitting(texts: Sequence[str], width_in: float, size_pt: float = SMALL_PT) -> str:
-    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the beginning of the last."""
-    fits = (printable(text) for text in texts if needed_in(text, size_pt) <= width_in)
-    return next(fits, "") or fitted(texts[-1], width_in, size_pt)
 
 
 def _ems(character: str) -> float:

@@ -14,7 +14,6 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dots
-from gpureport.report.text.captions import roofline_caption
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, seen_in
@@ -175,4 +174,4 @@ def _roofline(report: Report, name: str, dots: Iterable[Dot], seen: str) -> Iter
     panels = list(grouped((dot.operations, dot) for dot in dots).values())
     for row in in_figures(panels, COLUMNS):
         drawn = list(chain.from_iterable(row))
-        yield Picture(roofline_chart(drawn, report.device, seen), roofline_caption(name, drawn, seen))
+        yield Picture(roofline_chart(drawn, report.device, seen), f"{name}.")

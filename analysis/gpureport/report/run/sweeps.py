@@ -1,6 +1,6 @@
 """Figures of sweeps: in chapters the typical and the most deviating ones."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.picture import Picture
-from gpureport.report.text.captions import case_caption, panel_titles, size_caption
+from gpureport.report.text.captions import curve_caption, panel_titles
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import with_names
 
@@ -124,21 +124,16 @@ def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Pictu
     return tuple(picture for members in kinds for picture in pictures(members, panel_titles(report, members)))
 
 
-def pictures(
-    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None
-) -> tuple[Picture, ...]:
-    """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant."""
-    kind = kind_of(members[0]) if members else "sizes"
-    named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
+def pictures(members: Sequence[CurveRecords], titles: Mapping[SweepKey, str]) -> Iterator[Picture]:
+    """Draw the sweeps of one kind that have points, with their *titles*."""
+    kind = kind_of(members[0])
     if kind == "traces":
         found = [trace for curve in members for trace in sweeps.traces(curve, curve.key.variant)]
-        groups = in_figures(found, sweeps.MOST_TRACES)
-        return tuple(Picture(sweeps.trace_chart(group), text("trace_caption", traces=group)) for group in groups)
+        for group in in_figures(found, sweeps.MOST_PANELS[kind]):
+            yield Picture(sweeps.trace_chart(group), text("trace_caption", number=len(group)))
+        return
     drawn = [c for c in members if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in c.points)]
-    return tuple(_picture(kind, part, [named[curve.key] for curve in part]) for part in sweeps.in_charts(drawn, kind))
-
-
-def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Picture:
-    if kind == "cases":
-        return Picture(sweeps.case_chart(part, titles), case_caption(part))
-    return Picture(sweeps.size_chart(part, titles), size_caption(part))
+    chart = sweeps.case_chart if kind == "cases" else sweeps.size_chart
+    for part in in_figures(drawn, sweeps.MOST_PANELS[kind]):
+        caption = curve_caption(part, cases=kind == "cases")
+        yield Picture(chart(part, [titles[curve.key] for curve in part]), caption)

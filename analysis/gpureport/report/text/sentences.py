@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from math import exp
 from statistics import median
 from typing import TYPE_CHECKING
@@ -93,7 +93,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
     )
     env.globals.update(
         N90=N90,
-        change=partial(format_percent, spec="+.1f"),
         exp=exp,
         family_name=family_name,
         kernel_name=kernel_name,
