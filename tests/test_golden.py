@@ -185,7 +185,7 @@ def terminal() -> list[str]:
             f"predict h200 rx7900xt --quick -w {','.join(FEW)}",
             "predict h200 --kernel saxpy.yaml --quick",
             "compare before after",
-            "validate before rtx_2060_bit_transpose.yaml --times --worst 2",
+            "validate before rtx_2060_bit_transpose.yaml --times",
             "glossary occupency",
             "devices check nvidia/a40",
             "render before",

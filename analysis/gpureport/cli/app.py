@@ -48,8 +48,8 @@ gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
 gpureport validate                       # the results of the project
-gpureport validate out -w memory --all   # every feature of one family
-gpureport validate --times --worst 5
+gpureport validate out -w memory         # one family
+gpureport validate --times --json times.json   # every point
 gpureport devices                        # the devices of this machine
 gpureport devices --known "RTX 40"       # devices of the database
 gpureport devices check my_card.yaml
@@ -523,10 +523,6 @@ class ValidateOptions:
     kernels: _Kernels = ()
     times: _Flag = False
     """Compare only times, not cliffs, tapers and plateaus; several times faster."""
-    every_feature: Annotated[bool, typer.Option("--all")] = False
-    """Also list every feature."""
-    worst: Annotated[int, typer.Option(metavar="N", min=0)] = 0
-    """List the N sweeps with the largest errors, with their bottlenecks."""
     json_file: Annotated[Path | None, _path("FILE", "--json")] = None
     """Write the predicted and observed values of all points and features."""
     force: _Overwrite = False

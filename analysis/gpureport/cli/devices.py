@@ -93,7 +93,7 @@ def _list_known(options: DevicesOptions, database: Database) -> int:
         for d in devices
     ]
     columns = ("id", "device", "compute units", "memory bandwidth", "clock", "caches")
-    print_table("Devices of the database", columns, rows, right=(2, 3, 4), optional=(5, 4))
+    print_table("Devices of the database", columns, rows, right=(2, 3, 4))
     return 0
 
 

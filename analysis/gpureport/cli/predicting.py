@@ -174,5 +174,5 @@ def _estimate(found: Estimate | None, unit: str) -> str:
 
 def print_advice(report: Report) -> None:
     """Print what the accesses of kernels cost, and the changes with the largest predicted gains."""
-    print_document_table("Accesses by source line", accesses_table(report), ("traffic", "kernel"))
+    print_document_table("Accesses by source line", accesses_table(report), ("traffic",))
     print_document_table("Changes that would make kernels faster", advice_table(report), most=_MOST_CHANGES)

@@ -1,12 +1,10 @@
 """``gpureport validate``."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
 
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_sentences
@@ -21,20 +19,17 @@ from gpureport.results.opening import is_record, kept_folders, measured_report, 
 from gpureport.results.published import load
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
-from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio, off_by, short_unit
+from gpureport.units import UNKNOWN, format_percent, format_ratio, off_by
 from gpureport.validate.residuals import WHATS, Residual, What, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Summary, Target, TargetResult, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
-T = TypeVar("T")
 Key = Callable[[Residual], str]
 
-_RATIO = "predicted /\xa0observed"
-_STATISTICS = ("n", "unmatched", "median", "mean", "90 %", _RATIO, "inside")
-_NONE: tuple[None, None] = (None, None)
-_CLIFFS: Mapping[What, str] = {"latency cliffs": "latency", "bandwidth cliffs": "bandwidth"}
+_STATISTICS = ("n", "unmatched", "median", "mean", "90 %", "predicted / observed", "inside")
+_CLIFFS: tuple[What, ...] = ("latency cliffs", "bandwidth cliffs")
 """Quantities whose position is compared, not their value."""
 
 
@@ -52,10 +47,9 @@ def validate_results(options: ValidateOptions) -> int:
         if options.json_file:
             _write(options.json_file, found)
     judged = judge([each for each in found if not each.curve.described], _targets(options))
-    _print(options, found)
-    if not options.worst:
-        everything = not options.paths and not options.workloads
-        _print_targets(each for results in judged for each in results if everything or each.reached is not None)
+    _print(found)
+    everything = not options.paths and not options.workloads
+    _print_targets(each for results in judged for each in results if everything or each.reached is not None)
     missed = any(result.passed is False for results in judged for result in results)
     return 1 if options.strict and (missed or not complete) else 0
 
@@ -123,32 +117,18 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
     return load(file, database)
 
 
-def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
+def _print(found: Sequence[Residual]) -> None:
     own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
     times, own_times = ([c for c in each if c.what == "times"] for each in (found, own))
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), _feature_row(c)))
     of_class = attrgetter("curve.device_class")
-    if options.every_feature:
-        _print_features(found)
-        by_family = sorted(ordered, key=lambda c: (c.curve.result, c.curve.key.family))
-        _print_aggregates(
-            "Errors by result",
-            "feature",
-            by_family,
-            _result_title,
-            lambda c: f"{c.curve.key.family}: {_feature_row(c)}",
-        )
-    if options.worst:
-        _print_worst(found, options.worst)
-        _print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
-    else:
-        _print_aggregates("Times by result", "result", times, of_class, _result_title, origin=True)
-        title = "Times of the points that also have a calibrated prediction"
-        _print_aggregates(title, "result", where_calibrated(times), of_class, _result_title)
-        _print_aggregates("Errors by device class", "feature", ordered, of_class, _feature_row)
+    _print_aggregates("Times by result", "result", times, of_class, _result_title, origin=True)
+    title = "Times of the points that also have a calibrated prediction"
+    _print_aggregates(title, "result", where_calibrated(times), of_class, _result_title)
+    _print_aggregates("Errors by device class", "feature", ordered, of_class, _feature_row)
     _print_aggregates("Times by kernel of the user", "kernel", own_times, _result_title, lambda c: c.curve.key.workload)
     _print_aggregates("Errors of kernels of the user", "feature", own, _result_title, _feature_row)
-    _print_legend(origin=not options.worst)
+    _print_legend(origin=True)
 
 
 def _result_title(residual: Residual) -> str:
@@ -185,19 +165,13 @@ def _print_aggregates(
     """Print tables of errors by *heading* and *row*, the *first* column; *origin* adds that of the constants."""
     columns = (first, *(("constants",) if origin else ()), *_STATISTICS)
     right = range(len(columns) - len(_STATISTICS), len(columns))
-
-    def lines(members: Sequence[Residual]) -> Iterator[Row]:
-        for name, own in grouped((row(c), c) for c in members).items():
-            yield f"  {name}", *((constants(own),) if origin else ()), *_cells(summarise(own))
-
     for kind in BASES:
-        of_kind = [c for c in residuals if c.curve.kind == kind]
-        print_table(f"{title}, {kind} predictions", columns, _blocks(of_kind, heading, lines), right)
-
-
-def _blocks(values: Iterable[T], heading: Callable[[T], str], lines: Callable[[list[T]], Iterable[Row]]) -> list[Row]:
-    blocks = grouped((heading(value), value) for value in values)
-    return [row for name, members in blocks.items() for row in ((name,), *lines(members))]
+        for name, members in grouped((heading(c), c) for c in residuals if c.curve.kind == kind).items():
+            rows = [
+                (label, *((constants(own),) if origin else ()), *_cells(summarise(own)))
+                for label, own in grouped((row(c), c) for c in members).items()
+            ]
+            print_table(f"{title}, {kind} predictions: {name}", columns, rows, right)
 
 
 def constants(residuals: Iterable[Residual]) -> str:
@@ -236,62 +210,18 @@ def _off(error: float | None) -> str:
     return UNKNOWN if error is None else off_by(error, ".1f")
 
 
-def _print_features(residuals: Sequence[Residual]) -> None:
-    features = [c for c in residuals if c.what != "times"]
-    rows = _blocks(features, lambda c: f"{c.curve}, {c.curve.kind} prediction", lambda own: map(_feature, own))
-    columns = ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error")
-    print_table("Every feature", columns, rows, right=(1, 2, 3))
-
-
-def _feature(residual: Residual) -> Row:
-    unit = short_unit(residual.unit)
-    kind = f" ({_CLIFFS[residual.what]})" if residual.what in _CLIFFS else ""
-    values = ((residual.predicted, residual.expected), (residual.observed, residual.interval))
-    cells = (format_interval(value, low, high, unit) for value, ends in values for low, high in (ends or _NONE,))
-    return f"  {residual.label}{kind}", *cells, _off(residual.error)
-
-
-def _print_worst(residuals: Sequence[Residual], number: int) -> None:
-    columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
-    for kind in BASES:
-        times = grouped((str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind)
-        sweeps = [(summarise(own), name, own) for name, own in times.items()]
-        sweeps.sort(key=lambda each: each[0].errors.median if each[0].errors else 0.0, reverse=True)
-        rows: list[Row] = []
-        for summary, name, own in sweeps[:number]:
-            rows.append((f"{name}: {summary.n} points, median {error_cells(summary)[0]}",))
-            rows += [_stretch(list(points)) for _, points in groupby(own, lambda c: (c.bottleneck, c.level))]
-        print_table(f"Sweeps with the largest errors, {kind} predictions", columns, rows, right=(3, 4, 5))
-
-
-def _stretch(points: Sequence[Residual]) -> Row:
-    first, last, summary = points[0], points[-1], summarise(points)
-    span = first.label if first.label == last.label else f"{first.label} … {last.label}"
-    cells = str(summary.n), error_cells(summary)[0], format_ratio(summary.ratio)
-    return f"  {first.bottleneck}", first.level, span, *cells, _next(points[len(points) // 2])
-
-
-def _next(point: Residual) -> str:
-    first, *others = sorted(point.ceilings_s.values(), reverse=True)
-    if not others or not first:
-        return ""
-    name = next(name for name, time in point.ceilings_s.items() if time == others[0] and name != point.bottleneck)
-    return f"{name} {format_percent(others[0] / first)}"
-
-
 def _print_targets(results: Iterable[TargetResult]) -> None:
-    by_kind = grouped((result.kind, result) for result in results)
-    for kind, own in by_kind.items():
-        rows = _blocks(own, lambda result: result.target.data, lambda members: map(_target, members))
+    by_data = grouped(((result.kind, result.target.data), result) for result in results)
+    for (kind, data), own in by_data.items():
         columns = ("compared", "n", "unmatched", "error", "limit", "result")
-        print_table(f"Accuracy targets, {kind} predictions", columns, rows, right=(1, 2, 3, 4))
-    if by_kind:
+        print_table(f"Accuracy targets, {kind} predictions: {data}", columns, map(_target, own), right=(1, 2, 3, 4))
+    if by_data:
         print_sentences("targets_legend")
 
 
 def _target(result: TargetResult) -> Row:
     target, summary = result.target, result.summary
-    return f"  {target.what}, {target.statistic}", str(summary.n), unmatched(summary), *result_cells(result)
+    return f"{target.what}, {target.statistic}", str(summary.n), unmatched(summary), *result_cells(result)
 
 
 def result_cells(result: TargetResult) -> tuple[str, str, str]:
