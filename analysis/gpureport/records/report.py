@@ -159,8 +159,8 @@ class PublishedStatement(Record):
     about: Many[Name] = ()
     """Sweeps (``family/variant/sweep``) or workloads (``family/variant``) that the statement is about; empty: something
     that is not predicted here."""
-    compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
-    """Predictions to compare: ``times`` of single points, ``spread`` of the times of one size, or features."""
+    compare: Literal["times", "cliff", "taper", "rate"] = "times"
+    """Predictions to compare: ``times`` of single points, or features."""
     at: Table[Name, Whole] = Field(default_factory=dict)
     """Parameters of the points whose times are compared, e.g. ``count: 4194304``; empty: all points."""
     remark: str = ""

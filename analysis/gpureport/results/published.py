@@ -132,8 +132,8 @@ def _check_statements(document: Document[RecordFields], series: Sequence[Series]
             if name not in known:
                 what = f"there is no series {name!r}; the record has {', '.join(sorted(known))}"
                 raise _error(document, f"statements.{number}.about.{place}", what)
-        if statement.at and statement.compare not in {"times", "spread"}:
-            raise _error(document, f"statements.{number}.at", "applies only to 'compare: times' or 'spread'; remove it")
+        if statement.at and statement.compare != "times":
+            raise _error(document, f"statements.{number}.at", "applies only to 'compare: times'; remove it")
         if statement.at and not any(_shows(one, statement) for one in series):
             raise _error(document, f"statements.{number}.at", "no series of this statement has such a point")
 
