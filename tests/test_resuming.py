@@ -144,7 +144,7 @@ def test_documents_of_a_run_that_is_continued_are_named_after_its_report() -> No
     assert Path("report.html").read_text() == "of another report"
 
 
-@pytest.mark.parametrize("options", [["--quick"], ["-o", "other"], ["--seed", "1", "--runs", "2"]])
+@pytest.mark.parametrize("options", [["--quick"], ["--kernel", "k.cl"], ["--seed", "1", "--runs", "2"]])
 def test_settings_beside_it_are_refused(capsys: Captured, options: list[str]) -> None:
     for command in ([], ["measure"]):
         assert main([*command, "--resume", "out", *options]) == 2

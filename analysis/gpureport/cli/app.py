@@ -235,7 +235,7 @@ def _typed(context: typer.Context) -> list[str]:
 
 
 def _refuse_beside_resume(typed: Sequence[str]) -> None:
-    settings = "--quick --workload --only --seed --runs --output --force --recalibrate --check"
+    settings = "--quick --workload --only --kernel --seed --runs --output --force"
     fixed = [name for name in settings.split() if name in typed]
     if "--resume" in typed and fixed:
         raise InputError(
@@ -480,6 +480,7 @@ class KernelOptions(RunOptions):
     macros: _Macros = ()
     folders: _Folders = ()
     only_kernels: bool = True
+    resume: None = None
     recalibrate: _Flag = False
     """Measure again the microbenchmarks that calibrate predictions. Default: use those of an earlier run on the same
     device with the same driver, if there is one."""

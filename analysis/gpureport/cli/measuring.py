@@ -1,6 +1,5 @@
 """``gpureport``, ``gpureport measure`` and ``gpureport kernel``."""
 
-import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -62,7 +61,6 @@ from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import sentence
 from gpureport.units import format_time
 from gpureport.workloads import POWER
-from gpureport.workloads.model import Workload
 
 if TYPE_CHECKING:
     from gpureport.kernel_files import KernelFileWorkload
@@ -172,7 +170,11 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     again = None
     if earlier:
         settings = earlier.settings
-        _require_same_kernels(options, earlier)
+        if own := [name for name, info in earlier.workloads.items() if info.described]:
+            what = f"measured {', '.join(own)}, and runs of your own kernels cannot be continued"
+            raise InputError(
+                f"--resume: {report_file(options.resume or Path())} {what}; measure again without --resume"
+            )
         options = replace(options, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = earlier.machine.opencl if earlier.machine else None
     kernels = described(options.kernels, options if isinstance(options, KernelOptions) else None)
@@ -184,7 +186,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         to_measure = calibrating(kernels)
     workloads = (*selected(to_measure, quick=options.quick and not earlier), *kernels)
     if earlier:
-        workloads = _planned_earlier(options, earlier, workloads)
+        workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)
     Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # while drivers load
     with working_device(options.device, again) as measurer:
@@ -208,7 +210,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             ),
             requested=requested,
             kept=kept_measurements(present, match.device, requested, workloads)
-            if options.only_kernels and not options.recalibrate and not earlier
+            if options.only_kernels and not options.recalibrate
             else None,
             with_power=not options.only_kernels and (POWER in names if names else not options.quick),
         )
@@ -242,40 +244,9 @@ def command_line(options: RunOptions) -> str:
     return shlex.join(["gpureport", *kernels, *given])
 
 
-def _require_same_kernels(options: RunOptions, earlier: Report) -> None:
-    was, now = map(_command_of_kernels, (earlier.settings.command, command_line(options)))
-    if was != now:
-        file = report_file(options.resume or Path())
-        command = f"{was or 'gpureport'} --resume {shlex.quote(str(file))}"
-        raise InputError(f"--resume: {file} is of another command; `{command}` continues it")
-
-
-def _command_of_kernels(command: str) -> str:
-    """Return the part of `gpureport kernel` that a resumed run needs again; of other commands nothing."""
-    return "".join(re.findall(r"\Agpureport kernel .*?(?= --(?:device|quick|seed)\b|\Z)", command, re.DOTALL))
-
-
 def _resumption(options: RunOptions, path: Path) -> str:
-    """Return the options that continue a run, with those that its report does not determine."""
-    files = [str(file) for file in options.kernels]
-    given = [part for file in files for part in ("--kernel", file)]
-    if isinstance(options, KernelOptions):
-        given = ["gpureport", "kernel", *files, *options_of_sources(options)]
-    entries = (part for folder in options.entries for part in ("--devices", str(folder)))
-    return shlex.join([*given, *entries, "--resume", str(path)])
-
-
-def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
-    """Return those of *workloads* that a run was to measure; raise if it was to measure others, too."""
-    names = {workload.name for workload in workloads}
-    if missing := [name for name in earlier.workloads if name not in names]:
-        what = f"contains {', '.join(missing)}; add --kernel with the source or description of this kernel"
-        raise InputError(f"--resume: {report_file(options.resume or Path())} {what}")
-    edited = [w.name for w in workloads if w.name in earlier.workloads and w.digest != earlier.workloads[w.name].digest]
-    if edited:
-        what = f"measured another source or description of {', '.join(edited)}; measure again without --resume"
-        raise InputError(f"--resume: {report_file(options.resume or Path())} {what}")
-    return tuple(workload for workload in workloads if workload.name in earlier.workloads)
+    entries = [part for folder in options.entries for part in ("--devices", str(folder))]
+    return "" if options.kernels else f"; {shlex.join([*entries, '--resume', str(path)])} continues the run"
 
 
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, options: RunOptions) -> Report:
@@ -308,8 +279,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
     except KeyboardInterrupt:
         state = f"{path} is {saved}" if saved else "nothing was written"
         if saved == "partial":
-            resumption = _resumption(options, path)
-            state = f"{path} is marked partial and contains the finished sweeps; {resumption} continues the run"
+            state = f"{path} is marked partial and contains the finished sweeps{_resumption(options, path)}"
         raise InterruptionError(f"interrupted; {state}") from None
 
 
