@@ -13,61 +13,61 @@ Expected = tuple[str, tuple[int, ...], tuple[int, ...], int]
 """Class, widths of loads and of stores, number of vector accesses."""
 
 X86: dict[tuple[str, str], Expected] = {
-    ("mov", "rax, qword ptr [rdi + 8]"): ("move", (8,), (), 0),
-    ("mov", "dword ptr [rdi + rcx*4], eax"): ("move", (), (4,), 0),
-    ("movzx", "eax, byte ptr [rdi]"): ("move", (1,), (), 0),
-    ("add", "dword ptr [rdi], eax"): ("int", (4,), (4,), 0),
-    ("add", "eax, dword ptr [rdi]"): ("int", (4,), (), 0),
-    ("lock xadd", "dword ptr [rdi], eax"): ("atomic", (4,), (4,), 0),
-    ("cmp", "dword ptr [rdi], 5"): ("compare", (4,), (), 0),
-    ("mov", "qword ptr [rsp + 8], rax"): ("move", (), (), 0),
-    ("push", "rbp"): ("stack", (), (), 0),
-    ("lea", "rax, [rdi + rcx*4]"): ("move", (), (), 0),
-    ("vmovss", "xmm1, dword ptr [rip + 0x1ff0]"): ("vector move", (), (), 0),
-    ("vmovups", "ymm0, ymmword ptr [rdi]"): ("vector move", (32,), (), 1),
-    ("vmovdqu64", "zmmword ptr [rdi], zmm1"): ("vector move", (), (64,), 1),
-    ("vmovsd", "xmm0, qword ptr [rdi]"): ("vector move", (8,), (), 0),
+    ("mov", "rax, qword ptr [rdi + 8]"): ("other", (8,), (), 0),
+    ("mov", "dword ptr [rdi + rcx*4], eax"): ("other", (), (4,), 0),
+    ("movzx", "eax, byte ptr [rdi]"): ("other", (1,), (), 0),
+    ("add", "dword ptr [rdi], eax"): ("scalar", (4,), (4,), 0),
+    ("add", "eax, dword ptr [rdi]"): ("scalar", (4,), (), 0),
+    ("lock xadd", "dword ptr [rdi], eax"): ("other", (4,), (4,), 0),
+    ("cmp", "dword ptr [rdi], 5"): ("other", (4,), (), 0),
+    ("mov", "qword ptr [rsp + 8], rax"): ("other", (), (), 0),
+    ("push", "rbp"): ("other", (), (), 0),
+    ("lea", "rax, [rdi + rcx*4]"): ("other", (), (), 0),
+    ("vmovss", "xmm1, dword ptr [rip + 0x1ff0]"): ("other", (), (), 0),
+    ("vmovups", "ymm0, ymmword ptr [rdi]"): ("other", (32,), (), 1),
+    ("vmovdqu64", "zmmword ptr [rdi], zmm1"): ("other", (), (64,), 1),
+    ("vmovsd", "xmm0, qword ptr [rdi]"): ("other", (8,), (), 0),
     ("vpaddd", "ymm0, ymm1, ymmword ptr [rdi]"): ("vector arithmetic", (32,), (), 1),
     ("vpternlogq", "zmm0, zmm1, zmm2, 0x96"): ("vector arithmetic", (), (), 0),
-    ("vbroadcastss", "ymm0, dword ptr [rdi]"): ("vector move", (4,), (), 1),
+    ("vbroadcastss", "ymm0, dword ptr [rdi]"): ("other", (4,), (), 1),
     ("vaddps", "zmm0, zmm1, dword ptr [rdi]{1to16}"): ("vector arithmetic", (4,), (), 1),
-    ("vpmovzxbd", "ymm0, qword ptr [rdi]"): ("vector move", (8,), (), 1),
-    ("vpgatherdd", "ymm0, dword ptr [rdi + ymm1*4], ymm2"): ("vector move", (4,), (), 1),
-    ("vextracti128", "xmmword ptr [rdi], ymm0, 1"): ("vector move", (), (16,), 1),
-    ("vmulss", "xmm0, xmm1, dword ptr [rdi]"): ("scalar fp", (4,), (), 0),
-    ("vfmadd231sd", "xmm0, xmm1, xmm2"): ("scalar fp", (), (), 0),
-    ("vucomiss", "xmm0, xmm1"): ("scalar fp", (), (), 0),
+    ("vpmovzxbd", "ymm0, qword ptr [rdi]"): ("other", (8,), (), 1),
+    ("vpgatherdd", "ymm0, dword ptr [rdi + ymm1*4], ymm2"): ("other", (4,), (), 1),
+    ("vextracti128", "xmmword ptr [rdi], ymm0, 1"): ("other", (), (16,), 1),
+    ("vmulss", "xmm0, xmm1, dword ptr [rdi]"): ("scalar", (4,), (), 0),
+    ("vfmadd231sd", "xmm0, xmm1, xmm2"): ("scalar", (), (), 0),
+    ("vucomiss", "xmm0, xmm1"): ("scalar", (), (), 0),
     ("vfmadd231ps", "ymm0, ymm1, ymm2"): ("vector arithmetic", (), (), 0),
     ("vpxor", "xmm0, xmm0, xmm0"): ("vector arithmetic", (), (), 0),
-    ("vcvtdq2ps", "ymm0, ymm1"): ("convert", (), (), 0),
-    ("imul", "rax, rcx"): ("int", (), (), 0),
-    ("shl", "rax, 3"): ("logic", (), (), 0),
-    ("popcnt", "rax, rcx"): ("bit", (), (), 0),
-    ("cmovb", "rax, rcx"): ("move", (), (), 0),
+    ("vcvtdq2ps", "ymm0, ymm1"): ("other", (), (), 0),
+    ("imul", "rax, rcx"): ("scalar", (), (), 0),
+    ("shl", "rax, 3"): ("scalar", (), (), 0),
+    ("popcnt", "rax, rcx"): ("scalar", (), (), 0),
+    ("cmovb", "rax, rcx"): ("other", (), (), 0),
 }
 
 ARM: dict[tuple[str, str], Expected] = {
-    ("ldr", "w0, [x1]"): ("move", (4,), (), 0),
-    ("ldr", "x0, [x1, x2, lsl #3]"): ("move", (8,), (), 0),
-    ("ldrb", "w0, [x1]"): ("move", (1,), (), 0),
-    ("ldrsh", "x0, [x1]"): ("move", (2,), (), 0),
-    ("strh", "wzr, [x1]"): ("move", (), (2,), 0),
-    ("ldr", "q0, [x1], #0x10"): ("move", (16,), (), 1),
-    ("ldp", "q0, q1, [x1]"): ("move", (16, 16), (), 2),
-    ("stp", "x0, x1, [x2]"): ("move", (), (8, 8), 0),
-    ("ldur", "s0, [x1, #-4]"): ("move", (4,), (), 0),
-    ("str", "x0, [sp, #8]"): ("stack", (), (), 0),
-    ("ld1", "{v0.16b, v1.16b}, [x0]"): ("move", (16, 16), (), 2),
-    ("st1", "{v0.s}[1], [x0]"): ("move", (), (4,), 0),
-    ("ldadd", "w0, w1, [x2]"): ("atomic", (), (), 0),
+    ("ldr", "w0, [x1]"): ("other", (4,), (), 0),
+    ("ldr", "x0, [x1, x2, lsl #3]"): ("other", (8,), (), 0),
+    ("ldrb", "w0, [x1]"): ("other", (1,), (), 0),
+    ("ldrsh", "x0, [x1]"): ("other", (2,), (), 0),
+    ("strh", "wzr, [x1]"): ("other", (), (2,), 0),
+    ("ldr", "q0, [x1], #0x10"): ("other", (16,), (), 1),
+    ("ldp", "q0, q1, [x1]"): ("other", (16, 16), (), 2),
+    ("stp", "x0, x1, [x2]"): ("other", (), (8, 8), 0),
+    ("ldur", "s0, [x1, #-4]"): ("other", (4,), (), 0),
+    ("str", "x0, [sp, #8]"): ("other", (), (), 0),
+    ("ld1", "{v0.16b, v1.16b}, [x0]"): ("other", (16, 16), (), 2),
+    ("st1", "{v0.s}[1], [x0]"): ("other", (), (4,), 0),
+    ("ldadd", "w0, w1, [x2]"): ("other", (), (), 0),
     ("prfm", "pldl1keep, [x0]"): ("other", (), (), 0),
     ("fadd", "v0.4s, v1.4s, v2.4s"): ("vector arithmetic", (), (), 0),
-    ("zip1", "v0.4s, v1.4s, v2.4s"): ("vector move", (), (), 0),
-    ("fmul", "s0, s1, s2"): ("scalar fp", (), (), 0),
-    ("scvtf", "s0, w1"): ("convert", (), (), 0),
-    ("add", "x0, x1, #4"): ("int", (), (), 0),
-    ("eor", "w0, w1, w2"): ("logic", (), (), 0),
-    ("cmp", "x0, x1"): ("compare", (), (), 0),
+    ("zip1", "v0.4s, v1.4s, v2.4s"): ("other", (), (), 0),
+    ("fmul", "s0, s1, s2"): ("scalar", (), (), 0),
+    ("scvtf", "s0, w1"): ("other", (), (), 0),
+    ("add", "x0, x1, #4"): ("scalar", (), (), 0),
+    ("eor", "w0, w1, w2"): ("scalar", (), (), 0),
+    ("cmp", "x0, x1"): ("other", (), (), 0),
 }
 
 
@@ -145,8 +145,8 @@ def test_accesses_of_the_innermost_loops_decide_what_is_vectorised() -> None:
 
 def test_arithmetic_decides_where_nothing_is_accessed() -> None:
     fma = [("vector arithmetic", (), None)] * 3
-    assert cpu.count("x", code(*fma, ("int", (), None), ("branch", (), 0))).vectorised is True
-    assert cpu.count("x", code(("scalar fp", (), None), ("int", (), None), ("branch", (), 0))).vectorised is False
+    assert cpu.count("x", code(*fma, ("scalar", (), None), ("branch", (), 0))).vectorised is True
+    assert cpu.count("x", code(("scalar", (), None), ("branch", (), 0))).vectorised is False
     assert cpu.count("x", code(("move", (), None), ("branch", (), 0))).vectorised is None
 
 
@@ -167,7 +167,7 @@ def read(library: bytes, kernel: str = "copy") -> MachineCode:
 def test_the_function_of_the_work_group_is_read() -> None:
     made = read(elf(X86_64, {"_pocl_kernel_copy": b"\xc3", "_pocl_kernel_copy_workgroup": X86_COPY}))
     assert made.form == "x86-64"
-    assert made.counts == {"branch": 1, "exit": 1, "int": 3, "vector move": 2}
+    assert made.counts == {"branch": 1, "exit": 1, "other": 2, "scalar": 3}
     assert (made.global_loads, made.global_stores) == ({32: 1}, {32: 1})
     assert (made.loops, made.vectorised, made.vector_loops, made.scalar_loops) == (True, True, 1, 0)
 
@@ -176,7 +176,7 @@ def test_called_functions_are_read_also_through_stubs() -> None:
     to_second_stub = (STUBS_ADDRESS + 32 - (TEXT_ADDRESS + 5)).to_bytes(4, "little", signed=True)
     for callee in (bytes.fromhex("01000000"), to_second_stub):  # the function 6 bytes on, or its stub
         made = read(elf(X86_64, {"_pocl_kernel_copy_workgroup": b"\xe8" + callee + b"\xc3", "copy": X86_COPY}))
-        assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
+        assert made.counts == {"branch": 1, "call": 1, "exit": 2, "other": 2, "scalar": 3}
         assert (made.loops, made.vectorised, made.calls) == (True, True, ())
     made = read(elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e800100000 ffd0 c3")}))
     assert made.calls == ("a function",)
@@ -185,7 +185,7 @@ def test_called_functions_are_read_also_through_stubs() -> None:
 def test_aarch64_functions_are_read() -> None:
     made = read(elf(AARCH64, {"double": ARM_DOUBLE}), "double")
     assert made.form == "AArch64"
-    assert made.counts == {"branch": 1, "exit": 1, "int": 1, "move": 2, "vector arithmetic": 1}
+    assert made.counts == {"branch": 1, "exit": 1, "other": 2, "scalar": 1, "vector arithmetic": 1}
     assert (made.global_loads, made.global_stores, made.vectorised) == ({16: 1}, {16: 1}, True)
 
 

@@ -38,21 +38,16 @@ _X86_CONTROL = patterns(
 )
 _X86_WITH_VECTORS = patterns(
     {
-        "scalar fp": r"v?(add|sub|mul|div|sqrt|min|max|rcp|rsqrt|u?comi|cmp\w*|round|rndscale|fn?m(add|sub)\d+)s[sd]",
-        "convert": r".*cvt",
-        "vector move": r"""v?p?(mov|lddqu|broadcast|shuf|perm|unpck|pack|insr?|insert|extr|extract|blend|align|gather|
+        "scalar": r"v?(add|sub|mul|div|sqrt|min|max|rcp|rsqrt|u?comi|cmp\w*|round|rndscale|fn?m(add|sub)\d+)s[sd]",
+        "other": r""".*cvt|v?p?(mov|lddqu|broadcast|shuf|perm|unpck|pack|insr?|insert|extr|extract|blend|align|gather|
             scatter|slldq|srldq|sldq|maskmov|compress|expand|zero|movnt)""",
         "vector arithmetic": "",
     }
 )
 _X86_WITHOUT = patterns(
     {
-        "stack": "(push|pop)$",
-        "int": "(add|adc|sub|sbb|inc|dec|neg|i?mul|i?div|mulx)$",
-        "logic": r"(and|andn|or|xor|not|(sh|sa|ro)[lr]|sh[lr]d|sh[lr]x|sarx|rorx|bt[src]?|bextr|bls\w+|bzhi)$",
-        "bit": "(popcnt|lzcnt|tzcnt|bsf|bsr|pdep|pext|bswap)$",
-        "move": "mov|lea|cmov|xchg|cdq|cqo|vzero",
-        "compare": "cmp|test|set",
+        "scalar": r"""(add|adc|sub|sbb|inc|dec|neg|i?mul|i?div|mulx|popcnt|lzcnt|tzcnt|bsf|bsr|pdep|pext|bswap|
+            and|andn|or|xor|not|(sh|sa|ro)[lr]|sh[lr]d|sh[lr]x|sarx|rorx|bt[src]?|bextr|bls\w+|bzhi)$"""
     }
 )
 _BROADCAST_OR_WIDEN = re.compile(r"v?p?broadcast|v?pmov[sz]x|vpmovu?s?[qdw][bwd]$")
@@ -72,7 +67,7 @@ def decode_x86(address: int, mnemonic: str, operands: str) -> Instruction | None
     if (control := kind_of(name, _X86_CONTROL)) != "other":
         return _control(address, control, operands)
     table = _X86_WITH_VECTORS if _X86_VECTOR.search(operands) else _X86_WITHOUT
-    kind = "atomic" if "lock" in prefixes else kind_of(name, table)
+    kind = "other" if "lock" in prefixes else kind_of(name, table)
     return Instruction(address, kind, *_x86_accesses(name, operands))
 
 
@@ -87,7 +82,6 @@ def _x86_accesses(name: str, operands: str) -> tuple[tuple[int, ...], tuple[int,
     return (() if _WRITES_FIRST.match(name) else width), width, lanes
 
 
-_SCALAR_FP = re.compile(r"\b[hsd]\d+\b")
 _LANES = re.compile(r"\b[vz]\d+\.\d*[bhsdq]")
 _REGISTER = re.compile(r"[bhsdqxw](?=\d|zr)")
 _REGISTER_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "x": 8, "w": 4}
@@ -100,26 +94,21 @@ _ARM_CONTROL = patterns(
 )
 _ARM_ACCESSES = patterns(
     {
-        "atomic": "ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset",
+        "other": "ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset",
         "load": "ld",
         "store": "st",
-        "prefetch": "prf",
     }
 )
 _WITH_LANES = patterns(
     {
-        "vector move": "f?mov|dup|ext$|ins$|[su]mov|zip|uzp|trn|tbl|tbx|rev|mvni?$|bsl|bif|bit$|xtn|[su]xtl|[su]shll",
+        "other": "f?mov|dup|ext$|ins$|[su]mov|zip|uzp|trn|tbl|tbx|rev|mvni?$|bsl|bif|bit$|xtn|[su]xtl|[su]shll",
         "vector arithmetic": "",
     }
 )
 _ARM_SCALAR = patterns(
     {
-        "convert": "fcvt|[su]cvtf",
-        "move": "(f?mov|mov[zkn]|adrp?|csel|csin[cv]|csneg|cset|[su]xt[whb])$",
-        "int": "(adds?|adc|subs?|sbc|neg|mul|madd|msub|mneg|[su]mull|[su]mulh|[su]maddl|[su]div)$",
-        "logic": "(ands?|orr|eor|bic|orn|eon|mvn|ls[lr]|asr|ror|[su]bfx|[su]bfm|bfi|bfxil|[su]bfiz|extr)$",
-        "bit": "(clz|cls|rbit|rev(16|32)?|cnt)$",
-        "compare": "(cmp|cmn|tst|ccmp|ccmn)$",
+        "scalar": """(adds?|adc|subs?|sbc|neg|mul|madd|msub|mneg|[su]mull|[su]mulh|[su]maddl|[su]div|clz|cls|rbit|
+            rev(16|32)?|cnt|ands?|orr|eor|bic|orn|eon|mvn|ls[lr]|asr|ror|[su]bfx|[su]bfm|bfi|bfxil|[su]bfiz|extr)$|f(?!cvt|mov)"""
     }
 )
 
@@ -131,19 +120,16 @@ def decode_aarch64(address: int, mnemonic: str, operands: str) -> Instruction | 
     memory, access = _ARM_MEMORY.match(operands), kind_of(mnemonic, _ARM_ACCESSES)
     if memory and access != "other":
         return _arm_access(address, access, mnemonic, *memory.groups())
-    kind = kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _ARM_SCALAR)
-    of_floats = kind == "other" and mnemonic[0] == "f" and _SCALAR_FP.search(operands)
-    return Instruction(address, "scalar fp" if of_floats else kind)
+    return Instruction(address, kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _ARM_SCALAR))
 
 
 def _arm_access(address: int, access: str, mnemonic: str, registers: str, place: str) -> Instruction:
-    kind = {"atomic": "atomic", "prefetch": "other"}.get(access) or ("stack" if _ARM_STACK.match(place) else "move")
-    if kind != "move":
-        return Instruction(address, kind)
+    if _ARM_STACK.match(place):
+        return Instruction(address, "other")
     # Behind a lane, its index is in brackets.
     widths, lanes = _widths(mnemonic, registers), bool(_LANES.search(registers)) and "]" not in registers
     loads, stores = (widths, ()) if access == "load" else ((), widths)
-    return Instruction(address, kind, loads, stores, lanes)
+    return Instruction(address, "other", loads, stores, lanes)
 
 
 def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
@@ -161,7 +147,6 @@ _DECODERS: dict[str, tuple[str, tuple[int, int], Decoder]] = {
     "EM_AARCH64": ("AArch64", (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN), decode_aarch64),
 }
 """Instruction sets: name, arguments of capstone, and how its texts are read."""
-_SCALAR = ("scalar fp", "int", "logic", "bit")
 _VECTOR_MAJORITY = 0.5
 _UNKNOWN = "a function"
 _SYMBOLS = ("_pocl_kernel_{}_workgroup", "_pocl_kernel_{}", "{}")
@@ -228,5 +213,5 @@ def _vector_share(code: Sequence[Instruction]) -> float | None:
     if accesses:
         return sum(instruction.vector_accesses for instruction in code) / accesses
     kinds = Counter(instruction.kind for instruction in code)
-    vector, scalar = kinds["vector arithmetic"], sum(kinds[kind] for kind in _SCALAR)
+    vector, scalar = kinds["vector arithmetic"], kinds["scalar"]
     return vector / (vector + scalar) if vector + scalar else None

@@ -73,7 +73,7 @@ class MachineCode(Record):
     form: Name
     """Form of the code: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
     counts: Table[Name, Whole]
-    """Number of instructions by class: ``global load``, ``branch``, …; of processors also ``int``, ``logic``, …"""
+    """Number of instructions by class: ``global load``, ``branch``, …; of processors also ``scalar``, …"""
     global_loads: Table[Whole, Whole]
     """Number of loads from global memory, by width in bytes. On processors: all loads except those from the stack and
     of constants next to the code."""
