@@ -341,10 +341,3 @@ def test_a_folder_that_cannot_be_written_fails_before_measuring(
     Path("folder").mkdir()
     assert main(["measure", "-o", "folder", "--force"]) == 2
     assert failure(capsys) == "folder: is a folder; choose a file in it with -o"
-
-
-def test_timings_name_the_workloads(capsys: Captured) -> None:
-    assert main(["measure", "--timings", "-o", "r.json"]) == 0
-    table = capsys.readouterr().out.partition("Time by stage")[2]
-    assert "measure" in table
-    assert "/copy" in table

@@ -66,9 +66,7 @@ def test_half_the_speed_is_half_the_ratio_and_half_the_efficiency() -> None:
         if slow.to_baseline.ci_low and slow.to_baseline.ci_high:
             assert slow.to_baseline.ci_low < 0.5 < slow.to_baseline.ci_high
         if fast.efficiency and slow.efficiency:
-            assert fast.normalised.value == 1.0
             assert slow.efficiency.value == pytest.approx(fast.efficiency.value / 2)
-            assert slow.normalised.value == pytest.approx(0.5)
 
 
 def test_the_regime_depends_on_the_predicted_level() -> None:
@@ -131,7 +129,7 @@ def test_workloads_that_the_baseline_lacks_have_no_ratio() -> None:
 
     beyond = [c for c in found if "few" not in {s.machine for s in c.standings}]
     assert beyond
-    assert all(s.to_baseline is None and s.normalised is None for c in beyond for s in c.standings)
+    assert all(s.to_baseline is None for c in beyond for s in c.standings)
 
 
 def test_a_predicted_machine_has_neither_efficiency_nor_interval() -> None:
@@ -142,7 +140,7 @@ def test_a_predicted_machine_has_neither_efficiency_nor_interval() -> None:
     assert any(c.what == "origin" and c.severity == "caution" for c in comparison.conditions)
     there = [s for c in comparison.contests for s in c.standings if s.machine == "there"]
     assert there
-    assert all(s.efficiency is None and s.normalised is None and s.ci_low is None for s in there)
+    assert all(s.efficiency is None and s.ci_low is None for s in there)
     assert {m.machine for m in comparison.landmarks} == {"here", "there"}
     assert all(m.observed is None for m in comparison.landmarks if m.machine == "there")
 
@@ -194,7 +192,7 @@ def test_work_that_is_counted_differently_has_no_ratio() -> None:
     assert {contest.workload for contest in refused} == {name}
     assert refused[0].refused.startswith("a and b ")
     assert all(contest.standings[1].to_baseline is None for contest in refused)
-    assert any(contest.standings[1].normalised for contest in refused)
+    assert any(contest.standings[1].efficiency for contest in refused)
     assert all(contest.standings[1].to_baseline for contest in found if contest not in refused)
 
 

@@ -89,7 +89,6 @@ def _contest(workload: str, regime: str, names: list[str]) -> WorkloadComparison
                 predicted_peak=1e12 * value / 0.93,
                 efficiency=share,
                 to_baseline=ratio,
-                normalised=RatioEstimate(value=1.0) if share else None,
             )
         )
     return WorkloadComparison(workload=workload, regime=regime, metric=RATE, standings=tuple(standings))

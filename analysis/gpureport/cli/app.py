@@ -384,8 +384,6 @@ class RunOptions:
     no_pdf: _NoPdf = False
     paper: _Paper = "a4"
     seed: _Seed = 0
-    timings: _Flag = False
-    """Print how long each stage and workload took."""
     runs: _Runs = 1
     """Number of runs, written to run-1, run-2, … in the output folder. `gpureport compare` combines the runs of such a
     folder. HTML and PDF show the first run."""

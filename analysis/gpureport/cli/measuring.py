@@ -1,13 +1,11 @@
 """``gpureport``, ``gpureport measure`` and ``gpureport kernel``."""
 
 import shlex
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
-from math import fsum
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -31,7 +29,6 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.predicting import print_advice, print_page_one
 from gpureport.cli.rendering import write_documents
-from gpureport.cli.tables import print_document_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
@@ -44,7 +41,6 @@ from gpureport.records import report as document
 from gpureport.records.report import (
     FILE_NAME,
     Report,
-    Timing,
     load_report,
     report_file,
     report_stem,
@@ -59,7 +55,6 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import as_before, changes
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import sentence
-from gpureport.units import format_time
 from gpureport.workloads import POWER
 
 if TYPE_CHECKING:
@@ -79,12 +74,10 @@ def measure(options: RunOptions) -> int:
     with _measured(options) as (reports, paths, new):
         report, path = reports[0], paths[0]
         _summarise(report, path)
-        began, written = time.monotonic(), list[Path]()
+        written: list[Path] = []
         if with_documents and report.status != "failed":
             name = report_stem(path)
             written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, name=name)
-    if options.timings:
-        _print_timings(report, time.monotonic() - began if with_documents else None)
     print_written([*new, *written])
     return max(map(_close, reports, paths))
 
@@ -329,15 +322,6 @@ def _close(report: Report, path: Path) -> int:
         raise GpuReportError(f"the device was lost and the run stopped: {report.stopped}; {path} is marked partial")
     own = [name for name in report.failed_variants if report.workloads[name].described]
     return 1 if wrong or own else 0
-
-
-def _print_timings(report: Report, rendering_s: float | None) -> None:
-    from gpureport.report.run.appendix import timings_table
-
-    rendering = (Timing(stage="render", seconds=rendering_s),) if rendering_s is not None else ()
-    timings = (*report.timings, *rendering)
-    total = format_time(fsum(timing.seconds for timing in timings))
-    print_document_table(f"Time by stage: {total}", timings_table(report.model_copy(update={"timings": timings})))
 
 
 def use_kernels(options: KernelOptions) -> int:

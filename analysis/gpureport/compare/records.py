@@ -89,8 +89,6 @@ class MachineResult(Record):
     """Observed speed / predicted speed; ``None`` if the machine was not measured."""
     to_baseline: RatioEstimate | None = None
     """Speed / the baseline's speed: above 1 is faster."""
-    normalised: RatioEstimate | None = None
-    """Efficiency / the baseline's efficiency."""
 
 
 class WorkloadComparison(Record):

@@ -173,7 +173,6 @@ def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
 
 
 def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> MachineResult:
-    efficiency = _efficiency(point)
     low, high = point.interval or (None, None)
     return MachineResult(
         machine=name,
@@ -182,9 +181,8 @@ def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> Mach
         ci_low=low,
         ci_high=high,
         predicted_peak=point.predicted_peak,
-        efficiency=efficiency,
+        efficiency=_efficiency(point),
         to_baseline=_speed_ratio(point, base) if base is not None and _comparable(point, base) else None,
-        normalised=_quotient(efficiency, _efficiency(base)) if base is not None and efficiency else None,
     )
 
 
@@ -202,10 +200,3 @@ def _speed_ratio(one: ComparedPoint, other: ComparedPoint) -> RatioEstimate:
     sign = 1 if one.metric.kind == "rate" else -1
     known = [log(high / low) / 2 for low, high in filter(None, (one.interval, other.interval))]
     return RatioEstimate.of_log(sign * log(one.value / other.value), hypot(*known) if len(known) == 2 else None)
-
-
-def _quotient(one: RatioEstimate, other: RatioEstimate | None) -> RatioEstimate | None:
-    if other is None or one == other:
-        return other and RatioEstimate(value=1.0)
-    known = [width for width in (one.half_width, other.half_width) if width is not None]
-    return RatioEstimate.of_log(log(one.value / other.value), hypot(*known) if len(known) == 2 else None)

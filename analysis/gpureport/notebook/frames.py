@@ -29,7 +29,7 @@ _STANDING = ("family", "variant", "regime", "unit", "machine", "point", "value",
 _LANDMARK = ("machine", "workload", "sweep")
 _ENDS = ("", "_low", "_high")
 _SPEED = tuple(f"speed{end}" for end in _ENDS)
-_RATIOS = ("speed", "efficiency", "normalised")
+_RATIOS = ("speed", "efficiency")
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class ComparisonFrames:
     def standings(self) -> pd.DataFrame:
         """Speeds: a row for each workload, regime and machine.
 
-        ``speed`` is relative to the baseline, ``efficiency`` to the machine's own predicted peak, and ``normalised`` is
-        the efficiency relative to the baseline's. Each has a 95 % interval if known.
+        ``speed`` is relative to the baseline, ``efficiency`` to the machine's own predicted peak. Each has a 95 %
+        interval if known.
         """
         rows = (
             {**_split(each.workload), "regime": each.regime, "unit": _unit(each.metric), **_flat(standing)}

@@ -1,7 +1,6 @@
 """Tables: their type, and those that several documents have."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,14 +8,11 @@ from math import log, prod
 from typing import Self
 
 from gpureport.findings.advice import Search
-from gpureport.grouping import grouped
 from gpureport.records.prediction import Occupancy
-from gpureport.report.curves import CurveRecords
 from gpureport.report.text.words import shape_name
-from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio
+from gpureport.units import UNKNOWN, format_percent, format_ratio
 from gpureport.workloads import all_workloads
 
-_SIZES = 6  # the most columns of an occupancy table, one for each work-group size
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=[±✓≈▽△✗]) (?=\d)"
@@ -100,24 +96,6 @@ def without_constant_columns(table: Table) -> tuple[Table, str]:
     columns = tuple(table.columns[index] for index in kept)
     texts_line = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
     return Table(columns, rows), f"In every row: {texts_line}." if texts_line else ""
-
-
-def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
-    """List the occupancy of a compute unit and its limit, one column for each work-group size; equal rows are one."""
-    variants = grouped((c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy)
-    counts = Counter(prod(entry.work_group) for found in variants.values() for entry in found)
-    sizes = sorted(size for size, _ in counts.most_common(_SIZES))
-    rows = grouped((_occupancies(found, sizes), name) for name, found in variants.items())
-    columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
-    return Table(columns, tuple((", ".join(names), *cells) for cells, names in rows.items() if any(cells[2:])))
-
-
-def _occupancies(found: Sequence[Occupancy], sizes: Iterable[int]) -> tuple[str, ...]:
-    by_size = {prod(entry.work_group): occupancy_text(entry) for entry in found}
-    registers = format_range([entry.registers_per_work_item for entry in found])
-    assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
-    memory = format_range([entry.local_memory_bytes for entry in found], "B")
-    return (f"{registers}{assumed}", memory, *(by_size.get(size, "") for size in sizes))
 
 
 def occupancy_text(entry: Occupancy) -> str:
