@@ -27,7 +27,6 @@ def faults(chart: "Chart") -> list[str]:
         texts = [text for text in figure.findobj(Text) if _shown(text)]
         hidden = {id(label) for label in _hidden_labels(figure)}
         boxes = [(text, text.get_window_extent().padded(-_SLACK)) for text in texts if id(text) not in hidden]
-        upright = [(text, box) for text, box in boxes if text.get_rotation() % 90 == 0]  # the box of others is larger
         sheet = figure.bbox.padded(2 * _SLACK)
         outside = [
             f"outside: {text.get_text()}"
@@ -36,7 +35,7 @@ def faults(chart: "Chart") -> list[str]:
         ]
         overlapping = [
             f"{one.get_text()} overlaps {other.get_text()}"
-            for (one, first), (other, second) in combinations(upright, 2)
+            for (one, first), (other, second) in combinations(boxes, 2)
             if first.overlaps(second)
         ]
         return [*outside, *overlapping, *(f"small: {t.get_text()}" for t, _ in boxes if t.get_fontsize() < 7)]

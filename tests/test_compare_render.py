@@ -21,7 +21,7 @@ from gpureport.records.curves import Metric
 from gpureport.report.comparison.document import content
 from gpureport.report.comparison.sentences import sentences
 from gpureport.report.comparison.tables import landmarks_table, machine_table, short_names
-from gpureport.report.figures.machines import SpeedRow, speed_chart
+from gpureport.report.figures.machines import speed_chart
 from gpureport.report.pdf import layout
 from gpureport.report.render import filled
 from tests.drawn_texts import faults
@@ -190,7 +190,7 @@ def test_sweeps_of_a_workload_have_rows_of_their_own() -> None:
 
 def test_texts_of_figures_neither_overlap_nor_leave_them() -> None:
     names = [machine.name for machine in made(40).machines]
-    rows = [SpeedRow("work " * 20, [mean_speed(made(4).contests, name) for name in names[1:4]])] * 18
+    rows = [("work " * 20, [mean_speed(made(4).contests, name) for name in names[1:4]])] * 18
     assert faults(speed_chart(rows, names[:4])) == []
 
 

@@ -86,7 +86,7 @@ def test_texts_of_figures_do_not_overlap(report: Report) -> None:
     many = [curve for curve in curves(many_variants(1, 3)) if kind_of(curve) == "sizes"]
     dots = roofline_dots(curves(report), report.device)
     drawn = working_sets(curves(report))
-    assert drawn is not None
+    assert drawn
 
     for count in (1, 2, 3):
         assert faults(size_chart(many[:count], [curve.key.variant for curve in many[:count]])) == []

@@ -32,7 +32,6 @@ from gpureport.report.comparison.tables import (
     works_table,
 )
 from gpureport.report.figures.machines import (
-    SpeedRow,
     base_of,
     machine_chart,
     speed_chart,
@@ -121,7 +120,7 @@ def content(comparison: Comparison) -> Content:
 def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
     others = comparison.others
     rows = [
-        SpeedRow(", ".join(filter(None, (work_name(work), PLACES[work.place]))), means)
+        (", ".join(filter(None, (work_name(work), PLACES[work.place]))), means)
         for work in works(comparison)
         if any(means := [mean_speed(work.contests, name) for name in others])
     ]

@@ -1,7 +1,6 @@
 """Charts that compare machines: their curves and speeds."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpureport.compare.records import MachineCurve
 from gpureport.compare.summary import MeanRatio
@@ -62,23 +61,16 @@ def _machine_lines(curve: MachineCurve, machines: Sequence[str], base: MachineCu
         yield Series.of(name, role, "dashes", line if base else with_ends)
 
 
-@dataclass(frozen=True)
-class SpeedRow:
-    """One kind of work: its name, and the mean of each machine except the baseline."""
+def speed_chart(rows: Sequence[tuple[str, Sequence[MeanRatio | None]]], machines: Sequence[str]) -> Chart:
+    """Return a row for each kind of work, from top to bottom, with the mean of each machine but the baseline.
 
-    name: str
-    means: Sequence[MeanRatio | None]
-
-
-def speed_chart(rows: Sequence[SpeedRow], machines: Sequence[str]) -> Chart:
-    """Return *rows* from top to bottom; *machines* are the baseline and the others, as many as :data:`MACHINES`.
-
-    Each kernel is a small dot. Each mean is a large dot, with its 95 % interval.
+    *machines* are the baseline and the others, as many as :data:`MACHINES`. Each kernel is a small dot. Each mean is a
+    large dot, with its 95 % interval.
     """
     series, others = [], machines[1:]
     for number, (machine, role) in enumerate(zip(others, MACHINES[1:], strict=False)):
         shift = (number + 0.5) / len(others) * 0.8 - 0.4
-        found = [(row + shift, mean) for row, each in enumerate(rows) if (mean := each.means[number])]
+        found = [(row + shift, mean) for row, (_, means) in enumerate(rows) if (mean := means[number])]
         kernels = [(ratio, y, name) for y, mean in found for name, ratio in mean.kernels.items()]
         if kernels:
             x, y, names = zip(*kernels, strict=True)
@@ -92,7 +84,7 @@ def speed_chart(rows: Sequence[SpeedRow], machines: Sequence[str]) -> Chart:
     ends = (max(low / _BEYOND, min([low, *intervals])), min(high * _BEYOND, max([high, *intervals])))
     panel = Panel(
         Axis(f"speed / speed of {machines[0]} (right: faster)", scale="log10", ends=ends),
-        Axis(scale="rows", rows=tuple(row.name for row in rows)),
+        Axis(scale="rows", rows=tuple(name for name, _ in rows)),
         tuple(series),
         height_in=len(rows) * (len(others) * 0.11 + 0.04),
         marks=(Mark(1, 1, role="ink"),),

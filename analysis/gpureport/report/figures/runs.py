@@ -1,7 +1,7 @@
 """Charts of a whole run: the working sets of page one, all ratios, clocks and power."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpureport.grouping import grouped
 from gpureport.records.curves import Feature
@@ -13,8 +13,8 @@ from gpureport.report.figures.sweeps import drawable, observed, plateaus, predic
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_value
 
-_MICROBENCHMARKS = {"read bandwidth": ("read_private", "read"), "latency": ("latency",)}
-"""Variants of ``memory`` that show the caches."""
+_MICROBENCHMARKS = (("read_private", "read"), ("latency",))
+"""Variants of ``memory`` that show the caches: by read bandwidth, and by latency."""
 _MOST_RATIOS = 12  # rows of ratios; if there are more, those farthest from 1 are drawn
 _WIDEST, _LEAST = 12.0, 1.6
 _FEATURES: dict[Feature, tuple[str, Role, Style, float]] = {
@@ -25,31 +25,19 @@ _FEATURES: dict[Feature, tuple[str, Role, Style, float]] = {
 """Name, role, style, and distance below the middle of the row in rows."""
 
 
-@dataclass(frozen=True)
-class WorkingSets:
-    """The curves of the figure of page one: read bandwidth and latency over working sets; at least one."""
-
-    bandwidth: tuple[CurveRecords, ...]
-    latency: tuple[CurveRecords, ...]
-
-
-def working_sets(found: Iterable[CurveRecords]) -> WorkingSets | None:
-    """Return the sweeps of the microbenchmarks of caches; if any was observed, only observed ones."""
+def working_sets(found: Iterable[CurveRecords]) -> list[list[CurveRecords]]:
+    """Return the sweeps of read bandwidth, and those of latency, over working sets: observed ones, if there are any."""
     curves = [c for c in found if c.key.family == "memory" and c.axis.quantity == "working_set" and drawable(c.points)]
     curves = [curve for curve in curves if curve.observation] or curves
-    of = {
-        name: tuple(curve for curve in curves if curve.key.variant in variants)
-        for name, variants in _MICROBENCHMARKS.items()
-    }
-    return WorkingSets(of["read bandwidth"], of["latency"]) if any(of.values()) else None
+    stacks = ([curve for curve in curves if curve.key.variant in variants] for variants in _MICROBENCHMARKS)
+    return list(filter(None, stacks))
 
 
-def working_set_chart(drawn: WorkingSets, device: Device) -> Chart:
+def working_set_chart(stacks: Sequence[Sequence[CurveRecords]], device: Device) -> Chart:
     """Return read bandwidth and latency against the working set, with the levels of the device.
 
     Of levels of each compute unit, the working set is that of one unit.
     """
-    stacks = [curves for curves in (drawn.bandwidth, drawn.latency) if curves]
     every = [point.point.x for curves in stacks for curve in curves for point in drawable(curve.points)]
     x = Axis("working set (of one compute unit for its caches)", "B", "log2", stretch(every, 1.15))
     panels = [_working_set_panel(curves, x, device, named=not number) for number, curves in enumerate(stacks)]
