@@ -113,7 +113,7 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
         ("24, 3", "24, -3", "17: series.0.rows.1: values must be above zero"),
         ("24, 3", "24, fast", "17: series.0.rows.1.2: must be a number"),
         ("local: 64", "local: 64, size: 4", "14: series.0.columns: particles/structs32 has no parameter 'size'; "),
-        ("date: 2026-04", "date: spring", "4: date: must be of the form"),
+        ("date: 2026-04", "date: spring", "4: date: must match pattern"),
         (
             "about: [particles/structs32]",
             "about: [particles/arrays]",
@@ -121,7 +121,7 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
         ),
         (", about:", ", at: {count: 1}, about:", "7: statements.0.at: "),
         (", about:", ", at: {count: 8192}, compare: rate, about:", "7: statements.0.at: applies only to "),
-        ("https:", "ftp:", "3: url: must be of the form ^https://"),
+        ("https:", "ftp:", "3: url: must match pattern '^https://'"),
     ],
 )
 def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, wrong: str, sentence: str) -> None:

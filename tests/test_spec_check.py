@@ -35,7 +35,7 @@ def test_the_check_of_a_folder_of_broken_files_reports_the_expected_sentences(
         ("name: A card", "name: ''", ":1: name: must have at least 1 character"),
         ("name: A card", f"name: {'x' * 5000}", ":1: name: must have at most 200 characters"),
         ("name: A card", "name: [a]", ":1: name: must be text"),
-        ("vendor: ", "notes: once\nvendor: ", ":2: notes: must be a list; write [once]"),
+        ("vendor: ", "notes: once\nvendor: ", ":2: notes: must be a list, like [this, that]"),
         ("vendor: ", "opencl: {names: []}\nvendor: ", ":2: opencl.names: must have at least 1 item"),
         ("vendor: ", "opencl: {names: [A, '']}\nvendor: ", ":2: opencl.names.1: must have at least 1 character"),
         # There is no other source to suggest; values would seem to have one.
