@@ -233,8 +233,8 @@ def note_doubts(database: "Database", devices: "Iterable[Device]") -> None:
 def note_override(database: "Database", entry_id: str | None) -> None:
     """Report on stderr if a file of the user replaces this built-in entry."""
     entry = database.entries.get(entry_id or "")
-    if entry and entry.before:
-        note(f"Note: {entry.path} is used in place of the shipped {' and '.join(entry.before)}.")
+    if entry and entry.replaces:
+        note(f"Note: {entry.path} is used in place of the shipped {entry.id}.")
 
 
 def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tuple[File, Opened]]:

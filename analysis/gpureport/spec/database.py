@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -34,8 +34,8 @@ class Entry:
     path: Path
     own: bool = False
     """Whether the file is the user's, not shipped."""
-    before: tuple[str, ...] = ()
-    """Ids of the shipped entries that this one replaces."""
+    replaces: bool = False
+    """Whether it is used in place of the shipped entry with its id."""
 
     @cached_property
     def file(self) -> DeviceFile:
@@ -168,7 +168,7 @@ class Database:
         if found:
             *first, last = sorted(found)
             raise InputError(f"{quoted(text)} matches {', '.join(first)} or {last}; give one of these")
-        ids = {word: entry.id for entry in self.entries.values() for word in _words(entry)}
+        ids = {ending: entry.id for entry in self.entries.values() for ending in _endings(entry)}
         near = dict.fromkeys(ids[word] for word in difflib.get_close_matches(name, ids, n=3, cutoff=0.7))
         hint = f"; the nearest {'are' if len(near) > 1 else 'is'} {', '.join(near)}" if near else ""
         raise InputError(f"the database has no device {quoted(text)}{hint}; 'gpureport devices --known' lists all")
@@ -190,7 +190,7 @@ class Database:
         known = list(filter(None, map(plain, entry.names)))
         if name in known or (name == "cpu" and self.is_this_processor(entry.id)):
             return 0, not entry.own, name not in map(plain, entry.titles)
-        if any(map(str.isdigit, name)) and name in _words(entry, last=True):  # "rtx" alone does not mean TITAN RTX
+        if any(map(str.isdigit, name)) and name in _endings(entry):  # "rtx" alone does not mean TITAN RTX
             return (1,)
         return (2,) if name and any(name in each for each in known) else ()
 
@@ -201,15 +201,10 @@ def _complete(model: type[R], part: Strict, what: str) -> R:
     return found
 
 
-def _words(entry: Entry, *, last: bool = False) -> set[str]:
-    """Return joined successive words of an entry's names; only the *last*: ``7900xt`` and ``xt`` of an RX 7900 XT."""
+def _endings(entry: Entry) -> set[str]:
+    """Return the joined last words of an entry's names: ``7900xt`` and ``xt`` of an RX 7900 XT."""
     found = [re.findall(r"[a-z0-9]+", name.lower()) for name in entry.names]
-    return {
-        "".join(words[start:end])
-        for words in found
-        for start in range(len(words))
-        for end in range(len(words) if last else start + 1, len(words) + 1)
-    }
+    return {"".join(words[start:]) for words in found for start in range(len(words))}
 
 
 _MOST_NAMED = 6
@@ -233,7 +228,6 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
             raise InputError(f"{root}: this folder of device files does not exist")
     database = Database({}, {})
     _add(database, shipped, own=False)
-    originals = dict(database.entries)
     known = {shipped.resolve(), *(root.resolve() for root in extra)}
     for root in own_dirs:
         if root.resolve() not in known:
@@ -241,19 +235,7 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
     for root in extra:
         if root.resolve() != shipped.resolve():
             _add(database, root, own=True)
-    for entry in [entry for entry in database.entries.values() if entry.own]:
-        before = tuple(original.id for original in originals.values() if _replaces(entry, original))
-        database.entries[entry.id] = replace(entry, before=before)
     return database
-
-
-def _replaces(own: Entry, original: Entry) -> bool:
-    """Whether an entry has a shipped one's id or name, or its identifiers, units and memory.
-
-    Boards share OpenCL names and PCI ids; units and memory distinguish them.
-    """
-    has_name = own.id == original.id or plain(original.file.name) in own.keys
-    return has_name or (bool(own.keys & original.keys) and alike(own.file, original.file))
 
 
 def alike(one: DeviceFile, other: DeviceFile) -> bool:
@@ -285,7 +267,8 @@ def _add(database: Database, root: Path, *, own: bool, lenient: bool = False) ->
                     read_file(path, ArchitectureFile).get()
                 database.architecture_paths[path.stem] = path
                 continue
-            entry = Entry(name, path, own)
+            former = database.entries.get(name)
+            entry = Entry(name, path, own, own and former is not None and (former.replaces or not former.own))
             if own:
                 entry.file  # noqa: B018 - its errors are those of the user
             if lenient:
