@@ -223,7 +223,7 @@ def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
 def test_queries_print_what_python_cannot_represent(
     fleet_store: Store, sql: str, printed: str, capsys: Captured
 ) -> None:
-    code = main(["fleet", "query", "--store", str(fleet_store.folder), sql])
+    code = main(["fleet", "query", "--store", str(fleet_store.folder), "--", sql])
     found = capsys.readouterr()
     assert printed in (found.err if code else found.out)
     assert code == (2 if found.err else 0)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
-from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, getdoc
 from itertools import pairwise
@@ -22,7 +21,6 @@ from gpureport.errors import LEAST_BYTES, GpuReportError, InputError, limit_byte
 from gpureport.report import Paper
 
 if TYPE_CHECKING:
-    from typer._click.core import Command
     from typer._click.formatting import HelpFormatter
 
 Options = TypeVar("Options")
@@ -37,7 +35,7 @@ gpureport measure --runs 4 -o before.json     # before/run-1, …
 gpureport render node7.json              # node7.html and node7.pdf
 gpureport render reports/published -o documents
 gpureport predict "RX 7900 XT"
-gpureport predict h200 -w memory --pdf   # every feature of one family, as a document
+gpureport predict h200 -w memory --pdf   # a document of one family
 gpureport predict h200 a40 --pdf         # compared, as a document
 gpureport predict --lscpu node7.txt      # a CPU of another machine
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
@@ -54,7 +52,7 @@ gpureport devices                        # the devices of this machine
 gpureport devices --known "RTX 40"       # devices of the database
 gpureport devices check my_card.yaml
 gpureport devices check nvidia/a40
-gpureport devices new --report my_card.json -o ~/.config/gpureport/devices/my_card.yaml
+gpureport devices new --report m.json -o gpureport-devices/my_card.yaml
 gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
 gpureport devices new                    # queries only
 gpureport fleet node --store fleet       # measure all devices of this machine
@@ -71,28 +69,7 @@ gpureport glossary LSU                   # a bottleneck
 """
 
 
-class _Group(TyperGroup):
-    """Commands with a common first word."""
-
-    def resolve_command(  # type: ignore[override]
-        self, context: typer.Context, arguments: list[str]
-    ) -> "tuple[str | None, Command | None, list[str]]":
-        """Refuse unknown commands, and options before a command, which would not receive them."""
-        name, path = arguments[0], context.command_path
-        if name not in self.commands and not name.startswith("-"):
-            near = get_close_matches(name, self.commands, 1)
-            hint = f"did you mean {near[0]}?" if near else f"{path} --help lists the commands"
-            known = "; put a TEXT of several words in quotes" if context.params.get("known") else ""
-            raise InputError(f"there is no command {name!r}; {hint}{known}")
-        if early := _typed(context):
-            raise InputError(
-                f"{', '.join(early)}: has no effect before {name!r}; "
-                f"write options after the command ({path} {name} --help lists its options)"
-            )
-        return super().resolve_command(context, arguments)
-
-
-class _Devices(_Group):
+class _Devices(TyperGroup):
     """The command with the option ``--known [TEXT]``: options of typer have either no value or always one."""
 
     def parse_args(self, context: typer.Context, arguments: list[str]) -> list[str]:  # type: ignore[override]
@@ -110,11 +87,6 @@ _PYTHON_TYPE = re.compile(r"(?<=[A-Z]) <.*>$")
 class _Command(TyperCommand):
     """A command whose help does not show types of Python after the names of arguments, as typer would."""
 
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Ignore unknown options only where one contains a space or a line break: it is text."""
-        ctx.ignore_unknown_options &= any(len(each.split()) > 1 for each in args if each.startswith("-"))
-        return super().parse_args(ctx, args)
-
     def format_options(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]
         """Write a list of arguments and one of options."""
         for kind in ("argument", "option"):
@@ -125,7 +97,7 @@ class _Command(TyperCommand):
                     formatter.write_dl([(_PYTHON_TYPE.sub("", name), text) for name, text in records])
 
 
-def _group(name: str, text: str, cls: type[TyperGroup] = _Group) -> typer.Typer:
+def _group(name: str, text: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
     return typer.Typer(
         cls=cls,
         name=name,
@@ -150,7 +122,7 @@ app.add_typer(fleet_app)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Callable[[type[Options]], type[Options]]:
+def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Options]], type[Options]]:
     """Make a class a command of *group*, or without a *name* what *group* does without a subcommand.
 
     The class becomes a dataclass. Its fields of an ``Annotated`` type are the arguments and options of the command, and
@@ -164,7 +136,8 @@ def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Cal
 
         def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 - values of options
             _check_surroundings()
-            if context.invoked_subcommand is not None:
+            if (command := context.invoked_subcommand) is not None:
+                _refuse_early(context, command)
                 return 0
             if context.args:
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
@@ -183,9 +156,7 @@ def command(group: typer.Typer, name: str, action: str, **settings: bool) -> Cal
         )
         examples = _examples(" ".join(filter(None, (group.info.name, name or "[ -]"))))
         if name:
-            group.command(name, cls=_Command, epilog=examples, context_settings={"allow_extra_args": True, **settings})(
-                run
-            )
+            group.command(name, cls=_Command, epilog=examples, context_settings={"allow_extra_args": True})(run)
         else:
             group.callback(invoke_without_command=True, epilog=examples)(run)
         return options
@@ -232,6 +203,14 @@ def _examples(pattern: str) -> str:
 def _typed(context: typer.Context) -> list[str]:
     sources = {p.opts[0]: context.get_parameter_source(p.name or "") for p in context.command.params}
     return [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+def _refuse_early(context: typer.Context, command: str) -> None:
+    if early := _typed(context):
+        raise InputError(
+            f"{', '.join(early)}: has no effect before {command!r}; write options after the command "
+            f"({context.command_path} {command} --help lists its options)"
+        )
 
 
 def _refuse_beside_resume(typed: Sequence[str]) -> None:
@@ -428,8 +407,8 @@ class RenderOptions:
 class PredictOptions:
     """Predict from the database only; needs no OpenCL device.
 
-    One device: ceilings of the hardware and cliffs of its caches; best rate, bottleneck, cliffs, taper and occupancy of
-    each workload. Several devices: the ratio of speeds to the first and, for up to four, the sizes at which it changes.
+    One device: its main figures, and what to tune for; --pdf writes all predictions. Several devices: the ratio of
+    speeds to the first and, for up to four, by what limits the kernels.
     """
 
     devices: Annotated[Sequence[str], typer.Argument(metavar="DEVICE")] = ()
@@ -614,12 +593,13 @@ class FleetListOptions:
     store: _Store = None
 
 
-@command(fleet_app, "query", "fleet.query_runs", ignore_unknown_options=True)  # SQL may begin with a comment
+@command(fleet_app, "query", "fleet.query_runs")
 class FleetQueryOptions:
     """Print the rows of a query. It can read the store only, and change nothing."""
 
     sql: Annotated[str, typer.Argument(metavar="SQL")]
-    """SELECT statement of DuckDB; the tables are runs, key_figures, features and points."""
+    """SELECT statement of DuckDB; the tables are runs, key_figures, features and points. One that begins with a comment
+    follows ``--``."""
     store: _Store = None
 
 
