@@ -260,19 +260,17 @@ def test_atomics_take_turns(tmp_path: Path) -> None:
 
 
 def test_memory_of_all_kinds(tmp_path: Path) -> None:
-    """Local memory, an array with variable indices, a table, a struct by value, a choice of buffers."""
+    """Local memory, an array with variable indices, a table, a choice of buffers."""
     a, b, out = np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32) + 100, np.zeros(8, np.int32)
     source = """constant int table[3] = {7, 8, 9};
-    typedef struct { char c; int n; } Pair;
-    kernel void k(global int *a, global int *b, global int *out, local int *l, Pair pair) {
+    kernel void k(global int *a, global int *b, global int *out, local int *l, int count) {
         local int last; int i = get_global_id(0), j = get_local_id(0), order[4];
         if (j == 3) last = i;
-        for (int n = 0; n < pair.n; n++) order[(n + j) & 3] = n;
+        for (int n = 0; n < count; n++) order[(n + j) & 3] = n;
         l[3 - j] = i; barrier(CLK_LOCAL_MEM_FENCE);
         global int *from = i & 1 ? a : b;
         out[i] = l[j] * 10000 + last * 1000 + from[j] * 10 + order[2] + table[j % 3] * 100000; }"""
-    pair = np.array([(1, 4)], np.dtype([("c", np.int8), ("n", np.int32)], align=True))
-    run(tmp_path, source, [a, b, out, 16, pair], 8, 4)
+    run(tmp_path, source, [a, b, out, 16, np.int32(4)], 8, 4)
     expected = [
         (4 * g + 3 - j) * 10000 + (3 + 4 * g) * 1000 + (j if j & 1 else j + 100) * 10 + number
         for g in range(2)

@@ -171,8 +171,6 @@ class _Kernel:
 
     def _argument(self, number: int, parameter: Parameter) -> Argument:
         """Return an argument; its expression is empty if executions determine it."""
-        if parameter.dtype.kind == "V" and parameter.kind == "scalar":
-            raise self._error("arguments", f"has a structure by value, {parameter.name}, which is not supported")
         given, names = self.given.get(parameter.name, ArgumentFields(name=parameter.name)), [*self.given]
         text = given.elements or given.value or given.local or ""
         if parameter.kind == "scalar" and not text:

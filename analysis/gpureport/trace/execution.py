@@ -122,7 +122,7 @@ def execute(
 
     Args:
         program: the kernel.
-        arguments: a contiguous array for each buffer, a NumPy scalar for each scalar or struct, bytes of local memory.
+        arguments: a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory.
         shape: the dispatch.
         groups: numbers of the work-groups, the first dimension first.
         wave: lanes of a wave.
@@ -311,7 +311,7 @@ class _Machine:
         for number, (parameter, argument) in enumerate(zip(program.parameters, arguments, strict=True)):
             if parameter.kind == "local":
                 values.append(address(LOCAL) + np.int64(next(own).offset))
-            elif parameter.kind == "scalar" and parameter.dtype.kind != "V":
+            elif parameter.kind == "scalar":
                 values.append(_argument(argument, parameter))
             else:
                 self.memories[number] = _Memory(np.asarray(argument).reshape(-1).view(np.uint8))

@@ -152,22 +152,20 @@ class Words:
             if not depth:
                 return
 
-    def _attributes(self) -> Iterator[tuple[str, Type | None]]:
-        """Read attributes of an operand, with the type of a struct that is passed by value."""
+    def _attributes(self) -> Iterator[str]:
+        """Read attributes of an operand."""
         while re.match(r"[a-z]", self._next) and not (_TYPE.fullmatch(self._next) or self._next in _CONSTANTS):
-            word, copied = self._take(), None
-            if word == "byval":
-                copied = (self._take(), self.type(), self._take())[1]
-            elif self._next == "(":
+            word = self._take()
+            if self._next == "(":
                 self._group()
             elif word == "align":
                 self._take()
-            yield word, copied
+            yield word
 
-    def _typed(self) -> Iterator[tuple[Type, Mapping[str, Type | None], Operand]]:
+    def _typed(self) -> Iterator[tuple[Type, set[str], Operand]]:
         """Read the types of a list up to its end, each with its attributes and its value, or ``None``."""
         while not self._accept(")"):
-            kind, attributes = self.type(), dict(self._attributes())
+            kind, attributes = self.type(), {*self._attributes()}
             yield kind, attributes, None if self._next in (",", ")") else self._value(kind)
             self._accept(",", "to")
 
@@ -240,8 +238,8 @@ class Words:
         base, *indices = (value for _, _, value in listed if value is not None)
         return int(base) + (walk(listed[0][0], indices)[0] if operation == "getelementptr" else 0)
 
-    def parameters(self) -> Iterator[tuple[str, Type, Mapping[str, Type | None]]]:
-        """Read a function's parameters: name, type and attributes, ``byval`` with the type of its struct."""
+    def parameters(self) -> Iterator[tuple[str, Type, set[str]]]:
+        """Read a function's parameters: name, type and attributes."""
         for kind, attributes, value in self._typed():
             yield value.name, kind, attributes
 

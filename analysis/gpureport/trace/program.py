@@ -225,15 +225,15 @@ class _Builder:
         read = Words(self.reader, self.reader.kernels[self.built.name][0]).parameters()
         for number, (value, of, attributes) in enumerate(read):
             self.slot(Name(value))
-            copied = attributes.get("byval")
             name, text = (notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
-            space = SPACES[of.count] if of.name == "ptr" and not copied else "private"
+            if "byval" in attributes:
+                raise Unsupported(f"a structure by value, {name}, is not supported")
+            space = SPACES[of.count] if of.name == "ptr" else "private"
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
-            dtype = np.dtype(f"V{copied.nbytes}") if copied else _dtype(text, of)
             self.roots[value] = LOCAL if space == "local" else number
             noalias = "noalias" in attributes or space in ("constant", "private")
             plain = re.sub(r" __attribute__\(\(ext_vector_type\((\d+)\)\)\)", r"\1", text).rstrip("*")
-            yield Parameter(name, kinds.get(space, "buffer"), space, dtype, plain, noalias)
+            yield Parameter(name, kinds.get(space, "buffer"), space, _dtype(text, of), plain, noalias)
 
     def slot(self, operand: Operand) -> int:
         """Return the slot of a value or constant."""
