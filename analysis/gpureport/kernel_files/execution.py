@@ -32,25 +32,13 @@ def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
 def program_of(
     path: Path, options: str, kernel: str, *, restrict: bool = False, unrolled: int = 4, joins: bool = False
 ) -> Program:
-    """Return a kernel of a file, compiled with these build options.
-
-    *restrict*: as if its pointers had this qualifier; *unrolled* and *joins* as of :func:`.program`.
-
-    Raises:
-        InputError: it does not compile, or uses what cannot be executed.
-        GpuReportError: the compiler is not installed.
-    """
+    """Return a kernel of a file, with options and errors of :func:`.compile_file` and :func:`.program`."""
     module = _module(path.absolute(), read_text(path), options, restrict)
     return program(module, kernel, unrolled, joins=joins)
 
 
 def kernels_of(path: Path, options: str) -> tuple[str, ...]:
-    """Return the names of the kernels of a file, compiled with these build options.
-
-    Raises:
-        InputError: it does not compile.
-        GpuReportError: the compiler is not installed.
-    """
+    """Return the names of the kernels of a file, with options and errors of :func:`.compile_file`."""
     return programs(_module(path.absolute(), read_text(path), options))
 
 

@@ -56,18 +56,11 @@ def completed(
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
 ) -> Formulas:
-    """Return a kernel and those after it in its sequence, with what their source determines.
-
-    Args:
-        fields: as in the file.
-        folder: of the source.
-        arrays: contents of buffers.
-        document: the file of the fields.
+    """Return a kernel and those after it in its sequence, with what their source in *folder* determines.
 
     Raises:
         FieldError: a field is wrong, or something is missing that the source does not determine; the message says what
             to give.
-        GpuReportError: the compiler of the extra ``trace`` is not installed.
     """
     shared, steps = dict[str, Any](), list[Formulas]()
     for number, own in enumerate(steps_of(fields)):

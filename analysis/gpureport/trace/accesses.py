@@ -29,16 +29,14 @@ class Placement:
     """Where work-groups run, and how the accesses of their waves are split.
 
     Attributes:
-        wave: lanes of a wave.
-        units: compute units.
+        wave: its lanes.
         units_per_group: units that share the waves of a work-group, as one place for groups.
         groups_per_place: work-groups that are resident together.
-        line_bytes: of the nearest cache of a unit.
-        sector_bytes: that it fetches on a miss.
+        sector_bytes: that the nearest cache of a unit fetches on a miss.
         unit_bytes: smallest unit that any cache or the memory moves.
-        cache_bytes: its capacity, without local memory in use.
+        cache_bytes: capacity of that cache, without local memory in use.
         last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
-        allocates: whether stores bring lines into it.
+        allocates: whether stores bring lines into the nearest one.
         banks: of local memory, one word wide.
         schedulers: of a place, which execute its waves in turn.
         scalar_unit: whether one executes integer instructions with one result for all lanes, and branches.
@@ -98,12 +96,8 @@ def _within(units: Numbers, nbytes: int) -> Numbers:
 class Coalesced:
     """What one execution of an instruction touches, in all waves; lines and sectors relative to the first lane's line.
 
-    Attributes:
-        counts: of this execution, without misses.
-        lines: different ones of all waves together.
-        sectors: likewise.
-        line_of_sector: index of each sector's line.
-        lines_of_waves: lines of each wave, with the wave in the high bits.
+    Its lines and sectors are the different ones of all waves together, or of each wave, with
+    the wave in the high bits; ``counts`` has no misses.
     """
 
     def __init__(self, access: Access, offsets: Numbers, waves: Numbers, placement: Placement) -> None:
@@ -179,8 +173,7 @@ class Instruction:
     """The accesses of one instruction to one buffer.
 
     Attributes:
-        number: of the instruction, in the order of first executions.
-        executions: their number.
+        number: in the order of first executions.
         early: counts of the recorded executions of the first period.
         later: of those of later periods.
         known: patterns of earlier executions, by the first lane's place in its line.
@@ -324,11 +317,8 @@ class AccessRecorder:
     ) -> None:
         """Start with an empty cache.
 
-        Args:
-            placement: of the work-groups.
-            buffers: bytes of each buffer, by its number.
-            first_waves: the number of waves of the first group.
-            interleaved: executions of a load that follow each other at once, by its number.
+        *buffers*: bytes of each, by its number; *first_waves*: those of the first group; *interleaved*: executions of a
+        load that follow each other at once, by its number.
         """
         self._placement, self._sizes, self._first_waves = placement, buffers, first_waves
         self._interleaved = interleaved or {}
@@ -339,18 +329,7 @@ class AccessRecorder:
         self.cache = SharedCache(placement, {} if self.order else buffers)
 
     def accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
-        """Record one execution of an instruction.
-
-        Args:
-            access: the instruction.
-            buffer: number of the argument; negative: other memory, whose lines are not followed.
-            offsets: bytes from the start of the buffer, of each active lane.
-            waves: the wave of each of these lanes, in order.
-
-        Returns:
-            The fraction of these waves that wait for data which the nearest cache does not contain; 0 if it is not
-            known before the end.
-        """
+        """Record one execution of an instruction, as a :class:`.Recorder`; the lines of arguments only are followed."""
         if buffer == PRIVATE or not offsets.size:
             return 0.0
         found = self.instructions.get((access, buffer))

@@ -31,11 +31,6 @@ _ITEMS = 1 << 20
 def check(workload: Workload, parameters: Parameters, job: Job) -> Mapping[str, NDArray[Any]]:
     """Execute the dispatches of a job, and return the contents of its buffers; none if some groups would take too long.
 
-    Args:
-        workload: a kernel in a file.
-        parameters: of the point.
-        job: of the point.
-
     Raises:
         InputError: an access is out of bounds, reads local or private memory without a value, or does not wait for that
             of another work-item; or a barrier is not reached by all. The message has file, line and work-item.
