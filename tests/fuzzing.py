@@ -33,7 +33,7 @@ from gpureport.report.comparison.document import write_comparison
 from gpureport.report.forecast import outlook_table
 from gpureport.report.render import render_html
 from gpureport.results import published
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.results.replay import report_result
 from gpureport.spec import database as files
 from gpureport.spec.check import check_folder
@@ -318,7 +318,7 @@ class Fuzzer:
         device = database.device("mine")
         _check(device)
         for workload in rng.sample(all_workloads(), 2):
-            report = predicted_report(device, (workload,), quick=True)
+            report = predicted(device, (workload,), quick=True)[0]
             _check(report, *ceilings(device))
             outlook_table(report.predictions)
         if rng.random() < 0.2:

@@ -22,7 +22,7 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.predict.ceilings import most_energy_j
 from gpureport.records.measurement import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.report.run import whole_device
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.spec.database import load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
@@ -138,7 +138,7 @@ def test_measured_power_comes_before_the_limit_of_the_board() -> None:
 
 def test_figures_for_buyers_count_multiply_adds_twice_and_name_the_listed_peak() -> None:
     device = load_database().device("amd/rx_7900_xt")
-    found = {each.name: each for each in excerpt(predicted_report(device, ())).figures}
+    found = {each.name: each for each in excerpt(predicted(device, ())[0]).figures}
     assert found["fp32"].value == pytest.approx(2 * device.rate_per_s("fp32"))
     assert found["fp32"].listed == pytest.approx(2 * found["fp32"].value)
     assert found["memory bandwidth"].listed == device.memory.bandwidth_bytes_per_s

@@ -33,7 +33,7 @@ from gpureport.report.curves import curves
 from gpureport.report.render import filled, render_html
 from gpureport.report.run.page_one import headline
 from gpureport.report.run.published import statements_table
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.run.pipeline import run
 from gpureport.spec.models import EntryMatch
 from gpureport.workloads import select
@@ -108,7 +108,7 @@ def published() -> list[str]:
 
 def one_prediction() -> list[str]:
     """A GPU of another vendor."""
-    report = predicted_report(database().device("amd/rx_7900_xt"), select(FEW), quick=True)
+    report = predicted(database().device("amd/rx_7900_xt"), select(FEW), quick=True)[0]
     return reduced(render_html(report.model_copy(update={"created_at": CREATED})))
 
 
@@ -159,8 +159,8 @@ def two_machines() -> list[str]:
 def many_machines() -> list[str]:
     """A measured GPU and CPU, published GPUs, and a predicted one."""
     published = ("a40_memory", "mi210_memory", "l40_memory")
-    predicted = predicted_report(database().device("intel/hd_520"), select(FEW), quick=True)
-    return _compared(h200=kept(GPU), epyc=kept(CPU), hd_520=predicted, **{name: record(name) for name in published})
+    report = predicted(database().device("intel/hd_520"), select(FEW), quick=True)[0]
+    return _compared(h200=kept(GPU), epyc=kept(CPU), hd_520=report, **{name: record(name) for name in published})
 
 
 def fleet() -> list[str]:

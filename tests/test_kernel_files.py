@@ -40,7 +40,7 @@ from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
 from gpureport.records.report import save_report
 from gpureport.report.text.words import family_name, kernel_name
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.trace.compiler import preprocessed
@@ -200,7 +200,7 @@ def test_kernels_of_one_name_are_a_family(tmp_path: Path) -> None:
     source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
     text = file.read_text()
     files = [_written(tmp_path / f"{name}.yaml", f"{text}kernel: {name}\n") for name in ("saxpy", "other")]
-    report = predicted_report(TOY, load_kernels(files), quick=True)
+    report = predicted(TOY, load_kernels(files), quick=True)[0]
     assert kernel_name(report, report.workloads["saxpy/other"]) == "SAXPY (other)"
     assert family_name(report, report.predictions[0].key.family) == "SAXPY"
 
@@ -888,7 +888,7 @@ def test_the_documentation_shows_the_example_and_lists_all_functions_with_their_
 
 def test_a_run_with_kernels_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (workload,) = load_kernels([changed(tmp_path, "{n: auto}", "{n: [64]}")])
-    report = predicted_report(TOY, [workload], quick=True).model_copy(update={"status": "partial"})
+    report = predicted(TOY, [workload], quick=True)[0].model_copy(update={"status": "partial"})
     save_report(report, tmp_path / "report.json")
     assert main(["--resume", str(tmp_path)]) == 2
     assert "report.json measured saxpy/saxpy, and runs of your own kernels" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from gpureport.findings.key_figures import (
 )
 from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.records.report import Report
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.spec.database import load_database
 from gpureport.spec.models import resident_work_items
 from gpureport.workloads import select
@@ -101,7 +101,7 @@ def test_specifications_are_those_of_the_vendor() -> None:
     assert matrix.efficiency == pytest.approx(0.65, abs=0.01)
     assert tf32.specification == pytest.approx(494.7e12)
     assert figures["Matrix fp8 (mma.sync)"].specification == pytest.approx(1978.8e12)
-    dual = predicted_report(load_database().device("amd/rx_7900_xt"), select(("instructions/rate",)), quick=True)
+    dual = predicted(load_database().device("amd/rx_7900_xt"), select(("instructions/rate",)), quick=True)[0]
     fp32 = by_name(dual)["fp32 FMA rate"]
     assert fp32.specification == pytest.approx(51.6e12, rel=0.01)
     assert fp32.predicted

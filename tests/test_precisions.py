@@ -12,7 +12,7 @@ from gpureport.cli.options import chosen
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import WORKLOADS, key_figures
 from gpureport.predict import limits_of, predict
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.spec.database import Database
 from gpureport.workloads import select
 from gpureport.workloads.instructions import PRECISIONS, Operation, PrecisionLatency, PrecisionRate
@@ -229,7 +229,7 @@ def test_narrower_formats_are_never_slower(database: Database) -> None:
 
 
 def test_key_figures_come_from_the_selected_workloads(database: Database) -> None:
-    report = predicted_report(database.device("nvidia/h100_sxm"), select(()), quick=True)
+    report = predicted(database.device("nvidia/h100_sxm"), select(()), quick=True)[0]
     figures = key_figures(report)
     workloads = {figure.origin.key.workload for figure in figures if figure.origin}
     assert workloads == set(WORKLOADS)

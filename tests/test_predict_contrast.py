@@ -11,7 +11,7 @@ from gpureport.compare import compare, excerpt
 from gpureport.compare.contrast import Forecast, contrast
 from gpureport.errors import InputError
 from gpureport.records.ceilings import Kind, kind_of
-from gpureport.results.opening import predicted, predicted_report
+from gpureport.results.opening import predicted
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
@@ -21,7 +21,7 @@ from tests.toy import TOY
 
 
 def _all(device: Device, *names: str) -> Forecast:
-    return Forecast(device, predicted(device, select(names), quick=True))
+    return predicted(device, select(names), quick=True)[1]
 
 
 def _faster_memory(factor: float) -> Device:
@@ -62,11 +62,11 @@ def test_effects_belong_to_bottlenecks() -> None:
 
 def test_only_equal_cases_are_compared() -> None:
     """Cases of two sweeps with one label stay apart; different cases have no ratio, as sizes have."""
-    queued = excerpt(predicted_report(TOY, select(["launch/queued"]), quick=True))
+    queued = excerpt(predicted(TOY, select(["launch/queued"]), quick=True)[0])
     cases = [contest.regime for contest in compare({"a": queued, "b": queued}).contests]
     assert {"1 group, isolated", "1 group, batched"} < {*cases}
 
-    report = predicted_report(TOY, select(["instructions/rate"]), quick=True)
+    report = predicted(TOY, select(["instructions/rate"]), quick=True)[0]
     (rates,) = report.predictions
     runs = [
         excerpt(altered(report, predictions=(altered(rates, points=rates.points[number : number + 1]),)))

@@ -22,7 +22,7 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.comparison.document import content
 from gpureport.report.render import filled, render_html
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.workloads import select
 from tests.kept import database, record
 from tests.make_fleet import a_run, eight_nodes
@@ -307,7 +307,7 @@ def page_of(kind: str) -> str:
     if kind == "published":
         return render_html(record("a40_memory"))
     if kind == "predicted":
-        return render_html(predicted_report(database().device("nvidia/h200_sxm"), select(FEW)))
+        return render_html(predicted(database().device("nvidia/h200_sxm"), select(FEW))[0])
     if kind == "comparison":
         runs = {str(number): (excerpt(make_report(seed=number, only=("memory",))),) for number in range(2)}
         return filled("comparison.html.j2", content(compare(runs)))

@@ -23,8 +23,7 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.rendering import write_documents, written
 from gpureport.cli.tables import Row, print_document_table, print_table
-from gpureport.compare import FEW, Comparison, Run, compare, excerpt
-from gpureport.compare.contrast import Forecast
+from gpureport.compare import FEW, Comparison, compare, excerpt
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure
 from gpureport.inputs import read_text
@@ -36,13 +35,12 @@ from gpureport.report.forecast import facts_of
 from gpureport.report.run.kernels import accesses_table, advice_table
 from gpureport.report.run.page_one import page_one
 from gpureport.report.text.difference import known_range
-from gpureport.results.opening import predicted, predicted_run, prediction_report
+from gpureport.results.opening import predicted, predicted_run
 from gpureport.spec.host import listed_host, parse_lscpu
 from gpureport.spec.models import Device
 from gpureport.units import format_interval
 
 if TYPE_CHECKING:
-    from gpureport.predict import Predicted
     from gpureport.workloads.model import Workload
 
 T = TypeVar("T")
@@ -73,13 +71,11 @@ def predict_devices(options: PredictOptions) -> int:
     with writing(documents(folder) if options.pdf else (), force=options.force):
         whole = options.as_json or len(devices) <= FEW
         found = _each(devices, partial(predicted, workloads=workloads, quick=options.quick)) if whole else []
-        reports = [
-            prediction_report(d, workloads, p, quick=options.quick) for d, p in zip(devices, found, strict=whole)
-        ]
+        reports = [report for report, _ in found]
         comparison = None
         if len(devices) > 1:
             predict = partial(predicted_run, workloads=workloads, quick=options.quick, contrasted=False)
-            runs = map(_run, reports, found) if whole else _each(devices, predict)
+            runs = (excerpt(each, (), known) for each, known in found) if whole else _each(devices, predict)
             ids = [device.id for device in devices]
             comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
         _print(options, reports, comparison)
@@ -92,10 +88,6 @@ def predict_devices(options: PredictOptions) -> int:
 
 def _each(devices: Sequence[Device], predict: Callable[[Device], T]) -> list[T]:
     return in_batches("predicting", predict, devices, lambda device: device.name)
-
-
-def _run(report: Report, found: "tuple[Predicted, ...]") -> Run:
-    return excerpt(report, (), Forecast(report.device, found))
 
 
 def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:

@@ -18,7 +18,7 @@ from gpureport.results.opening import (
     matching_name,
     open_machine,
     open_report,
-    predicted_report,
+    predicted,
     refuse_repeated,
     runs_of,
     short_name,
@@ -51,7 +51,7 @@ def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False
         InputError: the device or a workload is unknown.
     """
     chosen = select(_several(workloads), quick=quick)
-    return ReportFrames(predicted_report(known_device(device), chosen, quick=quick))
+    return ReportFrames(predicted(known_device(device), chosen, quick=quick)[0])
 
 
 def known_device(name: object) -> Device:

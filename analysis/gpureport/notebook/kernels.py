@@ -16,7 +16,7 @@ from gpureport.notebook.api import known_device, own_database
 from gpureport.notebook.frames import ReportFrames
 from gpureport.records.report import RunSettings
 from gpureport.report.run.conditions import affected
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import predicted
 from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run
 from gpureport.workloads import select
@@ -58,7 +58,7 @@ class Kernel:
         Raises:
             InputError: the device is unknown.
         """
-        return ReportFrames(predicted_report(known_device(device), [self._workload], quick=quick))
+        return ReportFrames(predicted(known_device(device), [self._workload], quick=quick)[0])
 
     def measure(self, device: str = "auto", *, quick: bool = False, seed: int = 0) -> ReportFrames:
         """Verify and measure the kernel on a present device, after the microbenchmarks that calibrate its prediction.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
-    from gpureport.predict import Predicted
+    from gpureport.compare.contrast import Forecast
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
@@ -174,40 +174,25 @@ def predicted_run(
     If it is *contrasted*, with its whole predictions, which take 25 MB.
     """
     from gpureport.compare import excerpt
-    from gpureport.compare.contrast import Forecast
 
-    found = predicted(device, workloads, quick=quick)
-    report = prediction_report(device, workloads, found, quick=quick)
-    return excerpt(report, only, Forecast(device, found) if contrasted else None)
+    report, forecast = predicted(device, workloads, quick=quick)
+    return excerpt(report, only, forecast if contrasted else None)
 
 
-def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool) -> "tuple[Predicted, ...]":
-    """Return the specification predictions for *device*; *quick*: of shorter sweeps."""
-    from gpureport.predict import limits_of, predict_sweeps
+def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> "tuple[Report, Forecast]":
+    """Return the report of the specification predictions for *device*, and whole predictions; *quick*: shorter sweeps.
 
-    limits = limits_of(device, quick=quick)
-    return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
-
-
-def prediction_report(
-    device: "Device", workloads: "Sequence[Workload]", found: "Iterable[Predicted]", *, quick: bool
-) -> Report:
-    """Return the report of the predictions for *device*, without machine, measurements and findings.
-
-    Traces of frames are left out: their prediction is the same as of single dispatches.
-
-    Args:
-        device: an entry of the database.
-        workloads: the predicted ones.
-        found: their predictions from the specification.
-        quick: whether the sweeps are the shorter ones.
+    The report has no machine, measurements and findings. Traces of frames are left out: their prediction is the same as
+    of single dispatches.
     """
-    from gpureport.predict import limits_of
+    from gpureport.compare.contrast import Forecast
+    from gpureport.predict import limits_of, predict_sweeps
     from gpureport.predict.advice import advice, specified
     from gpureport.predict.source_accesses import source_accesses
 
     limits = limits_of(device, quick=quick)
-    return Report(
+    found = tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
+    report = Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
@@ -219,11 +204,7 @@ def prediction_report(
         advice=specified(advice, workloads, device, limits),
         accesses=specified(source_accesses, workloads, device, limits),
     )
-
-
-def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> Report:
-    """Return the report of the specification predictions for *device*; *quick*: with shorter sweeps."""
-    return prediction_report(device, workloads, predicted(device, workloads, quick=quick), quick=quick)
+    return report, Forecast(device, found)
 
 
 def open_report(path: Path, database: "Callable[[], Database]") -> Report:
