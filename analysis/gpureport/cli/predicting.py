@@ -22,23 +22,19 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.cli.rendering import write_documents, written
-from gpureport.cli.tables import Row, print_document_table, print_table
+from gpureport.cli.tables import print_document_table
 from gpureport.compare import FEW, Comparison, compare, excerpt
 from gpureport.errors import InputError
-from gpureport.findings.key_figures import KeyFigure
 from gpureport.inputs import read_text
-from gpureport.observe.statistics import Estimate
 from gpureport.records.report import Report, report_text
 from gpureport.report.comparison.document import write_pages
 from gpureport.report.curves import curves
 from gpureport.report.forecast import facts_of
 from gpureport.report.run.kernels import accesses_table, advice_table
-from gpureport.report.run.page_one import page_one
-from gpureport.report.text.difference import known_range
+from gpureport.report.run.page_one import figure_table, page_one
 from gpureport.results.opening import predicted, predicted_run
 from gpureport.spec.host import listed_host, parse_lscpu
 from gpureport.spec.models import Device
-from gpureport.units import format_interval
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
@@ -134,10 +130,8 @@ def print_page_one(report: Report) -> None:
     print_text(f"{report.device.name} ({report.device.id}): {facts_of(report.device)}")
     print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
     print_line("")
-    columns = ("key figure", "specification", "predicted (95 %)", "measured (95 %)")
-    rows = [_figure_row(row.figure) for row in (*page.large, *page.rows) if row.figure]
-    shown = 3 if report.only_predicted else 4
-    print_table("Key figures", columns[:shown], [row[:shown] for row in rows], right=range(1, shown))
+    found = figure_table(report, [row.figure for row in (*page.large, *page.rows) if row.figure])
+    print_document_table("Key figures", found, ("efficiency",))
     if page.advice:
         print_text("Tune for", style="bold")
         for each in page.advice:
@@ -146,22 +140,6 @@ def print_page_one(report: Report) -> None:
     if page.own:
         print_text(page.own)
         print_line("")
-
-
-def _figure_row(figure: KeyFigure) -> Row:
-    """Return name, specification, prediction and measurement; of levels that the curve does not separate, ranges."""
-    predicted = [each.predicted.value for each in figure.levels if each.predicted]
-    joined = known_range(predicted, figure.unit)
-    return (
-        figure.name,
-        known_range((each.specification for each in figure.levels), figure.unit),
-        joined if len(predicted) > 1 else _estimate(figure.predicted, figure.unit),
-        _estimate(figure.measured, figure.unit),
-    )
-
-
-def _estimate(found: Estimate | None, unit: str) -> str:
-    return format_interval(found.value, *found.ends, unit, "estimate") if found else ""
 
 
 def print_advice(report: Report) -> None:

@@ -39,7 +39,7 @@ from gpureport.report.run import (
     work,
 )
 from gpureport.report.run.numbers import families
-from gpureport.report.run.page_one import first_figure, page_one
+from gpureport.report.run.page_one import bound, figure_table, first_figure, page_one
 from gpureport.report.run.sweeps import curve_pictures, selections
 from gpureport.report.text import sentences, tables, words
 from gpureport.report.text.sentences import paragraphs, text
@@ -256,6 +256,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         curve_pictures=curve_pictures,
         efficiency=efficiency,
         entry=entry,
+        figure_table=figure_table,
         forecast=forecast,
         kernels=kernels,
         published=published,
@@ -266,7 +267,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         work=work,
         off=Verdict.OFF,
     )
-    env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time)
+    env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time, bound=bound)
     return env
 
 

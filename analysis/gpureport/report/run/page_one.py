@@ -23,6 +23,7 @@ from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.findings.whole_device import most_counted
 from gpureport.inputs import read_yaml
 from gpureport.observe.disturbance import running_clocks
+from gpureport.observe.statistics import Estimate
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
 from gpureport.records.quantities import Labelled
@@ -37,9 +38,12 @@ from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
 from gpureport.report.run.trust import measured_on_such, ratio_picture
 from gpureport.report.run.work import best_size, enough_work
+from gpureport.report.text.difference import known_range
 from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.tables import Table
 from gpureport.report.text.words import seen_in
 from gpureport.spec.models import Device
+from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent, format_value
 
 _OWN = 2  # the most kernels of the user with sentences and curves
 _MOST = 10  # rows of figures
@@ -144,6 +148,48 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         figures=shown,
         note=_note(report, shown, assumed=assumed) if shown else "",
     )
+
+
+def figure_table(report: Report, figures: Iterable[KeyFigure]) -> Table:
+    """List key figures; of levels that the curve does not separate, ranges."""
+    return Table.of(_figure_row(report, figure) for figure in figures)
+
+
+def _figure_row(report: Report, figure: KeyFigure) -> dict[str, str]:
+    listed = known_range((each.specification for each in figure.levels), figure.unit)
+    sign = f"{Verdict.OFF.mark} " if figure.unpredicted else ""
+    measured = {
+        "published" if report.publication else "measured (95 %)": sign + _estimate(figure.measured, figure.unit),
+        "efficiency": format_percent(figure.efficiency)
+        if figure.measured and figure.efficiency is not None
+        else UNKNOWN,
+    }
+    return {
+        "key figure": figure.name,
+        "specification": bound(figure) if figure.at_most else listed,
+        "predicted (95 %)": _predicted(figure),
+        **({} if report.only_predicted else measured),
+    }
+
+
+def _predicted(figure: KeyFigure) -> str:
+    if figure.predicted and figure.nearer and figure.nearer.predicted:
+        values = known_range((each.predicted.value for each in figure.levels if each.predicted), figure.unit)
+        return f"{values} ({known_range((figure.nearer.predicted.ends[0], figure.predicted.ends[1]), figure.unit)})"
+    exact = not (figure.predicted or figure.origin or figure.measured)
+    return "exact" if exact else _estimate(figure.predicted, figure.unit)
+
+
+def _estimate(found: Estimate | None, unit: str) -> str:
+    return format_interval(found.value, found.low, found.high, abbreviated(unit), "estimate") if found else UNKNOWN
+
+
+def bound(figure: KeyFigure) -> str:
+    """Write the limit of a figure that it is at most; power may exceed its limit."""
+    limit = format_value(figure.specification, figure.unit)
+    if figure.unit != "W" or not figure.shown or not figure.specification:
+        return f"≤ {limit}"
+    return f"limit {limit} ({format_percent(figure.shown.value / figure.specification)})"
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
