@@ -7,9 +7,8 @@ from typing import TypeVar
 from gpureport.predict import model_inputs
 from gpureport.predict.changes import changes
 from gpureport.predict.model import PointModel
-from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.occupancy import Resources
 from gpureport.records.finding import Advice
-from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
@@ -17,8 +16,6 @@ from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 T = TypeVar("T")
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
-_STEPS = 8
-"""Steps by which registers or local memory are reduced, to find the next larger number of resident groups."""
 
 
 def advice(
@@ -42,7 +39,7 @@ def advice(
         (what, base._replace(demand=replace(demand, isolated=base.demand.isolated)))
         for what, demand in (*workload.changes(parameters, device), *changes(base.demand, device))
     )
-    gains = [(what, base.time_s / other.time_s) for what, other in (*changed, *_more_resident(base))]
+    gains = [(what, base.time_s / other.time_s) for what, other in changed]
     if not device.architecture.groups_as_loops:
         # Compilers for CPUs turn a work-group into loops, whose predicted differences are too uncertain for advice.
         gains += _shapes(workload, device, sweeps[1:], base.demand.work_group)
@@ -76,25 +73,6 @@ def specified(
     """Return what :func:`advice` or ``source_accesses`` finds for *workloads* in predictions from a specification."""
     described = (workload for workload in workloads if workload.described)
     return tuple(each for workload in described for each in found(workload, device, workload.sweeps(device, limits)))
-
-
-def _more_resident(point: PointModel) -> Iterator[tuple[str, PointModel]]:
-    architecture, work_group, used = point.device.architecture, point.demand.work_group, point.resources
-    resident = occupancy(architecture, work_group, used)
-    field = {Limiter.REGISTERS: "registers", Limiter.LOCAL_MEMORY: "local_memory_bytes"}.get(resident.limiter)
-    now = getattr(used, field) if field else 0
-    for part in range(_STEPS - 1, 0, -1):
-        fewer = now * part // _STEPS
-        if not field or fewer < 1:
-            return
-        other = replace(used, registers=fewer) if field == "registers" else replace(used, local_memory_bytes=fewer)
-        if occupancy(architecture, work_group, other).groups_per_compute_unit > resident.groups_per_compute_unit:
-            what = "registers" if field == "registers" else "bytes of local memory"
-            yield (
-                f"use {fewer} instead of {now} {what}, so that more work-groups are resident",
-                point._replace(resources=other),
-            )
-            return
 
 
 def _shapes(

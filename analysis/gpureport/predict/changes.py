@@ -6,7 +6,6 @@ from dataclasses import replace
 from gpureport.predict.accesses import waiting_operations
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.text import listed
 from gpureport.workloads import grid
 from gpureport.workloads.model import AccessDemand, Demand
 
@@ -32,24 +31,16 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
 
 
 def _layouts(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
-    partly = {s.buffer: s for s in demand.streams if s.used_bytes < s.record_bytes}
-    for array, stream in partly.items():
-        used = f"the used {stream.used_bytes} of {stream.record_bytes} bytes of {array}"
-        yield f"store {used} together (structure of arrays)", _in_order(demand, {array}, device)
-    if len(partly) > 1:
-        what = f"store the used bytes of {listed([*partly])} together (structure of arrays)"
-        yield what, _in_order(demand, {*partly}, device)
     scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
     for array, space in {each.buffer: each.space for each in scattered}.items():
-        if array not in partly:
-            what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
-            yield what, _in_order(demand, {array}, device)
+        what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
+        yield what, _in_order(demand, array, device)
 
 
-def _in_order(demand: Demand, arrays: set[str], device: Device) -> Demand:
-    """Return the demand if neighbouring work-items accessed neighbouring elements of *arrays*, without gaps."""
-    streams = (replace(s, record_bytes=s.used_bytes) if s.buffer in arrays else s for s in demand.streams)
-    accesses = (_ordered(each, device) if each.buffer in arrays else each for each in demand.accesses)
+def _in_order(demand: Demand, array: str, device: Device) -> Demand:
+    """Return the demand if neighbouring work-items accessed neighbouring elements of an *array*, without gaps."""
+    streams = (replace(s, record_bytes=s.used_bytes) if s.buffer == array else s for s in demand.streams)
+    accesses = (_ordered(each, device) if each.buffer == array else each for each in demand.accesses)
     return replace(demand, streams=tuple(streams), accesses=tuple(accesses))
 
 
