@@ -1,11 +1,6 @@
 // Particles that move in straight lines and bounce at the borders of the unit square; one per work-item, two buffers
-// used in turn. Build options: BOUNCE (0: particles leave the square), VECTORS (16-byte vectors per structure in
-// step_whole). No contraction to fused multiply-add: results must be bitwise equal to the NumPy reference.
+// used in turn. No contraction to fused multiply-add: results must be bitwise equal to the NumPy reference.
 #pragma OPENCL FP_CONTRACT OFF
-
-#ifndef VECTORS
-#define VECTORS 1
-#endif
 
 inline int outside(float coordinate)
 {
@@ -16,12 +11,8 @@ inline int outside(float coordinate)
 // sign.
 inline float2 bounced(float2 position, float2 velocity)
 {
-#if BOUNCE
     const int2 crossed = (position < 0.0f) | (position > 1.0f);
     return as_float2(as_int2(velocity) ^ (crossed & (int2)(INT_MIN)));
-#else
-    return velocity;
-#endif
 }
 
 // 32 bytes, of which only the first 16 are accessed, member by member.
@@ -41,26 +32,22 @@ kernel void step_members(global const Particle *restrict from, global Particle *
     const float2 position = from[i].position + velocity * dt;
     to[i].position = position;
     to[i].velocity = velocity;
-#if BOUNCE
     if (outside(position.x))
         to[i].velocity.x = -velocity.x;
     if (outside(position.y))
         to[i].velocity.y = -velocity.y;
-#endif
 }
 
-// Structures of VECTORS 16-byte vectors, read and written completely; the first contains position and velocity.
+// Structures of 16 bytes, position and velocity, as one vector.
 kernel void step_whole(global const float4 *restrict from, global float4 *restrict to, uint count, float dt)
 {
     const size_t i = get_global_id(0);
     if (i >= count)
         return;
-    float4 state = from[VECTORS * i];
+    float4 state = from[i];
     state.lo += state.hi * dt;
     state.hi = bounced(state.lo, state.hi);
-    to[VECTORS * i] = state;
-    for (uint rest = 1; rest < VECTORS; ++rest)
-        to[VECTORS * i + rest] = from[VECTORS * i + rest];
+    to[i] = state;
 }
 
 // A structure of arrays: every byte transferred is used.

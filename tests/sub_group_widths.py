@@ -29,7 +29,6 @@ OWN = 0
 """The compiler chooses the lanes."""
 CASES = (
     *((variant, "KHR", lanes) for variant in ("shuffle", "ballot") for lanes in (8, 16, 32, 64)),
-    *(("ballot_8x8", "KHR", lanes) for lanes in (8, 64)),
     *(("shuffle", "INTEL", lanes) for lanes in (OWN, 8, 64)),
     *((variant, "INTEL", OWN) for variant in ("vector", "hybrid")),  # they require no sub-group size
 )

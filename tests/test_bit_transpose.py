@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of
 from gpureport.workloads import bit_transpose, grid, sub_group
-from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Ballot, Columns, PaddedColumns, Shuffle, Transpose
+from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Ballot, Columns, Shuffle, Transpose
 from gpureport.workloads.model import Features
-from gpureport.workloads.particles import BOUNCING, STEP_S, advanced, drawn
+from gpureport.workloads.particles import BOUNCING, advanced, drawn
 from tests.toy import TOY, toy
 
 VARIANTS: tuple[Transpose, ...] = WORKLOADS
@@ -68,13 +68,11 @@ def test_bank_conflicts(words: list[int], banks: int, factor: float) -> None:
 
 
 @pytest.mark.parametrize(("x", "y"), [(1, 32), (2, 32), (8, 32), (16, 64), (32, 32), (4, 256)])
-def test_columns_conflict_unless_padded(x: int, y: int) -> None:
-    """As many lanes access one bank as the work-group has columns; padding distributes every shape over all banks."""
+def test_columns_conflict(x: int, y: int) -> None:
+    """As many lanes access one bank as the work-group has columns."""
     device = toy(local_memory_banks=32)
     parameters = {"tiles": 1024, "local_x": x, "local_y": y, "repeats": 1}
-    lanes = device.architecture.wave_size
-    assert Columns().demand(parameters, device).local_conflicts == min(x, lanes)
-    assert PaddedColumns().demand(parameters, device).local_conflicts == 1.0
+    assert Columns().demand(parameters, device).local_conflicts == min(x, device.architecture.wave_size)
 
 
 def test_back_ends_are_found_by_extension() -> None:
@@ -97,22 +95,19 @@ def test_standard_extensions_come_first() -> None:
 
 
 def test_a_particle_bounces() -> None:
-    """It leaves the square for one step, turns, and comes back; without the bounce it moves on."""
+    """It leaves the square for one step, turns, and comes back."""
     state = np.array([[0.999, 0.5, 2.0, 0.0], [0.5, 0.001, 0.0, -2.0]], dtype=np.float32)
-    one, two = (advanced(state, steps, bounce=True) for steps in (1, 2))
-    straight = advanced(state, 2, bounce=False)
+    one, two = (advanced(state, steps) for steps in (1, 2))
     assert one[0, 0] > 1
     assert one[1, 1] < 0
     np.testing.assert_array_equal(one[:, 2:], [[-2, 0], [0, 2]])
     np.testing.assert_allclose(two[:, :2], state[:, :2], atol=1e-6)
-    np.testing.assert_array_equal(straight[:, 2:], state[:, 2:])
-    np.testing.assert_allclose(straight[:, :2], state[:, :2] + 2 * STEP_S * state[:, 2:], rtol=1e-6)
 
 
 def test_as_many_bounce_as_the_model_says() -> None:
     """The share of particles that take the branch per step, counted over a few steps."""
     state = drawn(np.random.default_rng(1), 2**17)
-    after = advanced(state, 1, bounce=True)
+    after = advanced(state, 1)
     turned = np.sum(after[:, 2:] != state[:, 2:]) / len(state)
     assert turned == pytest.approx(BOUNCING, rel=0.1)
     assert BOUNCING == 1 / 64

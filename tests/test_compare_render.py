@@ -30,7 +30,7 @@ from tests.page_boxes import strays
 RATE = Metric(kind="rate", unit="cells", label="rate")
 WORKLOADS = (
     *(f"game_of_life/interleaved_steps{number}" for number in range(1, 6)),
-    "particles/structs32_straight",
+    "particles/structs16",
     "memory/read",
     "memory/copy",
 )

@@ -91,7 +91,7 @@ def test_idle_work_items_do_not_count() -> None:
     assert (one.agrees, one.loads_bytes_model, one.stores_bytes_model) == (True, 4, 4)
 
 
-@pytest.mark.parametrize("words", [Packed(32), Packed(64)])
+@pytest.mark.parametrize("words", [Packed(8), Packed(64)])
 @pytest.mark.parametrize("columns", [3596, 1, 257])
 def test_the_last_words_of_a_row_move_as_much_as_all_others(words: Board, columns: int) -> None:
     """A word stored and nine loaded, however many work-items are idle in the last group of a row."""

@@ -10,13 +10,11 @@ from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads.atomics import Atomics, ByGroup, Reduced, Spread, busiest_share
+from gpureport.workloads.atomics import Spread, busiest_share
 from gpureport.workloads.grid import resident_groups
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.model import Limits, Parameters
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
-
-ATOMICS = (Spread(), ByGroup(), Reduced())
 
 
 def _ruled(rules: object) -> Device:
@@ -28,21 +26,20 @@ def _ruled(rules: object) -> Device:
     [TOY, _ruled(TURING_RULES), _ruled(RDNA3_RULES), _ruled(GEN9_RULES)],
     ids=["hopper", "turing", "rdna3", "gen9"],
 )
-@pytest.mark.parametrize("workload", ATOMICS, ids=lambda workload: workload.variant)
-def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
+def test_the_whole_grid_is_resident(device: Device) -> None:
     """Serial cycles are counted once, not for each wave of work-groups."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256)
     shared_by = device.architecture.occupancy.units
-    for sweep in workload.sweeps(device, limits):
+    for sweep in Spread().sweeps(device, limits):
         for parameters in sweep.points:
-            demand = workload.demand(parameters, device)
-            resident = occupancy(device.architecture, demand.work_group, Resources(16, demand.local_memory_bytes))
+            demand = Spread().demand(parameters, device)
+            resident = occupancy(device.architecture, demand.work_group, Resources(16, 0))
             assert demand.groups <= resident.groups_per_compute_unit * device.compute_units / shared_by
 
 
-def _time_s(workload: Atomics, parameters: Parameters, device: Device = TOY) -> tuple[float, str]:
-    demand = workload.demand(parameters, device)
-    answer = point_time(device, demand, Resources(demand.registers, demand.local_memory_bytes))
+def _time_s(parameters: Parameters, device: Device = TOY) -> tuple[float, str]:
+    demand = Spread().demand(parameters, device)
+    answer = point_time(device, demand, Resources(demand.registers, 0))
     return answer.time_s - device.launch.batched_s, answer.bottleneck
 
 
@@ -50,7 +47,7 @@ def test_adds_to_one_address_follow_each_other() -> None:
     """One per cycle for one address, two for two; for very many addresses the cache's bandwidth is the limit."""
     grid = {"passes": 16, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 16 * 100 * 1024
-    one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
+    one, two, many = (_time_s({"addresses": count, **grid}) for count in (1, 2, 2**16))
     assert [bottleneck for _, bottleneck in (one, two, many)] == ["latency", "latency", "L2"]
     assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
     assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
@@ -62,7 +59,7 @@ def test_addresses_of_one_slice_do_not_add_up() -> None:
     """Eight words of a sector at once, for one sector or the 16 of a slice; beyond that by slices."""
     grid = {"passes": 512, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 512 * 100 * 1024
-    rates = {count: adds / _time_s(Spread(), {"addresses": count, **grid})[0] for count in (8, 16, 128, 256)}
+    rates = {count: adds / _time_s({"addresses": count, **grid})[0] for count in (8, 16, 128, 256)}
     assert [rates[count] for count in (8, 16, 128)] == pytest.approx([8e9] * 3, rel=0.01)
     assert rates[256] == pytest.approx(16e9, rel=0.01)
 
@@ -82,7 +79,7 @@ def test_cores_take_turns_at_each_cache_line(addresses: int, lines: int) -> None
     device = load_database().device("cpu/x86_64").model_copy(update={"compute_units": 16})
     grid = {"passes": 256, "local": 256, "groups": resident_groups(device, 256)}
     adds = 256 * 256 * grid["groups"]
-    found = _time_s(Spread(), {"addresses": addresses, **grid}, device)[0]
+    found = _time_s({"addresses": addresses, **grid}, device)[0]
     handed_over_s = 0.3 * device.cycles(device.caches[-1].latency_cycles)
     assert found == pytest.approx(handed_over_s * adds / lines, rel=0.1)
 

@@ -60,15 +60,3 @@ def test_strides_cost_whole_sectors() -> None:
     assert rates[1] / rates[0] == pytest.approx(1 / 2, rel=0.05)
     assert rates[3] / rates[0] == pytest.approx(1 / 8, rel=0.05)
     assert rates[4] / rates[3] == pytest.approx(1.0, rel=0.05)
-
-
-def test_an_offset_costs_a_line_and_a_split_word_four_accesses() -> None:
-    """A wave of 4-byte words spans one line or two; of 16-byte words four or five, with four accesses if split."""
-    workload = access.Misaligned()
-    (sweep,) = workload.sweeps(TOY, FULL)
-    demands = {(p["width"], p["offset"]): workload.demand(p, TOY) for p in sweep.points}
-    assert demands[4, 0].lines_per_access == 1
-    assert demands[4, 4].lines_per_access == 2
-    assert demands[16, 0].lines_per_access == 4
-    assert demands[16, 64].lines_per_access == 5
-    assert demands[16, 4].operations["memory"] == 4 * demands[16, 0].operations["memory"]

@@ -29,10 +29,9 @@ SHOWN = Features(
 KERNELS = [*all_workloads(), *load_kernels(sorted((data_dir("kernels_cl") / "examples").glob("*.yaml")))]
 EXECUTED = [each for each in KERNELS if each.family not in ("transfer", "matrix") and list(each.verification())]
 FAST = (
-    "atomics/reduced",
     "bit_transpose/ballot",
-    "game_of_life/bytes_tile",
-    "particles/structs32_whole",
+    "game_of_life/bytes_strips",
+    "particles/structs16",
     "reduction/reduce",
 )
 

@@ -11,9 +11,7 @@ constant uint16 ONE = (uint16)(0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0
 // The rounds that stay within 16 rows.
 static inline uint16 transpose_half(uint16 v)
 {
-#if FIRST_ROUND == 0
     v = EXCHANGE(v, v.s89abcdef01234567, EIGHT, 8, (uint16)MASKS[1]);
-#endif
     v = EXCHANGE(v, v.s45670123cdef89ab, FOUR, 4, (uint16)MASKS[2]);
     v = EXCHANGE(v, v.s23016745ab89efcd, TWO, 2, (uint16)MASKS[3]);
     return EXCHANGE(v, v.s1032547698badcfe, ONE, 1, (uint16)MASKS[4]);
@@ -29,11 +27,9 @@ kernel void transpose(global const uint16 *restrict from, global uint16 *restric
     // Not unrolled: the loop fits in the innermost instruction cache, two copies do not.
 #pragma unroll 1
     for (uint r = 0; r < REPEATS; ++r) {
-#if FIRST_ROUND == 0
         const uint16 before = lower;
         lower = EXCHANGE(lower, upper, (uint16)0, 16, (uint16)MASKS[0]);
         upper = EXCHANGE(upper, before, (uint16)ALL, 16, (uint16)MASKS[0]);
-#endif
         lower = transpose_half(lower);
         upper = transpose_half(upper);
     }

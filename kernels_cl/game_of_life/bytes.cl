@@ -97,24 +97,3 @@ kernel void step_bytes_wide(global const uint *restrict from, global uint *restr
     const uint neighbours = nw + n + ne + w + e + sw + s + se;
     to[(size_t)y * words + x] = ALIVE_BYTES(neighbours, here) & tail;
 }
-
-// One cell per work-item. `tile` contains the cells of the work-group and one more row or column on every side.
-kernel void step_bytes_tile(global const uchar *restrict from, global uchar *restrict to, uint width, uint height,
-                            local uchar *restrict tile)
-{
-    const uint columns = (uint)get_local_size(0), rows = (uint)get_local_size(1), pitch = columns + 2;
-    const uint first_x = (uint)get_group_id(0) * columns, first_y = (uint)get_group_id(1) * rows;
-    const uint local_x = (uint)get_local_id(0), local_y = (uint)get_local_id(1);
-    for (uint j = local_y; j < rows + 2; j += rows)
-        for (uint i = local_x; i < pitch; i += columns) {
-            const uint x = first_x + i - 1, y = first_y + j - 1; // -1 wraps to 2^32 - 1
-            tile[j * pitch + i] = x < width && y < height ? from[(size_t)y * width + x] : 0;
-        }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint x = first_x + local_x, y = first_y + local_y;
-    if (x >= width || y >= height)
-        return;
-    local const uchar *north = tile + local_y * pitch + local_x, *here = north + pitch, *south = here + pitch;
-    const uint neighbours = north[0] + north[1] + north[2] + here[0] + here[2] + south[0] + south[1] + south[2];
-    to[(size_t)y * width + x] = (neighbours | here[1]) == 3;
-}

@@ -1,10 +1,8 @@
 // Conway's Game of Life, one bit per cell, one generation per dispatch. Cells beyond the border are dead.
-// BITS: cells per word, 8, 32 or 64; bit 0 is the westernmost.
+// BITS: cells per word, 8 or 64; bit 0 is the westernmost.
 
 #if BITS == 8
 typedef uchar word;
-#elif BITS == 32
-typedef uint word;
 #else
 typedef ulong word;
 #endif

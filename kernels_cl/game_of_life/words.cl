@@ -42,32 +42,6 @@ kernel void step_words_linear(global const uint *restrict from, global uint *res
     to[i] = (neighbours | from[i]) == 3;
 }
 
-// 2 x 2 cells per work-item. Each of the 16 cells in and around them is loaded once.
-kernel void step_words_blocks(global const uint *restrict from, global uint *restrict to, uint width, uint height)
-{
-    const uint x = 2 * (uint)get_global_id(0);
-    const uint y = 2 * (uint)get_global_id(1);
-    if (x >= width || y >= height)
-        return;
-    // On a board with an odd side, the second column or row may be beyond the edge. It then wraps and is not written.
-    const uint columns[4] = {before(x, width), x, after(x, width), x + 2 < width ? x + 2 : 0};
-    const uint rows[4] = {before(y, height), y, after(y, height), y + 2 < height ? y + 2 : 0};
-    uint cell[4][4];
-    for (uint j = 0; j < 4; ++j)
-        for (uint i = 0; i < 4; ++i)
-            cell[j][i] = from[(size_t)rows[j] * width + columns[i]];
-    for (uint j = 1; j < 3; ++j) {
-        uint sum[4]; // of three rows
-        for (uint i = 0; i < 4; ++i)
-            sum[i] = cell[j - 1][i] + cell[j][i] + cell[j + 1][i];
-        for (uint i = 1; i < 3; ++i) {
-            const uint neighbours = sum[i - 1] + sum[i] + sum[i + 1] - cell[j][i];
-            if (x + i - 1 < width && y + j - 1 < height)
-                to[(size_t)(y + j - 1) * width + x + i - 1] = (neighbours | cell[j][i]) == 3;
-        }
-    }
-}
-
 // One cell per work-item. Its state is (alive now) + 2 * (alive in the previous generation). A cell whose state does
 // not change had the same value two generations ago, which `to` still contains. It is not written.
 kernel void step_words_changed(global const uint *restrict from, global uint *restrict to, uint width, uint height)

@@ -233,7 +233,6 @@ def _saturating_tiles(device: Device, rows_per_item: int) -> int:
     return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS if resident else 1024 * device.compute_units
 
 
-_JOINED = constant(12.0)
 _ROUTE = (
     "in each round a work-item stores its row to local memory, waits at one barrier and reads its partner's row "
     "(two halves of local memory in turn)"
@@ -253,31 +252,22 @@ class LocalMemory(Transpose):
     local_rounds = 5
     description = f"One row of a tile per work-item, one-dimensional work-groups; {_ROUTE}."
 
-    def pitch(self, parameters: Parameters) -> int:
-        """Return the distance between columns of work-items in local memory, in words."""
-        return self.launched(parameters)[1][-1]
-
-    def _half(self, parameters: Parameters) -> int:
-        return parameters.get("local_x", 1) * self.pitch(parameters)
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Add two halves of local memory and the bank conflicts of the first wave.
 
         On a CPU these are its accesses, if they are not of adjacent words.
         """
-        items, columns = prod(self.launched(parameters)[1]), parameters.get("local_x", 1)
-        lanes = range(min(device.architecture.wave_size, items))
-        words = [lane % columns * self.pitch(parameters) + lane // columns for lane in lanes]
+        group, columns = self.launched(parameters)[1], parameters.get("local_x", 1)
+        lanes = range(min(device.architecture.wave_size, prod(group)))
+        words = [lane % columns * group[-1] + lane // columns for lane in lanes]
         conflicts = grid.bank_conflicts(words, device)
         if not grid.coalesces(device):
             conflicts = 1.0 if words == [*range(len(words))] else float(len(words))
-        base, local_bytes = super().demand(parameters, device), 2 * 4 * self._half(parameters)
-        return replace(base, local_memory_bytes=local_bytes, local_conflicts=conflicts)
+        local_bytes = 2 * 4 * prod(group)
+        return replace(super().demand(parameters, device), local_memory_bytes=local_bytes, local_conflicts=conflicts)
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """The layout of local memory, and local memory."""
-        half = self._half(parameters)
-        return (*super().arguments(parameters), np.uint32(self.pitch(parameters)), np.uint32(half), Local(2 * 4 * half))
+        return (*super().arguments(parameters), Local(2 * 4 * prod(self.launched(parameters)[1])))
 
 
 class Columns(LocalMemory):
@@ -303,19 +293,6 @@ class Columns(LocalMemory):
             {"tiles": 29, "local_x": 2, "local_y": 64, "repeats": 3},
             {"tiles": 10, "local_x": 1, "local_y": 96, "repeats": 1},
         )
-
-
-class PaddedColumns(Columns):
-    variant = "local_2d_padded"
-    method = "local memory, padded 2D work-groups"
-    description = (
-        f"{_COLUMNS}. Padding after each column lets the work-items of a wave access different banks (one word for 32 "
-        f"matrices per work-group row, four for 8); {_ROUTE}."
-    )
-
-    def pitch(self, parameters: Parameters) -> int:
-        """32 / x of 32 lanes are in one column; those of the next column use the next banks."""
-        return parameters["local_y"] + (max(1, ROWS // parameters["local_x"]) if parameters["local_x"] > 1 else 0)
 
 
 class Registers(Transpose):
@@ -419,26 +396,7 @@ class Ballot(Exchanging, Transpose):
         return {"ballot": 1.0, "int32": ROWS + 1.0}
 
 
-class Ballot8x8(Ballot):
-    description = (
-        "One row of four adjacent matrices per work-item. Each lane keeps four of the 32 ballots, and from each the "
-        "byte of its own matrix. 8 x 8 needs as many ballots as 32 x 32, while shuffles need three rounds instead of "
-        "five."
-    )
-
-    def operations(self, device: Device) -> Mapping[str, float]:
-        """For each column a vote and a selection; eight comparisons; bytes of four words extracted and joined."""
-        integer = ROWS + 8 + _JOINED
-        return {"ballot": 1.0 * ROWS, "int32": integer, "instruction": ROWS + integer}
-
-    def chain(self, device: Device) -> Mapping[str, float]:
-        """Four independent chains of selections, then the bytes are joined one after another."""
-        return {"ballot": 1.0, "int32": ROWS / 4 + 1.0 + _JOINED / 2}
-
-
 WORKLOADS = (
-    *(Ballot(), Ballot8x8(8)),
-    *(LocalMemory(), Columns(), PaddedColumns(), LocalMemory(8), Columns(8), PaddedColumns(8)),
-    *(Registers(), Registers(8)),
+    *(Ballot(), LocalMemory(), Columns(), LocalMemory(8), Columns(8), Registers()),
     *(Shuffle(), Shuffle(8), Vector(), Hybrid()),
 )

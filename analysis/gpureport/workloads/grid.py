@@ -77,8 +77,7 @@ _LAUNCHES: Mapping[str, Launch] = {
     ),
     # One group keeps a unit busy. A GPU's first cache is about seven times as fast as memory.
     "own reads": Launch({"local": 1024, "words": 4}, {"local": 1, "words": 16}, 5e-3),
-    "accesses": Launch({"per_item": 8, "local": 256}, {"per_item": 64, "local": 64}, 2e-4),
-    "wide accesses": Launch({"per_item": 4, "local": 256}, {"per_item": 64, "local": 64}, 2e-4),
+    "accesses": Launch({"per_item": 8, "local": 256}, {"per_item": 64, "local": 64}),
     "local memory": Launch(_MANY, {"per_unit": 8, "local": 8}, 1e-3),
     "rates": Launch({"steps": 64, **_MANY}, {"steps": 24, "per_unit": 8, "local": 1}, 3e-3),
     # Emulated exchanges build slowly.

@@ -61,23 +61,6 @@ class Groups(_Empty):
         return (grid.by_work_items("groups", points, "number of work-groups"),)
 
 
-class GroupSize(_Empty):
-    variant = "group_size"
-    labelled = "{groups:group/s} of {local}"
-    title = "Launch, work-group size"
-    description = (
-        "Few and many empty work-groups of several sizes. The device's dispatcher limits the start rate of small "
-        "groups, independent of their size. The compute units, which start and retire waves, limit that of large "
-        "groups."
-    )
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        powers = (10, 14) if grid.is_short(device, limits) else (10, 15, 20)
-        tried = grid.work_groups(device, limits)
-        points = ({"groups": 2**power, "local": local} for power in powers for local in tried)
-        return (grid.by_case("group_size", "number and size of work-groups", points, "work-group size"),)
-
-
 class Queued(_Empty):
     variant = "queued"
     microbenchmark = True
@@ -101,4 +84,4 @@ class Queued(_Empty):
         return replace(isolated, isolated=True), grid.by_case("batched", label, points, "back-to-back dispatches")
 
 
-WORKLOADS = (Groups(), GroupSize(), Queued())
+WORKLOADS = (Groups(), Queued())

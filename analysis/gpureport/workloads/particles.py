@@ -17,7 +17,6 @@ WORKING_SET = "working set, both buffers"
 STEP_S = np.float32(1 / 256)
 SPEED = np.float32(4)
 """Maximum speed along each axis: crossing the unit square takes at least 64 steps."""
-_VECTOR_BYTES = 16
 BOUNCING = 2 * float(SPEED) / 2 * float(STEP_S)
 """Share of the particles that cross a border per step: two axes, each with half the maximum speed on average."""
 _MOST = 2**25
@@ -26,7 +25,7 @@ _TILE = 2**17
 
 
 class Particles(Workload):
-    """One memory layout of the particles, with or without the bounce at the border."""
+    """One memory layout of the particles."""
 
     family = "particles"
     source = "particles.cl"
@@ -44,10 +43,6 @@ class Particles(Workload):
     """Bytes of a particle that are neither read nor written."""
     accesses: ClassVar[float]
     """Loads and stores per work-item."""
-    stores_per_sector: ClassVar[float] = 1.0
-    """Stores that together write one sector."""
-    bounce: ClassVar[bool] = True
-    """Whether velocities change sign at the border."""
     branches: ClassVar[bool] = False
     """Whether the bounce is a branch with additional stores."""
     traced: ClassVar[bool] = False
@@ -111,23 +106,19 @@ class Particles(Workload):
                 for name, words in self.arrays.items()
             ),
             operations={
-                "fp32": (8.0 if self.bounce else 4.0) * count,
+                "fp32": 8.0 * count,
                 "int32": 10.0 * count,
                 "memory": self.accesses * count,
-                "instruction": (30.0 if self.bounce else 20.0) * count,
+                "instruction": 30.0 * count,
             },
-            chain={"int32": 10.0, "fp32": 4.0 if self.bounce else 2.0},
+            chain={"int32": 10.0, "fp32": 4.0},
             memory_chain=1.0,
             registers=20,
             branches=self.branches,
             vector_words=2,  # position and velocity
             ping_pong=True,
-            stores_per_sector=self.stores_per_sector,
             lines_per_access=self.lines_per_access(device),
         )
-
-    def build_options(self, parameters: Parameters) -> str:
-        return f"-DBOUNCE={int(self.bounce)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Ping-pong between two sets of buffers; unused members are random, too."""
@@ -144,7 +135,7 @@ class Particles(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         stored = [job.buffers[name].filled().astype(np.float32) for name in self._names("a")]
         state = np.concatenate([part.reshape(parameters["count"], -1) for part in stored], axis=1)
-        state[:, :4] = advanced(state[:, :4], dispatches, bounce=self.bounce)
+        state[:, :4] = advanced(state[:, :4], dispatches)
         names = self._names("a" if dispatches % 2 == 0 else "b")
         return {name: part.ravel() for name, part in zip(names, self._parts(state), strict=True)}
 
@@ -163,13 +154,12 @@ def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
     return values
 
 
-def advanced(state: NDArray[np.float32], steps: int, *, bounce: bool) -> NDArray[np.float32]:
+def advanced(state: NDArray[np.float32], steps: int) -> NDArray[np.float32]:
     """Advance positions and velocities, shape (count, 4), in single precision, rounded after every operation."""
     position, velocity = state[:, :2].copy(), state[:, 2:].copy()
     for _ in range(steps):
         position += velocity * STEP_S
-        if bounce:
-            np.negative(velocity, out=velocity, where=(position < 0) | (position > 1))
+        np.negative(velocity, out=velocity, where=(position < 0) | (position > 1))
     return np.concatenate([position, velocity], axis=1)
 
 
@@ -185,16 +175,7 @@ class Arrays(Particles):
     accesses = 4.0
 
 
-class _Structs(Particles):
-    """Base of the arrays of structures, whose first 16 bytes are position and velocity."""
-
-    arrays: ClassVar[Mapping[str, int]] = {"": 8}
-
-    def build_options(self, parameters: Parameters) -> str:
-        return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} {super().build_options(parameters)}"
-
-
-class Structs(_Structs):
+class Structs(Particles):
     variant = "structs32"
     essential = True
     title = "Structures of 32 bytes, half used"
@@ -203,38 +184,14 @@ class Structs(_Structs):
         "buffers in turn. At the border a branch stores the velocity again with the opposite sign, for about one "
         "particle in 64 per step."
     )
+    arrays: ClassVar[Mapping[str, int]] = {"": 8}
     unused_bytes = 16
     kernel = "step_members"
     accesses = 4.0 + BOUNCING
     traced = branches = True
 
 
-class StraightStructs(Structs):
-    variant = "structs32_straight"
-    title = "Structures of 32 bytes, half used, no bounce"
-    description = (
-        "As the half-used structures, but particles cross the border: no branch, and no second store of velocities. "
-        "Position and velocity are still stored, so the memory traffic is the same."
-    )
-    essential = False
-    accesses = 4.0
-    traced = branches = bounce = False
-
-
-class WholeStructs(_Structs):
-    variant = "structs32_whole"
-    title = "Structures of 32 bytes, completely used"
-    description = (
-        "As the half-used structures, but all 32 bytes are read and written. Twice the bytes are transferred, but all "
-        "sectors are written completely, so none has to be read first. The bounce is computed in registers, without a "
-        "branch."
-    )
-    accesses = 4.0
-    kernel = "step_whole"
-    stores_per_sector = 2.0
-
-
-class ShortStructs(WholeStructs):
+class ShortStructs(Particles):
     variant = "structs16"
     essential = True
     title = "Structures of 16 bytes"
@@ -243,18 +200,8 @@ class ShortStructs(WholeStructs):
         "every byte used; two buffers in turn. The bounce is computed in registers."
     )
     arrays: ClassVar[Mapping[str, int]] = {"": 4}
+    kernel = "step_whole"
     accesses = 2.0
-    stores_per_sector = 1.0
 
 
-class StraightShortStructs(ShortStructs):
-    variant = "structs16_straight"
-    essential = False
-    title = "Structures of 16 bytes, no bounce"
-    description = (
-        "As structures of 16 bytes, but particles cross the border: fewer operations, the same memory traffic."
-    )
-    bounce = False
-
-
-WORKLOADS = (Arrays(), Structs(), StraightStructs(), WholeStructs(), ShortStructs(), StraightShortStructs())
+WORKLOADS = (Arrays(), Structs(), ShortStructs())

@@ -59,7 +59,6 @@ class Board(Workload):
     bits_per_cell: ClassVar[int]  # 1, 8 or 32
     element_bytes: int  # bytes that a work-item loads or stores at once; rows are whole elements
     cells_per_item_x: int = 1
-    rows_per_item: ClassVar[int] = 1
     generations: int = 1  # per dispatch
     in_words: ClassVar[bool] = False
     """Whether the kernel gets words per row, height, and a mask of the cells in a row's last word; otherwise width and
@@ -103,7 +102,7 @@ class Board(Workload):
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
         """Return the columns and rows of work-items that advance a board, without padding of work-groups."""
-        return ceil(parameters["width"] / self.cells_per_item_x), ceil(parameters["height"] / self.rows_per_item)
+        return ceil(parameters["width"] / self.cells_per_item_x), parameters["height"]
 
     def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return global and local size of a dispatch."""
@@ -116,7 +115,7 @@ class Board(Workload):
 
     def rectangle(self, parameters: Parameters) -> tuple[float, int]:
         """Return bytes of a row, and rows, of a work-item."""
-        return self.cells_per_item_x * self.bits_per_cell / 8, self.rows_per_item
+        return self.cells_per_item_x * self.bits_per_cell / 8, 1
 
     # Sweeps
 

@@ -223,11 +223,10 @@ class Packed(Board):
     row_after_row = True
     computed: ClassVar[Mapping[int, Mapping[str, float]]] = {
         8: {"int32": 74.0, "int32_mul": 16.0, "instruction": 125.0},
-        32: {"int32": 58.0, "int32_mul": 25.0, "instruction": 119.0},
         64: {"int32": 91.0, "int32_mul": 25.0, "instruction": 162.0},
     }
 
-    def __init__(self, bits: Literal[8, 32, 64]) -> None:
+    def __init__(self, bits: Literal[8, 64]) -> None:
         self.variant = f"packed{bits}"
         self.title = f"Game of Life, {bits} cells per word"
         self.description = (
@@ -241,10 +240,10 @@ class Packed(Board):
         self.cells_per_item_x = bits
         self.read_bytes = 9.0 * self.element_bytes
         self.operations = {"memory": 10.0, **self.computed[bits]}
-        self.scalar_instructions = {8: 110.0, 32: 121.0, 64: 103.0}[bits]
+        self.scalar_instructions = {8: 110.0, 64: 103.0}[bits]
 
     def build_options(self, parameters: Parameters) -> str:
         return f"-DBITS={8 * self.element_bytes}"
 
 
-WORKLOADS = (Interleaved(2, "two"), Interleaved(4, "four"), Interleaved(8, "eight"), Packed(8), Packed(32), Packed(64))
+WORKLOADS = (Interleaved(2, "two"), Interleaved(4, "four"), Interleaved(8, "eight"), Packed(8), Packed(64))

@@ -1,9 +1,7 @@
-"""Access patterns: strided reads, scattered writes and misaligned reads."""
+"""Access patterns: strided reads and scattered writes, by stride."""
 
 from collections.abc import Iterable, Mapping
-from itertools import product
-from math import ceil
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +12,6 @@ from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
 
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
-_OFFSETS = (0, 4, 16, 32, 64, 100)
-_SLACK_BYTES = 128
-
-
-class _Access(UnstoredResults):
-    """Base of the access patterns: whole words of a buffer, in one pass or several."""
-
-    family = "memory"
-    source = "memory/access.cl"
-    macros = ("per_item", "stride", "width", "offset")
-    usual: ClassVar[Parameters] = {"stride": 4, "width": 4, "offset": 4}
-    metric = Metric(kind="rate", unit="B", label="useful bandwidth")
-    microbenchmark = True
-
-    def work_items(self, parameters: Parameters) -> int:
-        return _groups(parameters) * parameters["local"] * parameters.get("passes", 1)
-
-    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
-        data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
-        return {"data": data}, (parameters["count"], _groups(parameters))
 
 
 def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
@@ -50,20 +28,14 @@ def _groups(parameters: Parameters) -> int:
     return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
 
 
-def _lines(start: int, span: int, line: int) -> int:
-    return (start % line + span - 1) // line + 1
+class _ByStride(UnstoredResults):
+    """Base of the access patterns; the cases are strides."""
 
-
-def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
-    local, per_item, passes = parameters["local"], parameters["per_item"], parameters.get("passes", 1)
-    read = np.zeros(_groups(parameters) * local * per_item, dtype=np.uint32)
-    read[: len(words)] = words
-    return np.tile(np.bitwise_xor.reduce(read.reshape(-1, per_item, local), axis=1).ravel(), passes)
-
-
-class _ByStride(_Access):
-    """The cases are strides."""
-
+    family = "memory"
+    source = "memory/access.cl"
+    macros = ("per_item", "stride")
+    metric = Metric(kind="rate", unit="B", label="useful bandwidth")
+    microbenchmark = True
     labelled = "stride {stride:word/s}"
     work_of = (4, "count", "passes")
     verified = (
@@ -72,6 +44,9 @@ class _ByStride(_Access):
     )
     """Strides that do not divide the buffer, partial work-groups; one pass: stores of several would be a race."""
 
+    def work_items(self, parameters: Parameters) -> int:
+        return _groups(parameters) * parameters["local"] * parameters.get("passes", 1)
+
     def x(self, parameters: Parameters, sweep: Sweep) -> float:
         return 1 + _STRIDES.index(parameters["stride"])
 
@@ -79,8 +54,12 @@ class _ByStride(_Access):
         return (grid.by_case("stride", "words between neighbouring work-items", points, "stride"),)
 
     def _lines_per_access(self, parameters: Parameters, device: Device) -> int:
-        lanes = device.architecture.wave_size
-        return min(lanes, _lines(0, 4 * parameters["stride"] * lanes, grid.first_line_bytes(device)))
+        lanes, line = device.architecture.wave_size, grid.first_line_bytes(device)
+        return min(lanes, (4 * parameters["stride"] * lanes - 1) // line + 1)
+
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
+        data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
+        return {"data": data}, (parameters["count"], _groups(parameters))
 
 
 class Strided(_ByStride):
@@ -114,7 +93,10 @@ class Strided(_ByStride):
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         words = job.buffers["data"].filled().astype(np.uint32)[:: parameters["stride"]][: parameters["count"]]
-        return {"folded": _folded(words, parameters)}
+        local, per_item = parameters["local"], parameters["per_item"]
+        read = np.zeros((_groups(parameters), per_item, local), dtype=np.uint32)
+        read.ravel()[: len(words)] = words
+        return {"folded": np.bitwise_xor.reduce(read, axis=1).ravel()}
 
 
 class Scatter(_ByStride):
@@ -172,68 +154,4 @@ class Scatter(_ByStride):
         return {"data": words}
 
 
-class Misaligned(_Access):
-    variant = kernel = "misaligned"
-    title = "Misaligned reads"
-    description = (
-        "Work-items read contiguous words of 4 or 16 bytes. The first is 0 to 100 bytes after a 128-byte boundary. The "
-        "data are much larger than all caches or, in several passes, a quarter of the last cache. 16-byte words that "
-        "are not on a 16-byte boundary are read by vload4, which compilers split into four loads."
-    )
-    counted = "bytes read."
-    work_of = ("width", "count", "passes")
-    verified = tuple(
-        {"width": width, "offset": offset, "count": 517, "bytes": 16 * 517 + _SLACK_BYTES}
-        | {"per_item": 4, "local": 96, "case": 1, "passes": 3}
-        for width, offset in ((16, 16), (16, 100), (4, 4))
-    )
-    """Aligned and misaligned words, whole and split."""
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
-        read = device.memory.bandwidth_bytes_per_s * grid.seconds(device, limits, "accesses")
-        points = (
-            {
-                "offset": offset,
-                "width": width,
-                "count": (size - _SLACK_BYTES) // width,
-                "bytes": size,
-                "passes": max(1, ceil(read / size)),
-                "case": case,
-                **grid.launch(device, limits, "accesses" if width == 4 else "wide accesses"),
-            }
-            for case, (size, width, offset) in enumerate(product((memory, cached), (16, 4), _OFFSETS), 1)
-        )
-        return (grid.by_case("offset", "width and offset", points, "offset of the first word"),)
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        within = "memory" if parameters["bytes"] == sweep.points[0]["bytes"] else "last cache"
-        return f"{parameters['width']} B at +{parameters['offset']} B, {within}"
-
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Every byte is used. An offset makes an access of a wave touch one more line, or splits it."""
-        count, width, offset = parameters["count"], parameters["width"], parameters["offset"]
-        passes = float(parameters["passes"])
-        each = passes * count
-        split = 4 if offset % width else 1
-        span = width * (device.architecture.wave_size - 1) + width // split
-        touched = [_lines(offset + 4 * part, span, grid.first_line_bytes(device)) for part in range(split)]
-        return Demand(
-            *self.launched(parameters),
-            streams=(Stream("data", count, width, width, passes=passes, outer_passes=passes),),
-            operations={"memory": split * each, "int32": 2.0 * each, "instruction": 8.0 * each},
-            chain={"int32": 8.0},
-            memory_chain=1.0,
-            branches=True,  # the loop over words is the inner one
-            lines_per_access=sum(touched) / split,
-            reused="dispatch" if passes == 1 else "kernel",
-        )
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        data = job.buffers["data"].filled().astype(np.uint32)
-        first, words = parameters["offset"] // 4, parameters["width"] // 4
-        read = data[first : first + words * parameters["count"]].reshape(-1, words)
-        return {"folded": _folded(np.bitwise_xor.reduce(read, axis=1), parameters)}
-
-
-WORKLOADS = (Strided(), Scatter(), Misaligned())
+WORKLOADS = (Strided(), Scatter())
