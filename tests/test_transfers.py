@@ -116,7 +116,7 @@ def test_memory_of_the_host_can_be_read_and_freed(backend: OpenCLBackend, place:
     backend.clear()
 
 
-@pytest.mark.parametrize("workload", [w for w in COPIES if not w.needs_peer], ids=lambda workload: workload.variant)
+@pytest.mark.parametrize("workload", COPIES, ids=lambda workload: workload.variant)
 def test_transfers_take_time_and_arrive(backend: OpenCLBackend, workload: object) -> None:
     """Of a point with both directions, each target has the bytes of its source."""
     limits = Limits(2**26, 2**24, 64, quick=True)

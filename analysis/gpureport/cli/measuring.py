@@ -184,8 +184,6 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # while drivers load
     with working_device(options.device, again) as measurer:
         present = as_before(measurer.device, again)
-        if options.only or not names:
-            workloads = tuple(each for each in workloads if present.peers or not each.needs_peer)
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
         note_override(database, match.entry)

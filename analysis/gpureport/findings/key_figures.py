@@ -36,7 +36,6 @@ WORKLOADS = (
     "matrix/rate",
     "launch/queued",
     "transfer/pinned",
-    "transfer/devices",
 )
 """The workloads that key figures are taken from."""
 
@@ -57,7 +56,6 @@ class Quantity(StrEnum):
     RATE = "{} rate"
     MATRIX = "Matrix {}"
     TRANSFER = "{}, pinned"
-    PEER_TRANSFER = "{}"
     LAUNCH = "Empty kernel, {}"
     POWER = "Power, {}"
     ENERGY = "Energy of {}"
@@ -352,8 +350,6 @@ _BEYOND = 2.0  # capacities of the last cache, from which on little of the data 
 def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them.
 
-    Then those of copies to and from a second device: the fastest way is a direct link, or else the link to the host.
-
     Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves.
     """
     link = device.host_link
@@ -364,11 +360,6 @@ def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
             Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device", inputs=("link.bandwidth",)
         )
         yield figure, ("transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
-    fastest = link.peer_bandwidth_bytes_per_s or link.bandwidth_bytes_per_s
-    for name, sweep in (("Device to second device", "to_peer"), ("Second device to device", "from_peer")):
-        inputs = ("link.peer_bandwidth", "link.bandwidth")
-        figure = KeyFigure(Quantity.PEER_TRANSFER, name, "B/s", fastest, limit=True, main=False, inputs=inputs)
-        yield figure, ("transfer/devices", sweep, "plateau", Level(name=TRANSFER))
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:

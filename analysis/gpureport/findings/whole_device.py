@@ -45,12 +45,6 @@ def slow_link(report: Report) -> tuple[tuple[Link, float], tuple[Link, float]] |
     return (there, link_bytes_per_s(there, "to_host")), (listed, link_bytes_per_s(listed, "to_host"))
 
 
-def peer_rate(report: Report) -> float | None:
-    """Return the rate of copies to or from a second device; ``None`` if they were not measured."""
-    rates = (f.observed for f in report.findings if f.key.workload == "transfer/devices" and f.position == "plateau")
-    return max(filter(None, rates), default=None)
-
-
 def predicted_energy_j(device: Device, name: str) -> Estimate | None:
     """Return the predicted energy of one byte or operation; ``None`` if it is not predicted."""
     most = most_energy_j(device, name)

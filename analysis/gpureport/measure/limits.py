@@ -85,5 +85,4 @@ def features(device: PresentDevice) -> Features:
         extensions=frozenset(device.extensions),
         kind=device.kind,
         local_memory_bytes=device.local_memory_bytes,
-        peers=device.peers,
     )

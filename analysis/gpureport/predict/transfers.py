@@ -1,4 +1,4 @@
-"""Time of a transfer between host and device, from the link between them, or between two devices.
+"""Time of a transfer between host and device, from the link between them.
 
 Memory of the host is pinned, ordinary or mapped::
 
@@ -10,14 +10,6 @@ Memory of the host is pinned, ordinary or mapped::
 B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
 memory through pinned memory of its own, and the program copies mapped memory. The second of two directions starts one
 call after the first.
-
-Copies between two devices are staged through host memory, in parts, so that both links work at once::
-
-    devices    T = 3 calls + bytes / min(B to device, B to host)
-
-This path always exists. Which path an OpenCL runtime takes is not documented: NVIDIA's has been slower than a program
-that copies through the host (pocl/pocl, pull request 1189). The interval also contains the listed bandwidth of a direct
-link (:func:`gpureport.predict.uncertainty.sensitivity.fact`).
 
 Where device and host share their memory, a transfer is one copy by a core: T = call + bytes / C.
 
@@ -87,9 +79,7 @@ def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
         faster = FROM_STAGING if traffic.memory == "pageable" else 1.0
         copied_s = (traffic.to_device + traffic.to_host / faster) / link.host_copy_bytes_per_s
     ceilings = {"call": _first_s(device, traffic), "host copy": copied_s}
-    if traffic.memory == "peer":
-        ceilings["link"] = moved / peer_bytes_per_s(link)
-    elif not shared:
+    if not shared:
         both = BOTH_WAYS if traffic.to_device and traffic.to_host else 1.0
         ceilings["link"] = maximum(
             traffic.to_device / (link_bytes_per_s(link, "to_device") * both),
@@ -104,8 +94,6 @@ def _first_s(device: Device, traffic: HostTraffic) -> float:
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
     if traffic.memory == "mapped":
         return 2.0 * link.call_s
-    if traffic.memory == "peer":
-        return (1.0 + TO_HOST_CALLS) * link.call_s
     waits = traffic.by_host and traffic.to_host and link.kind != "shared"
     return link.call_s * (TO_HOST_CALLS if waits else 1.0)
 
@@ -116,11 +104,6 @@ def link_bytes_per_s(link: Link, direction: Direction) -> float:
         return link.bandwidth_bytes_per_s * C2C_REACHED
     payload, way = PAYLOAD_BYTES[(link.generation or 0) > 4], direction == "to_host"
     return link.bandwidth_bytes_per_s * (payload / (payload + OVERHEAD_BYTES[way])) * REACHED[way]
-
-
-def peer_bytes_per_s(link: Link) -> float:
-    """Return the rate of copies to another device: the lower rate of the two directions of the link to the host."""
-    return min(link_bytes_per_s(link, "to_device"), link_bytes_per_s(link, "to_host")) * link.peer_speedup
 
 
 def _faster(device: Device, moved: float) -> float:

@@ -46,7 +46,6 @@ from gpureport.spec.uncertainty import (
     LAUNCH_COST,
     LINK_BANDWIDTH,
     LOADED_LATENCY,
-    PEER_SPEEDUP,
     RATE,
     TRANSFER_COST,
     TRANSITION,
@@ -256,11 +255,6 @@ class Link(Record):
     host_copy_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 1000, "GB/s", uncertain=HOST_COPY)] = 10e9
     """Rate at which one core of the host copies. Default: 10 GB/s; 11.6 GB/s in the host of an H200; servers of 2012 to
     2017 move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
-    peer_bandwidth_bytes_per_s: Annotated[BytesPerSecond | None, Listed(1, 10_000, "GB/s")] = None
-    """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric);
-    default: there is none, or it is not known."""
-    peer_speedup: Annotated[Positive, Listed(0.1, 100, uncertain=PEER_SPEEDUP, example="1.5")] = 1.0
-    """Rate of copies to another device / rate if staged through host memory. Runtimes may take the direct link."""
 
     @classmethod
     def pcie(cls, generation: int, lanes: int) -> "Link":
@@ -693,8 +687,6 @@ class PresentDevice(Record):
     """Lanes that device and machine have together."""
     board: Name | None = None
     """The board's name, if an extension reports it: the device's may be that of the instruction set."""
-    peers: Whole = 0
-    """Other devices of its model on its platform; CPUs have none."""
 
     @property
     def on_host(self) -> bool:

@@ -7,7 +7,6 @@ the model have no uncertainty of their own: fits show their errors only together
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import log
 from typing import NamedTuple, TypeVar
 
 N = TypeVar("N", bound=float | tuple[object, ...])
@@ -186,13 +185,6 @@ HOST_COPY = Uncertainty(
     0.35,
     "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
     assumed=0.35,
-)
-PEER_SPEEDUP = Uncertainty(
-    "rate of copies to another device / rate if staged through host memory",
-    log(2.0) / NORMAL_95,
-    "copies to and from host memory, one after the other, take twice the time of overlapping ones (assumed); the "
-    "interval also contains the listed bandwidth of a direct link",
-    assumed=log(2.0) / NORMAL_95,
 )
 ISSUE_RATE = Uncertainty(
     "instruction issue rate", 0.02, "follows from the number of schedulers", transfer=SIGMA_RATE_TRANSFER

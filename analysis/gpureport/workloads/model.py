@@ -23,10 +23,9 @@ REPEATS = ("repeats", "passes", "rounds", "steps")
 GROUP = ("local", "local_x", "local_y")
 """Parameters that are dimensions of a work-group."""
 
-Place = Literal["device", "mappable", "pinned", "pageable", "paired", "peer"]
-"""Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); in memory of the
-host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary; or in a context of the device and a second
-one of its model, in the memory of the former (``paired``) or of the latter (``peer``)."""
+Place = Literal["device", "mappable", "pinned", "pageable"]
+"""Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); or in memory
+of the host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the first *nbytes* of one buffer to another; one of them is on the host, or on a second device."""
+    """A copy of the first *nbytes* of one buffer to another; one of them is on the host."""
 
     source: str
     target: str
@@ -92,10 +91,9 @@ class Copy:
 
 @dataclass(frozen=True)
 class Transfer(Dispatch):
-    """Copies between host and device or between two devices, in place of a kernel.
+    """Copies between host and device, in place of a kernel.
 
-    Two copies, one for each direction, run at the same time, in two queues. A copy between devices runs in the queue of
-    the device that receives the data.
+    Two copies, one for each direction, run at the same time, in two queues.
     """
 
     copies: tuple[Copy, ...] = ()
@@ -113,13 +111,12 @@ class Transfer(Dispatch):
 
 @dataclass(frozen=True)
 class HostTraffic:
-    """The bytes that a transfer moves from host to device (or to a second device), and at the same time back."""
+    """The bytes that a transfer moves from host to device, and at the same time back."""
 
     to_device: float
     to_host: float
-    memory: Literal["pinned", "pageable", "mapped", "peer"]
-    """Kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer; ``peer``: memory
-    of a second device."""
+    memory: Literal["pinned", "pageable", "mapped"]
+    """Kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer."""
     by_host: bool = True
     """See :class:`Transfer`."""
 
@@ -314,8 +311,6 @@ class Features:
     extensions: frozenset[str]
     kind: str
     local_memory_bytes: int
-    peers: int = 0
-    """Other devices of its model on its platform."""
 
 
 @dataclass(frozen=True)
@@ -404,8 +399,6 @@ class Workload(ABC):
     """Whether a quick run includes it."""
     not_on_cpu: ClassVar[str] = ""
     """Why CPUs do not run it, in a sentence; its sweeps are then empty. Empty: they run it."""
-    needs_peer: ClassVar[bool] = False
-    """Whether it needs a second device of its model. Runs without names of workloads omit it where there is none."""
     counter: ClassVar[tuple[str, int] | None] = None
     """A count that the kernel makes: first letters of a buffer's name, and the index of a 32-bit word in it."""
     place: str = ""
@@ -422,10 +415,7 @@ class Workload(ABC):
 
     def missing(self, features: Features) -> str | None:
         """Return the reason why the variant cannot run on a device, in a sentence, or ``None``."""
-        if features.kind == "cpu" and self.not_on_cpu:
-            return self.not_on_cpu
-        alone = self.needs_peer and not features.peers
-        return "it needs a second GPU of the same model on the same platform" if alone else None
+        return self.not_on_cpu or None if features.kind == "cpu" else None
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
         """Return the reason why one point cannot run on a device, in a sentence, or ``None``."""

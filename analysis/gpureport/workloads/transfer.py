@@ -1,4 +1,4 @@
-"""Transfers of 4 B to 1 GiB in each direction, from and to memory of the host or of a second device."""
+"""Transfers of 4 B to 1 GiB in each direction, from and to memory of the host."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ from gpureport.workloads.model import (
     Workload,
 )
 
-Memory = Literal["pinned", "pageable", "mapped", "peer"]
+Memory = Literal["pinned", "pageable", "mapped"]
 
 _SIZE = Axis(quantity="transfer", label="transfer size")
 _LEAST, _MOST, _MOST_SHORT = 2**2, 2**30, 2**26
@@ -34,8 +34,6 @@ _DIRECTIONS = {
     "to_device": ("host to device", ("to_device",)),
     "to_host": ("device to host", ("to_host",)),
     "both_ways": ("both directions at once", ("to_device", "to_host")),
-    "to_peer": ("device to second device", ("to_device",)),
-    "from_peer": ("second device to device", ("to_host",)),
 }
 """Title, and parameters with the size, by sweep."""
 _PLACES: Mapping[Memory, tuple[Place, Place]] = {
@@ -190,63 +188,4 @@ class Smallest(_Copies):
         return 1
 
 
-class Devices(_Copies):
-    """A second device in one context, timed by the host.
-
-    OpenCL moves a buffer to a device before the first command there that uses it, and then may keep valid copies on
-    both devices. Three rules follow, without which a copy within one device could be timed instead:
-
-    - The copy runs in the queue of the device that receives the data. Thus its end is that of the whole transfer.
-    - Before each timed copy, an untimed one in the other direction writes the source, in the source's queue. Thus the
-      device that receives the data has no valid copy of the source.
-    - Each size has its own buffers, because runtimes move whole buffers.
-
-    The time stamps of the copy may omit the move, which is a command of the runtime. Therefore the host's clock times
-    it, from the call to the end. The time includes the copy from the moved source to the target if the runtime makes
-    one; that takes a few percent of the time of staging through host memory.
-    """
-
-    variant = "devices"
-    title = "Transfer, two devices"
-    description = (
-        "Copies between buffers of the device and of a second one of the same model, in one OpenCL context. The copy "
-        "runs in the queue of the device that receives the data; before it, that device has no valid copy of them. The "
-        "time is that of the host, from the call to the end."
-    )
-    memory = "peer"
-    directions = ("to_peer", "from_peer")
-    needs_peer = True
-    verification_dispatches = 2
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The size of one transfer, in each direction; none for CPUs and GPUs that use the memory of the host."""
-        return () if device.host_link.kind == "shared" else super().sweeps(device, limits)
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """The timed copy, and before it one in the other direction."""
-        size = self.nbytes(parameters)
-        words = grid.random_words(rng, size)
-        here, there = f"here{size}", f"there{size}"
-        source, target = (here, there) if parameters["to_device"] else (there, here)
-        buffers = {here: Buffer(size, words, "paired"), there: Buffer(size, words, "peer")}
-        before = (Transfer.of(Copy(target, source, size), by_host=True),)
-        return Job(buffers, (Transfer.of(Copy(source, target, size), by_host=True),), before)
-
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """To the second device, and back into another buffer."""
-        size = parameters["to_host"]
-        buffers = {
-            "here": Buffer(size, grid.random_words(rng, size), "paired"),
-            "there": Buffer(size, place="peer"),
-            "back": Buffer(size, place="paired"),
-        }
-        ways = (Copy("here", "there", size), Copy("there", "back", size))
-        return Job(buffers, tuple(Transfer.of(way, by_host=True) for way in ways))
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """The same words on the second device, and back on the first."""
-        words = job.buffers["here"].filled()
-        return {"there": words, "back": words}
-
-
-WORKLOADS = (Pinned(), Pageable(), Mapped(), Smallest(), Devices())
+WORKLOADS = (Pinned(), Pageable(), Mapped(), Smallest())

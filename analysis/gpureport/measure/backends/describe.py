@@ -19,11 +19,8 @@ def kind(query: DeviceQuery) -> Kind | None:
     return next((name for bit, name in _KIND_BITS if bits & bit), None)
 
 
-def describe(index: int, platform: str, platform_version: str, query: DeviceQuery, peers: int = 0) -> PresentDevice:
-    """Return the device as the runtime reports it; unknown values are 0, empty or ``None``.
-
-    *peers* is the number of other devices of its model; for CPUs it is not used.
-    """
+def describe(index: int, platform: str, platform_version: str, query: DeviceQuery) -> PresentDevice:
+    """Return the device as the runtime reports it; unknown values are 0, empty or ``None``."""
     clock_mhz = _number(query, "MAX_CLOCK_FREQUENCY")
     sizes = query("MAX_WORK_ITEM_SIZES")
     address = _pci_address(query)
@@ -52,7 +49,6 @@ def describe(index: int, platform: str, platform_version: str, query: DeviceQuer
         wave_size=_number(query, "WARP_SIZE_NV") or _number(query, "WAVEFRONT_WIDTH_AMD") or None,
         compute_capability=_compute_capability(query),
         board=_text(query, "BOARD_NAME_AMD") or None,
-        peers=0 if kind(query) == "cpu" else peers,
     )
 
 

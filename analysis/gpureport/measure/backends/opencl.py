@@ -35,7 +35,7 @@ from gpureport.measure.backends.protocol import (
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
-from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Place, Transfer
+from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Transfer
 
 # A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
 os.environ["PYOPENCL_NO_CACHE"] = "1"
@@ -72,22 +72,10 @@ def list_devices() -> tuple[PresentDevice, ...]:
     Raises:
         DeviceError: there is none.
     """
-    devices = _devices()
     return tuple(
-        sensors.with_link(
-            describe(index, each.platform.name, each.platform.version, _query(each), len(_peers(each, devices)))
-        )
-        for index, each in enumerate(devices)
+        sensors.with_link(describe(index, each.platform.name, each.platform.version, _query(each)))
+        for index, each in enumerate(_devices())
     )
-
-
-def _peers(device: cl.Device, devices: Sequence[cl.Device]) -> list[cl.Device]:
-    """Return the other devices of the model of *device* on its platform, in the order of *devices*."""
-
-    def model(each: cl.Device) -> tuple[object, ...]:
-        return each.platform, each.name, each.type, each.max_compute_units
-
-    return [each for each in devices if each != device and model(each) == model(device)]
 
 
 def _devices() -> list[cl.Device]:
@@ -124,12 +112,8 @@ class _Program:
 
 @dataclass(frozen=True)
 class _Memory:
-    """A buffer of the runtime, memory of the host, or both: pinned memory is a buffer that is mapped there.
+    """A buffer of the runtime, memory of the host, or both: pinned memory is a buffer that is mapped there."""
 
-    *queue* copies it; memory of the device of a second queue is in the context of two devices.
-    """
-
-    queue: cl.CommandQueue
     buffer: cl.Buffer | None = None
     array: _Array | None = None
 
@@ -143,10 +127,9 @@ class _Launch:
 
 @dataclass(frozen=True)
 class _Transfer:
-    """Copies (target, source), where arrays are memory of the host; the first is queued in *queue*."""
+    """Copies (target, source), where arrays are memory of the host."""
 
     dispatch: Transfer
-    queue: cl.CommandQueue
     copies: tuple[tuple[cl.Buffer | _Array, cl.Buffer | _Array], ...]
 
 
@@ -161,9 +144,7 @@ class OpenCLBackend:
         """
         device = self._present = candidate.device
         with candidate.runtime.loading():
-            devices = _devices()
-        self._device = devices[candidate.position]
-        self._peers = _peers(self._device, devices)
+            self._device = _devices()[candidate.position]
         self._on_host, links_kernels = device.on_host, device.implementation.links_kernels
         self._libraries = KernelLibraries() if links_kernels and self._on_host else None
         if links_kernels and candidate.runtime.of_wheel:
@@ -251,10 +232,9 @@ class OpenCLBackend:
     def _allocate_on_device(self, identity: BufferId, buffer: Buffer) -> None:
         mappable = cl.mem_flags.ALLOC_HOST_PTR if buffer.place == "mappable" else 0
         with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
-            queue = self._pair[buffer.place] if buffer.place in ("paired", "peer") else self._queue
-            memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
-            self._memory[identity] = _Memory(queue, memory)
-            self._fill(queue, memory, buffer)
+            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
+            self._memory[identity] = _Memory(memory)
+            self._fill(memory, buffer)
 
     def _allocate_on_host(self, identity: BufferId, buffer: Buffer) -> None:
         """Allocate memory of the host; pinned memory is a buffer that stays mapped until it is freed."""
@@ -267,9 +247,9 @@ class OpenCLBackend:
         else:
             with _errors_as(AllocationError, failure):
                 memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, buffer.nbytes)
-                self._memory[identity] = _Memory(self._queue, memory)
+                self._memory[identity] = _Memory(memory)
                 array = self._mapped(memory, cl.map_flags.READ | cl.map_flags.WRITE, buffer.nbytes)
-        self._memory[identity] = _Memory(self._queue, memory, array)
+        self._memory[identity] = _Memory(memory, array)
         contents = _repeated_bytes(buffer)
         for begin in range(0, buffer.nbytes, len(contents)):  # all pages are touched
             array[begin : begin + len(contents)] = contents[: buffer.nbytes - begin]
@@ -279,26 +259,16 @@ class OpenCLBackend:
         answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))
         return cast("_Array", answer[0])
 
-    @cached_property
-    def _pair(self) -> dict[Place, cl.CommandQueue]:
-        """Queues of the device and of a second one, in a context of both; their commands place buffers."""
-        if not self._peers:
-            raise AllocationError(f"there is no second device like {self._present.name}")
-        devices = (self._device, self._peers[0])
-        context = cl.Context(devices)
-        queues = (cl.CommandQueue(context, device) for device in devices)
-        return dict(zip(("paired", "peer"), queues, strict=True))
-
-    def _fill(self, queue: cl.CommandQueue, memory: cl.Buffer, buffer: Buffer) -> None:
+    def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
         # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
         contents = _repeated_bytes(buffer)
         filled = min(len(contents), buffer.nbytes)
-        cl.enqueue_copy(queue, memory, contents[:filled])
+        cl.enqueue_copy(self._queue, memory, contents[:filled])
         while filled < buffer.nbytes:
             part = min(filled, buffer.nbytes - filled)
-            cl.enqueue_copy(queue, memory, memory, byte_count=part, src_offset=0, dst_offset=filled)
+            cl.enqueue_copy(self._queue, memory, memory, byte_count=part, src_offset=0, dst_offset=filled)
             filled += part
-        queue.finish()
+        self._queue.finish()
 
     def read(self, buffer: BufferId, nbytes: int) -> _Array:
         memory = self._memory[buffer]
@@ -306,7 +276,7 @@ class OpenCLBackend:
             return memory.array[:nbytes].copy()
         data = np.empty(nbytes, np.uint8)
         with _errors_as(LaunchError, "results cannot be read back"):
-            cl.enqueue_copy(memory.queue, data, cast("cl.Buffer", memory.buffer))
+            cl.enqueue_copy(self._queue, data, cast("cl.Buffer", memory.buffer))
         return data
 
     def free(self, buffer: BufferId) -> None:
@@ -406,7 +376,7 @@ class OpenCLBackend:
             return cast("cl.Buffer", memory.buffer) if memory.array is None else memory.array[:nbytes]
 
         copies = ((side(each.target, each.nbytes), side(each.source, each.nbytes)) for each in dispatch.copies)
-        return _Transfer(dispatch, self._memory[buffers[dispatch.copies[0].target]].queue, tuple(copies))
+        return _Transfer(dispatch, tuple(copies))
 
     def _run_transfer(self, ready: _Transfer) -> float:
         """Run a transfer and wait for its end; return its seconds, by the clock that it asks for.
@@ -418,12 +388,10 @@ class OpenCLBackend:
             for target, source in ready.copies:
                 self._copy_mapped(target, source)
             return time.perf_counter() - began
-        queues = (ready.queue, self._other_queue)
+        queues = (self._queue, self._other_queue)
         events = []
         for queue, (target, source) in zip(queues, ready.copies, strict=False):
-            between = isinstance(target, cl.Buffer) and isinstance(source, cl.Buffer)
-            blocking: dict[str, Any] = {} if between else {"is_blocking": False}  # copies of buffers never block
-            events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), **blocking))
+            events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), is_blocking=False))
             queue.flush()
         cl.wait_for_events(events)
         elapsed = time.perf_counter() - began

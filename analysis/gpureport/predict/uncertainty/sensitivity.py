@@ -6,7 +6,7 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import exp, hypot, log, sqrt
+from math import exp, hypot, sqrt
 from statistics import median
 from typing import Any
 
@@ -14,11 +14,10 @@ import numpy as np
 
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
-from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Uncertain
 from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.files import declaration
-from gpureport.spec.models import Device, Link, Tlb, Transition, visited
+from gpureport.spec.models import Device, Tlb, Transition, visited
 from gpureport.spec.uncertainty import (
     BY_SOURCE,
     NORMAL_95,
@@ -57,26 +56,12 @@ def fact(device: Device, path: str) -> Fact:
         return Fact(path, "here", max(uncertainty.here, least), uncertainty.centre)
     kind = origin.kind if origin else "assumed"
     known = uncertainty.assumed if kind == "assumed" else uncertainty.published or SIGMA_BY_SOURCE[kind]
-    known = max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known
     return Fact(path, kind, known, uncertainty.centre)
 
 
 def declared(device: Device, path: str) -> Uncertainty:
     """Return the declared uncertainty of a figure of *device*."""
     return (declaration(path).uncertain or BY_SOURCE).of(path, on_cpu=device.architecture.has_neighbours)
-
-
-def _direct_deviation(link: Link) -> float:
-    """Return the deviation of ``link.peer_speedup`` with which its 95 % interval contains the direct link."""
-    direct = link.peer_bandwidth_bytes_per_s
-    if not direct or link.kind == "shared":
-        return 0.0
-    return log(_BEYOND_DIRECT * direct / peer_bytes_per_s(link)) / NORMAL_95
-
-
-_BEYOND_DIRECT = constant(1.1)
-"""Upper end of the interval of a rate between devices / listed bandwidth of the direct link. It is not 1, because rates
-of large transfers depend a little less on the path: calls take a part of the time."""
 
 
 def specified_deviation(device: Device, path: str) -> float:

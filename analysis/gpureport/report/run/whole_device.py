@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.findings.whole_device import link_under_load, peer_rate, predicted_energy_j, slow_link
+from gpureport.findings.whole_device import link_under_load, predicted_energy_j, slow_link
 from gpureport.records.curves import Position
 from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
@@ -21,14 +21,12 @@ from gpureport.units import (
     format_value,
 )
 
-_WAYS = {"pinned": "pinned", "pageable": "ordinary memory", "mapped": "mapped buffer", "devices": "one context"}
+_WAYS = {"pinned": "pinned", "pageable": "ordinary memory", "mapped": "mapped buffer"}
 _TRANSFERS = {f"transfer/{way}" for way in _WAYS}
 _DIRECTIONS = {
     "to_device": "host to device",
     "to_host": "device to host",
     "both_ways": "both directions",
-    "to_peer": "device to second device",
-    "from_peer": "second device to device",
 }
 
 
@@ -42,7 +40,6 @@ def answers(report: Report) -> tuple[str, ...]:
         assumed=report.device.link is None,
         under_load=link_under_load(report),
         slow=slow_link(report),
-        peer_rate=peer_rate(report),
         missing=energy.missing if energy else "",
         idle=energy.load(IDLE) if energy else None,
         most=max(loads, key=lambda load: load.power_w or 0.0, default=None),
