@@ -1,15 +1,13 @@
 """Time of a transfer between host and device, from the link between them.
 
-Memory of the host is pinned, ordinary or mapped::
+Memory of the host is pinned or ordinary::
 
     pinned     T = latency + max over directions of ( bytes / B )     both at once: call instead of latency
                timed by the host: call, to the host 2 calls, instead of latency
     ordinary   T = call + bytes x ( 1 / B + 1 / C )                   to the host: 2 calls, 1.7 C
-    mapped     T = calls + bytes x ( 1 / B + 1 / C )
 
 B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
-memory through pinned memory of its own, and the program copies mapped memory. The second of two directions starts one
-call after the first.
+memory through pinned memory of its own. The second of two directions starts one call after the first.
 
 Where device and host share their memory, a transfer is one copy by a core: T = call + bytes / C.
 
@@ -75,9 +73,8 @@ def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
     copied_s = 0.0
     if shared:
         copied_s = moved / (link.host_copy_bytes_per_s * _faster(device, moved))
-    elif traffic.memory in ("pageable", "mapped"):
-        faster = FROM_STAGING if traffic.memory == "pageable" else 1.0
-        copied_s = (traffic.to_device + traffic.to_host / faster) / link.host_copy_bytes_per_s
+    elif traffic.memory == "pageable":
+        copied_s = (traffic.to_device + traffic.to_host / FROM_STAGING) / link.host_copy_bytes_per_s
     ceilings = {"call": _first_s(device, traffic), "host copy": copied_s}
     if not shared:
         both = BOTH_WAYS if traffic.to_device and traffic.to_host else 1.0
@@ -92,8 +89,6 @@ def _first_s(device: Device, traffic: HostTraffic) -> float:
     link = device.host_link
     if not (traffic.by_host or device.architecture.on_host or (traffic.to_device and traffic.to_host)):
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
-    if traffic.memory == "mapped":
-        return 2.0 * link.call_s
     waits = traffic.by_host and traffic.to_host and link.kind != "shared"
     return link.call_s * (TO_HOST_CALLS if waits else 1.0)
 

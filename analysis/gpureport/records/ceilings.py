@@ -313,7 +313,7 @@ CEILINGS: Mapping[str, Bottleneck] = {
     "host copy": Bottleneck(
         Kind.LINK,
         "copies by one core of the host",
-        definition="the host's copy between ordinary memory and pinned or mapped memory, by one core.",
+        definition="the host's copy between ordinary memory and pinned memory, by one core.",
         standard="memcpy, staging copy",
     ),
     "ALU": Bottleneck(

@@ -23,9 +23,9 @@ REPEATS = ("repeats", "passes", "rounds", "steps")
 GROUP = ("local", "local_x", "local_y")
 """Parameters that are dimensions of a work-group."""
 
-Place = Literal["device", "mappable", "pinned", "pageable"]
-"""Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); or in memory
-of the host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary."""
+Place = Literal["device", "pinned", "pageable"]
+"""Where a buffer is: in global memory; or in memory of the host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR``
+buffer) or ordinary."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,14 @@ class Transfer(Dispatch):
     """
 
     copies: tuple[Copy, ...] = ()
-    mapped: bool = False
-    """Whether the device's buffer is mapped, and the host copies; otherwise a copy command is queued."""
     by_host: bool = False
     """Whether it is timed by the host's clock, from the call to its end; otherwise by the device's time stamps."""
 
     @classmethod
-    def of(cls, *copies: Copy, mapped: bool = False, by_host: bool = False) -> "Transfer":
+    def of(cls, *copies: Copy, by_host: bool = False) -> "Transfer":
         """Return the transfer of *copies*."""
         names = tuple(name for copy in copies for name in (copy.source, copy.target))
-        return cls("", (1,), (1,), names, copies, mapped, by_host)
+        return cls("", (1,), (1,), names, copies, by_host)
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,8 @@ class HostTraffic:
 
     to_device: float
     to_host: float
-    memory: Literal["pinned", "pageable", "mapped"]
-    """Kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer."""
+    memory: Literal["pinned", "pageable"]
+    """Kind of the host's memory."""
     by_host: bool = True
     """See :class:`Transfer`."""
 

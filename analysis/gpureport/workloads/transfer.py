@@ -1,7 +1,6 @@
 """Transfers of 4 B to 1 GiB in each direction, from and to memory of the host."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -20,13 +19,12 @@ from gpureport.workloads.model import (
     Job,
     Limits,
     Parameters,
-    Place,
     Sweep,
     Transfer,
     Workload,
 )
 
-Memory = Literal["pinned", "pageable", "mapped"]
+Memory = Literal["pinned", "pageable"]
 
 _SIZE = Axis(quantity="transfer", label="transfer size")
 _LEAST, _MOST, _MOST_SHORT = 2**2, 2**30, 2**26
@@ -36,13 +34,6 @@ _DIRECTIONS = {
     "both_ways": ("both directions at once", ("to_device", "to_host")),
 }
 """Title, and parameters with the size, by sweep."""
-_PLACES: Mapping[Memory, tuple[Place, Place]] = {
-    "pinned": ("pinned", "device"),
-    "pageable": ("pageable", "device"),
-    "mapped": ("pageable", "mappable"),
-}
-"""Buffers of the host and of the device."""
-_KINDS: tuple[Memory, ...] = ("pinned", "pageable", "mapped")
 
 
 class _Copies(Workload):
@@ -56,8 +47,6 @@ class _Copies(Workload):
     memory: ClassVar[Memory]
     by_host: ClassVar[bool] = True
     """Whether the host's clock times it."""
-    most: ClassVar[int] = _MOST
-    """Largest transfer, bytes."""
     directions: ClassVar[tuple[str, ...]] = ("to_device", "to_host")
     work_items_of = ()
     verification_dispatches = 3
@@ -66,7 +55,7 @@ class _Copies(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The size of one transfer, in each direction."""
-        most = min(self.most, _MOST_SHORT if grid.is_short(device, limits) else _MOST)
+        most = _MOST_SHORT if grid.is_short(device, limits) else _MOST
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
         found = []
@@ -84,42 +73,35 @@ class _Copies(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         to_device, to_host = float(parameters["to_device"]), float(parameters["to_host"])
-        traffic = HostTraffic(to_device, to_host, self.kind(parameters), self.by_host)
+        traffic = HostTraffic(to_device, to_host, self.memory, self.by_host)
         return Demand(work_items=1, work_group=(1,), isolated=True, transfer=traffic)
 
-    def kind(self, parameters: Parameters) -> Memory:
-        """Return the kind of the host's memory at a point."""
-        return self.memory
-
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        memory, to_device, to_host = self.kind(parameters), parameters["to_device"], parameters["to_host"]
         buffers: dict[str, Buffer] = {}
         copies = []
-        own = max(to_device, to_host) if memory == "mapped" else ""  # the time to map a buffer depends on its size
-        for source, target, size in (("from_host", f"to{own}", to_device), (f"from{own}", "to_host", to_host)):
+        ways = (("from_host", "to", parameters["to_device"]), ("from", "to_host", parameters["to_host"]))
+        for source, target, size in ways:
             if size:
-                buffers[source] = _buffer(memory, source, size, grid.random_words(rng, size))
-                buffers[target] = _buffer(memory, target, size)
+                buffers[source] = self._buffer(source, size, grid.random_words(rng, size))
+                buffers[target] = self._buffer(target, size)
                 copies.append(Copy(source, target, size))
-        return Job(buffers, (Transfer.of(*copies, mapped=memory == "mapped", by_host=self.by_host),))
+        return Job(buffers, (Transfer.of(*copies, by_host=self.by_host),))
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """To the device, where a kernel increments each word, and back into other memory."""
-        memory, size = self.kind(parameters), parameters["to_host"]
+        size = parameters["to_host"]
         contents = {"from_host": grid.random_words(rng, size)}
         names = ("from_host", "data", "to_host")
-        buffers = {name: _buffer(memory, name, size, contents.get(name)) for name in names}
-        there, back = (Transfer.of(Copy(*way, size), mapped=memory == "mapped") for way in pairwise(names))
+        buffers = {name: self._buffer(name, size, contents.get(name)) for name in names}
+        there, back = (Transfer.of(Copy(*way, size)) for way in pairwise(names))
         return Job(buffers, (there, Dispatch("increment", (size // 4,), (1,), ("data",)), back))
+
+    def _buffer(self, name: str, size: int, contents: NDArray[np.generic] | None = None) -> Buffer:
+        return Buffer(size, contents, self.memory if name.endswith("host") else "device")
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         words = job.buffers["from_host"].filled().astype(np.uint32, copy=False)
         return {"to_host": words + np.uint32(1)}
-
-
-def _buffer(memory: Memory, name: str, size: int, contents: NDArray[np.generic] | None = None) -> Buffer:
-    of_host, of_device = _PLACES[memory]
-    return Buffer(size, contents, of_host if name.endswith("host") else of_device)
 
 
 class Pinned(_Copies):
@@ -147,45 +129,4 @@ class Pageable(_Copies):
     memory = "pageable"
 
 
-class Mapped(_Copies):
-    variant = "mapped"
-    title = "Transfer, mapped buffer"
-    description = (
-        "The host maps a buffer of the device (made with CL_MEM_ALLOC_HOST_PTR), copies between it and ordinary "
-        "memory, and unmaps it. The time is that of the host, for all three steps."
-    )
-    memory = "mapped"
-    most = 2**28
-
-
-class Smallest(_Copies):
-    variant = "latency"
-    title = "Transfer, latency"
-    description = (
-        "Copies of 4 B in each direction, from and to each kind of host memory. The time is that of the host, from the "
-        "call to the arrival of the data."
-    )
-    counted = "transfers."
-    metric = Metric(kind="time", unit="transfers", label="time of a transfer")
-    verified = tuple({"to_device": 4, "to_host": 4, "memory": number} for number in range(3))
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        points = (
-            {"to_device": to_device, "to_host": _LEAST - to_device, "memory": number}
-            for number in range(len(_KINDS))
-            for to_device in (_LEAST, 0)
-        )
-        cases = grid.by_case("smallest", "memory and direction", points, "transfers of 4 B")
-        return (replace(cases, isolated=True),)
-
-    def kind(self, parameters: Parameters) -> Memory:
-        return _KINDS[parameters["memory"]]
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"{self.kind(parameters)}, to {'device' if parameters['to_device'] else 'host'}"
-
-    def work(self, parameters: Parameters) -> float:
-        return 1
-
-
-WORKLOADS = (Pinned(), Pageable(), Mapped(), Smallest())
+WORKLOADS = (Pinned(), Pageable())

@@ -230,9 +230,8 @@ class OpenCLBackend:
         return identity
 
     def _allocate_on_device(self, identity: BufferId, buffer: Buffer) -> None:
-        mappable = cl.mem_flags.ALLOC_HOST_PTR if buffer.place == "mappable" else 0
         with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
-            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
+            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
             self._memory[identity] = _Memory(memory)
             self._fill(memory, buffer)
 
@@ -384,10 +383,6 @@ class OpenCLBackend:
         Time stamps of a CPU's copies are those of the host, without the cost of the call.
         """
         began = time.perf_counter()
-        if ready.dispatch.mapped:
-            for target, source in ready.copies:
-                self._copy_mapped(target, source)
-            return time.perf_counter() - began
         queues = (self._queue, self._other_queue)
         events = []
         for queue, (target, source) in zip(queues, ready.copies, strict=False):
@@ -398,17 +393,6 @@ class OpenCLBackend:
         if ready.dispatch.by_host or self._on_host:
             return elapsed
         return (max(each.profile.end for each in events) - min(each.profile.start for each in events)) * 1e-9
-
-    def _copy_mapped(self, target: cl.Buffer | _Array, source: cl.Buffer | _Array) -> None:
-        if isinstance(target, cl.Buffer):
-            assert isinstance(source, np.ndarray)  # noqa: S101 - one side is the host's
-            mapped = self._mapped(target, cl.map_flags.WRITE_INVALIDATE_REGION, source.nbytes)
-            np.copyto(mapped, source)
-        else:
-            assert isinstance(source, cl.Buffer)  # noqa: S101
-            mapped = self._mapped(source, cl.map_flags.READ, target.nbytes)
-            np.copyto(target, mapped)
-        self._unmap(mapped)
 
     @cached_property
     def _other_queue(self) -> cl.CommandQueue:

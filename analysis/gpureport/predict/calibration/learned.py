@@ -8,6 +8,7 @@ as in ``gpureport.predict.calibration.calibrate``.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from statistics import median
 
 from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
@@ -43,7 +44,7 @@ LEARNED: frozenset[Calibration] = frozenset(
 """Quantities that are measured for a device without an entry."""
 FURTHER = (
     *("memory/sectors", "memory/second_access", "memory/set_conflicts", "memory/translation"),
-    *("instructions/formats", "matrix/rate", "transfer/pinned", "transfer/latency"),
+    *("instructions/formats", "matrix/rate", "transfer/pinned", "transfer/pageable"),
 )
 """Workloads that show sectors, ways, address translation, rates of number formats, and the link."""
 
@@ -53,6 +54,8 @@ _CLEAR = constant(1.3)
 """Least factor between the latencies of two levels that can be told apart."""
 _WHOLE = constant(0.7)
 """A cache that keeps this share of its lines at a stride of a power of two has no conflicts."""
+_SMALL_BYTES = 64
+"""Transfers up to this size take the time of the call."""
 Found = tuple[str, Value] | str
 """A path with its value, or a remark."""
 
@@ -272,9 +275,9 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
     calls = [
         point.time_s
         for each in observations
-        if each.key.workload == "transfer/latency"
+        if (each.key.workload, each.key.sweep) == ("transfer/pageable", "to_device")
         for point in each.points
-        if point.point.label == "pinned, to device"
+        if point.point.x <= _SMALL_BYTES
     ]
     if device.link is None:
         return
@@ -283,7 +286,7 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
         size = format_bytes(smallest.point.x)
         yield "link.latency", measured_value(smallest.time_s, f"{size} of transfer/pinned")
     if calls:
-        yield "link.call", measured_value(calls[0], "4 B of transfer/latency")
+        yield "link.call", measured_value(median(calls), f"up to {_SMALL_BYTES} B of transfer/pageable")
 
 
 def _measured(device: Device, path: str, value: float, source: str, listed: str) -> Value:

@@ -21,7 +21,7 @@ from gpureport.units import (
     format_value,
 )
 
-_WAYS = {"pinned": "pinned", "pageable": "ordinary memory", "mapped": "mapped buffer"}
+_WAYS = {"pinned": "pinned", "pageable": "ordinary memory"}
 _TRANSFERS = {f"transfer/{way}" for way in _WAYS}
 _DIRECTIONS = {
     "to_device": "host to device",
