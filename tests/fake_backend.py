@@ -50,7 +50,6 @@ class FakeBackend:
         log: timed batches in order: global size and number of dispatches.
         wrong: whether the kernel spoils a result.
         wrong_options: with which the kernel is built that spoils a result.
-        rested_at_s: when the last rest ended.
         code: what every kernel was compiled to.
     """
 
@@ -67,7 +66,6 @@ class FakeBackend:
     built: list[str] = field(default_factory=list)
     allocated: list[int] = field(default_factory=list)
     launch_cost_s: float = 1e-6
-    rested_at_s: float = 0.0
     code: MachineCode | None = None
 
     def __post_init__(self) -> None:
@@ -134,18 +132,6 @@ class FakeBackend:
         self.clock_s = start + (self.clock_s - start) * self.jitter()
         self.log.append((self._launches[timed[0]][1].global_size[0], len(timed)))
         return self.clock_s - start
-
-    def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        begun, stamps = self.clock_s, []
-        for launch in launches:
-            start = self.clock_s
-            self._execute(launch)
-            stamps.append((start - begun, self.clock_s - start))
-        return stamps
-
-    def rest(self, most_s: float) -> None:
-        self.clock_s += most_s
-        self.rested_at_s = self.clock_s
 
     def clear(self) -> None:
         self.buffers.clear()

@@ -388,8 +388,6 @@ def many_variants(families: int = 10, each: int = 5) -> Report:
         _shape_sweep(builder, key, row, ALL_SHAPES)
         if family == 0:
             _case_sweep(builder, key, 12)
-        if family == 1:
-            _frame_trace(builder, key)
     timings = [Timing(stage=stage, workload=name, seconds=0.5) for name in infos for stage in ("verify", "measure")]
     report = _report(make_device(), builder, infos)
     return report.model_copy(update={"timings": (Timing(stage="predict", seconds=1.5), *timings)})
@@ -489,21 +487,6 @@ def _case_sweep(builder: _Builder, variant: tuple[str, str], count: int) -> None
     model = [_ceilings(p, p.working_set_bytes, p.work_items * 60.0 * (i + 1)) for i, p in enumerate(points)]
     axis = Axis(quantity="case", label="instruction")
     builder.sweep(_key(variant, "rates"), _metric("instructions"), axis, points, model, 60.0, 1.1)
-
-
-def _frame_trace(builder: _Builder, variant: tuple[str, str]) -> None:
-    points = [_point(2**power, 1.0, 32.0).model_copy(update={"x": i}) for i, power in enumerate((16, 18, 20, 22))]
-    model = [_ceilings(p, p.working_set_bytes, p.work_items * 8.0) for p in points]
-    builder.sweep(
-        _key(variant, "frames"),
-        _metric("particles"),
-        Axis(quantity="case", label="frame"),
-        points,
-        model,
-        8.0,
-        1.0,
-        300,
-    )
 
 
 def _key(variant: tuple[str, str], sweep: str) -> SweepKey:

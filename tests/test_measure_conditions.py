@@ -228,8 +228,7 @@ def test_only_calls_that_may_run_kernels_occupy_the_device() -> None:
     with Watch(backend, [], period_s=60) as watch:
         counted = watch.counted(backend)
         assert counted.device is PRESENT
-        backend.clock_s += 5.0
-        counted.rest(2.0)
+        backend.clock_s += 7.0
         assert watch.reading().occupied_total_s == 0.0
         with watch.occupying():
             backend.clock_s += 3.0

@@ -97,16 +97,6 @@ def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.Mon
     assert library.open == 0
 
 
-@pytest.mark.parametrize(("highest", "idle"), [(1980, False), (4000, True), (None, False)])
-def test_a_device_is_idle_at_half_its_clock(monkeypatch: pytest.MonkeyPatch, highest: int | None, idle: bool) -> None:
-    library = FakeNvml()
-    if highest is not None:
-        library.nvmlDeviceGetMaxClockInfo = lambda *_: highest
-    monkeypatch.setitem(sys.modules, "pynvml", library)
-    assert sensors.is_idle(GPU) is idle
-    assert not sensors.is_idle(PRESENT)
-
-
 @pytest.mark.parametrize("case", ["no library", "no driver", "no address", "other device"])
 def test_values_are_unknown_if_anything_is_missing(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}

@@ -28,7 +28,7 @@ from gpureport.report.figures.draw import draw, round_ticks
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
 from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, working_set_chart, working_sets
-from gpureport.report.figures.sweeps import binned, case_chart, plateaus, size_chart
+from gpureport.report.figures.sweeps import case_chart, plateaus, size_chart
 from gpureport.report.figures.theme import COLOURS, readable, theme
 from gpureport.report.run.sweeps import kind_of, pictures
 from gpureport.text import shorten
@@ -117,15 +117,6 @@ def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
     metric = Metric(kind="rate", unit="instruction", label="instruction rate")
     curve = replace(observed_only([high / span, high]), metric=metric)
     assert faults(case_chart([curve, curve], ["rate", "sub_group_rate"])) == []
-
-
-def test_traces_keep_the_extremes() -> None:
-    times = np.ones(5000)
-    times[1234] = 7.0
-    at, middle, least, most = binned(np.arange(5000.0), times)
-
-    assert len(at) == len(middle) == len(least) == len(most) < 200
-    assert (middle.max(), least.min(), most.max()) == (1.0, 1.0, 7.0)
 
 
 def test_a_wide_mark_overlaps_no_text() -> None:

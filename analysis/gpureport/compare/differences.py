@@ -17,9 +17,9 @@ MINIMUM_EFFECT = 0.03
 BETWEEN_RUNS = 0.01
 """Least relative standard deviation between runs that is assumed.
 
-Of the 33 sweeps of four quick runs on one H200 (2026-11), seven varied between runs by 0.6 to 1.05 % and 25 by 0.35 %
-or less. The traces of frames, which begin with idle clocks, varied by 3.3 %. `scripts/run_variation.py` prints these
-figures. The constant is based on the H200 alone; no other device was tested.
+Of the 32 sweeps of four quick runs on one H200 (2026-11), seven varied between runs by 0.6 to 1.05 % and 25 by 0.35 %
+or less. `scripts/run_variation.py` prints these figures. The constant is based on the H200 alone; no other device was
+tested.
 """
 _WHOLE_RUNS = 0.003
 """The same for the median of all sweeps: in the six pairs of those runs it differed by 0.14 % at most."""

@@ -49,8 +49,6 @@ _STEADY_RUN_TO_RUN = 0.002
 _STEADY = ("memory/read", "memory/latency", "instructions/")
 """Beginnings of the names of sweeps that only read or compute, which varied less; the largest by 0.08 %."""
 _OTHER_RUN_TO_RUN = 0.006
-_FRAMES_RUN_TO_RUN = 0.05
-"""The same for traces of frames, which start with idle clocks."""
 _PRIOR_DOF = 6.0
 """Weight of these assumptions, in devices."""
 _MOST_DOF = 12.0
@@ -76,8 +74,6 @@ class Part:
     @property
     def run_to_run(self) -> float:
         """Assumed standard deviation between runs."""
-        if self.sweep.endswith("/frames"):
-            return _FRAMES_RUN_TO_RUN
         if self.sweep.startswith(_STEADY) and self.layer != Kind.LAUNCH:
             return _STEADY_RUN_TO_RUN
         return RUN_TO_RUN.get(self.layer, _OTHER_RUN_TO_RUN)
@@ -157,13 +153,10 @@ def significant_parts(every: Sequence[Effects], minimum_effect: float) -> list[F
 
 
 def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "dict[str, Floats]":
-    """Return the effect of each device on each layer: the mean over its parts, weighted by their precision (devices,).
-
-    Traces of frames are left out: they vary too much.
-    """
+    """Return the effect of each device on each layer: the mean over its parts by their precision (devices,)."""
     found = {}
     for layer in layers_of(parts):
-        chosen = [i for i, part in enumerate(parts) if part.layer == layer and not part.sweep.endswith("/frames")]
+        chosen = [i for i, part in enumerate(parts) if part.layer == layer]
         if chosen:
             weights = np.where(np.isnan(devices[:, chosen]), 0.0, errors[:, chosen] ** -2.0)
             total = weights.sum(axis=1)

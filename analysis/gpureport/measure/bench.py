@@ -106,12 +106,16 @@ class Bench:
         """Return the device seconds of a batch of back-to-back dispatches, divided by their number.
 
         The last dispatch of the cycle runs first, untimed, so that the first timed one finds the caches in the same
-        state as all others. In the first batch the whole cycle runs untimed, so that every buffer has been written.
+        state as all others. In the first batch the whole cycle runs untimed, so that every buffer has been written. An
+        isolated point is one dispatch, which is queued when everything before it has ended.
 
         Raises:
             DeviceError: a kernel does not build, memory is exhausted, or a launch fails.
         """
         prepared = self._prepare(point)
+        if point.isolated:
+            self._backend.run(prepared.before)
+            return self._backend.time((), prepared.batch(1))
         warm_up = prepared.cycle[-1:] if prepared.has_run else prepared.cycle
         seconds = self._backend.time((*prepared.before, *warm_up), prepared.batch(dispatches))
         prepared.has_run = True
@@ -120,19 +124,6 @@ class Bench:
             buffer = next(each for key, each in prepared.buffers.items() if key.startswith(name))
             point.counted = int(self._backend.read(buffer, 4 * word + 4).view("uint32")[word])
         return seconds / dispatches
-
-    def trace(self, point: Point, dispatches: int) -> list[tuple[float, float]]:
-        """Return start and duration of each of several successive dispatches, in device seconds after the first start.
-
-        The job's ``before`` runs once, before all of them; each dispatch finds the state that the one before left.
-
-        Raises:
-            DeviceError: as for :meth:`run`.
-        """
-        prepared = self._prepare(point)
-        if prepared.before:
-            self._backend.run(prepared.before)
-        return self._backend.trace(prepared.batch(dispatches))
 
     def cycle_length(self, point: Point) -> int:
         """Return the number of dispatches in the point's cycle (2 for ping-pong)."""

@@ -70,7 +70,7 @@ def power_loads(device: Device, limits: Limits) -> Iterator[Load]:
 
 def _by_size(workload: Workload, device: Device, limits: Limits) -> Iterator[PointKey]:
     for sweep in workload.sweeps(device, limits):
-        if sweep.axis.quantity == "working_set" and not sweep.frames:
+        if sweep.axis.quantity == "working_set":
             yield from (workload.point(parameters, sweep) for parameters in sweep.points)
 
 

@@ -28,8 +28,6 @@ _OVERHEAD_S = 2e-3  # wall time of a first run beside its dispatches, at most
 _SETTLED = 0.02
 _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget for points beyond the coarse ones
-_LONGEST_REST_S = 0.2  # clocks that have not fallen by then fall only after many seconds
-_RESTING = 0.25  # share of a trace's time for the rest before it
 _OVERRUN = 2.0  # times the budget: then sampling ends, even below the fewest rounds but not within the first
 _SLOWEST_SET_UP_S = 5.0  # for building kernels and initialising buffers of a point
 _AGAIN = 0.5  # times the budget, for points that are measured again
@@ -199,7 +197,7 @@ class Rounds:
 
     def _timed(self, point: Point, batch: int) -> tuple[float, float]:
         began = self._backend.now()
-        seconds = self._bench.trace(point, 1)[0][1] if point.isolated else self._bench.run(point, batch)
+        seconds = self._bench.run(point, batch)
         if seconds < 0 or (seconds == 0 and batch > 1):
             raise LaunchError("the device's timer did not advance while the kernels ran")
         return seconds, self._backend.now() - began
@@ -213,31 +211,6 @@ class Rounds:
         before, now = (point.s_per_work or 0.0) * point.key.work, self._try(point)
         while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:
             before, now = now, self._try(point)
-
-    def traces(self, points: Sequence[Point], frames: int) -> None:
-        """Record successive dispatches of each point; the device rests before the first.
-
-        If time is short, the rest is shortened first, then the number of recorded frames.
-        """
-        for place, point in enumerate(points):
-            try:
-                with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * frames * self._costs_s(point)):
-                    self._trace(point, frames, len(points) - place)
-            except DeviceError as error:
-                point.skip(error)
-            self._report()
-
-    def _trace(self, point: Point, frames: int, points_left: int) -> None:
-        seconds, point.cost_s = self._timed(point, 1)  # builds kernels, initialises buffers and measures a frame
-        self.compilations |= dict.fromkeys(self._bench.compilations(point))
-        share_s = max(0.0, _OVERRUN * self._settings.budget_s - self._elapsed()) / points_left
-        kept = min(frames, max(FEWEST_ROUNDS, int((1 - _RESTING) * share_s / max(seconds, 1e-9))))
-        self._backend.rest(max(0.0, min(_LONGEST_REST_S, share_s - kept * seconds)))
-        begun = self._backend.now() - self._start
-        trace = self._bench.trace(point, kept)
-        point.samples = [(seconds, begun + at) for at, seconds in trace if seconds > 0]  # 0: below the timer's tick
-        if kept < frames:
-            point.skipped = f"only {kept} of {frames} frames were recorded, because the time budget was used up"
 
     def rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         """Take samples, each round in a new random order, until intervals are narrow or the budget is used up.

@@ -95,10 +95,7 @@ def measure_sweep(
     ]
     run = Rounds(backend, task.settings, progress, f"{workload.name}: {sweep.title}", spans)
     try:
-        if sweep.frames:
-            run.traces(points, sweep.frames)
-        else:
-            points = run.measure(points, sweep.coarse, rng)
+        points = run.measure(points, sweep.coarse, rng)
     finally:
         backend.clear()
     without = (*((parameters, reason) for parameters, reason in reasons if reason), *sweep.absent)

@@ -135,10 +135,9 @@ def model_inputs(
     device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
 ) -> PointModel:
     """Return the input of the model for one point of *sweep*."""
-    isolated = sweep.isolated or sweep.frames > 0
     demand = workload.demand(parameters, device)
-    if isolated or sweep.read_between:
-        demand = replace(demand, isolated=isolated, one_buffer=sweep.read_between)
+    if sweep.isolated or sweep.read_between:
+        demand = replace(demand, isolated=sweep.isolated, one_buffer=sweep.read_between)
     if compiled and compiled.vectorised is not None:
         demand = replace(
             demand,

@@ -7,7 +7,7 @@ _SIZES = ("working_set", "work_items", "case", "transfer")
 
 def is_shown(prediction: Prediction) -> bool:
     """Return whether a sweep belongs in the summary: one over sizes or cases."""
-    return bool(prediction.points) and prediction.axis.quantity in _SIZES and prediction.key.sweep != "frames"
+    return bool(prediction.points) and prediction.axis.quantity in _SIZES
 
 
 def best_point(prediction: Prediction) -> PredictedPoint:

@@ -182,8 +182,7 @@ def predicted_run(
 def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> "tuple[Report, Forecast]":
     """Return the report of the specification predictions for *device*, and whole predictions; *quick*: shorter sweeps.
 
-    The report has no machine, measurements and findings. Traces of frames are left out: their prediction is the same as
-    of single dispatches.
+    The report has no machine, measurements and findings.
     """
     from gpureport.compare.contrast import Forecast
     from gpureport.predict import limits_of, predict_sweeps
@@ -200,7 +199,7 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
         machine=None,
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
-        predictions=tuple(each.prediction for each in found if each.prediction.key.sweep != "frames"),
+        predictions=tuple(each.prediction for each in found),
         advice=specified(advice, workloads, device, limits),
         accesses=specified(source_accesses, workloads, device, limits),
     )

@@ -139,7 +139,6 @@ def _series(
         measurement.axis,
         tuple(points),
         "",
-        frames=current.frames if current else 0,
         isolated=bool((current and current.isolated) or (publication and publication.isolated)),
         read_between=bool(publication and publication.read_between),
     )

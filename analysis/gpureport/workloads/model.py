@@ -129,7 +129,7 @@ class Job:
     dispatches: tuple[Dispatch, ...]
     """Run repeatedly, in this order (two for ping-pong)."""
     before: tuple[Dispatch, ...] = ()
-    """Run once, untimed, before every sample or before the first frame of a trace, for example to warm caches."""
+    """Run once, untimed, before every sample, for example to warm caches."""
 
     @classmethod
     def of(cls, buffers: Buffers, kernel: str, size: Shape, local: Shape, arguments: Arguments) -> "Job":
@@ -321,11 +321,8 @@ class Sweep:
     title: str  # for headings
     coarse: int = 1
     """Step between the points that are always measured; the others are measured only where the curve bends."""
-    frames: int = 0
-    """Number of successive dispatches to record for each point (a frame trace), instead of samples in random order; 0:
-    no trace."""
     isolated: bool = False
-    """Whether each dispatch is timed by itself instead of back-to-back; always so in a trace."""
+    """Whether each dispatch is timed by itself instead of back-to-back."""
     read_between: bool = False
     """Whether another kernel reads the next dispatch's input between two dispatches. The caches then contain that input
     only."""

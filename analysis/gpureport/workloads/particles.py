@@ -1,7 +1,6 @@
 """Moving particles in several memory layouts: half-used 32-byte structures, as published, and denser ones."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -45,8 +44,6 @@ class Particles(Workload):
     """Loads and stores per work-item."""
     branches: ClassVar[bool] = False
     """Whether the bounce is a branch with additional stores."""
-    traced: ClassVar[bool] = False
-    """Whether, as published, successive frames are timed at four working sets around the last cache's capacity."""
 
     @property
     def stored_bytes(self) -> int:
@@ -63,20 +60,7 @@ class Particles(Workload):
         return (
             grid.by_working_set(sizes, limits, "particles", WORKING_SET, "number of particles"),
             grid.by_group_size(groups, f"{format_count(beyond)} particles"),
-            *([self._frames(device, limits, usual)] if self.traced else []),
         )
-
-    def _frames(self, device: Device, limits: Limits, local: int) -> Sweep:
-        few, most = grid.is_short(device, limits), self._most(device, limits)
-        inside, outside, far = 0.5, 2.0, 3.0 if few else 8.0
-        if device.caches:
-            transition = device.caches[-1].transition("ping_pong_transition")
-            inside, outside = 0.9 * transition.onset, 1.1 * transition.end
-        last = grid.last_cache_bytes(device) / (2 * self.stored_bytes)
-        counts = grid.rounded([min(most, last * part) for part in (0.125, inside, outside, far)], grid.multiple(256))
-        points = ({"count": count, "local": local} for count in counts)
-        cases = grid.by_case("frames", WORKING_SET, points, "time of successive frames")
-        return replace(cases, frames=200 if few else 300)
 
     def _most(self, device: Device, limits: Limits) -> float:
         return min(_MOST, grid.most_bytes(device, limits, "particles", 2) / (2 * self.stored_bytes))
@@ -188,7 +172,7 @@ class Structs(Particles):
     unused_bytes = 16
     kernel = "step_members"
     accesses = 4.0 + BOUNCING
-    traced = branches = True
+    branches = True
 
 
 class ShortStructs(Particles):

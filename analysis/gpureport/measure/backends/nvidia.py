@@ -21,7 +21,6 @@ from gpureport.spec.models import PresentDevice
 _SM, _MEMORY = 1, 2  # nvml.h: nvmlClockType_t
 _CHIP = 0  # nvmlTemperatureSensors_t
 _PAGE_CAUSES = (0, 1)  # nvmlPageRetirementCause_t: several single-bit errors, a double-bit error
-_IDLE = 0.5  # largest clock of an idle device, as a share of the highest
 _RECENT_S = 1.0
 _REASONS = {  # nvmlClocksEventReasons
     0x1: IDLE,
@@ -96,12 +95,6 @@ def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
         if nvml.nvmlDeviceGetCount() == 1:
             return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0))
     return None
-
-
-def is_idle(device: Opened) -> bool:
-    """Return whether the clock is known to be at most half the highest."""
-    now, highest = device.clock_hz(_SM), device.clock_hz(_SM, "MaxClockInfo")
-    return now is not None and highest is not None and now <= _IDLE * highest
 
 
 def _watts(milliwatts: float) -> str:

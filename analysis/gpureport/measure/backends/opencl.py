@@ -59,7 +59,6 @@ _PROBES = 5
 _SHORTEST_BLOCKING_S = 50e-6
 _BLOCKING_MARGIN = 1.3  # times the last measured time of queueing
 _LONGEST_BLOCKING_S = 0.05
-_REST_S = 0.05  # between two readings of the clocks
 _SLOWEST_ENQUEUE_S = 20e-6  # more than that includes compilation or another process
 _KERNEL_FACTS = ("LOCAL_MEM_SIZE", "PRIVATE_MEM_SIZE", "PREFERRED_WORK_GROUP_SIZE_MULTIPLE", "WORK_GROUP_SIZE")
 
@@ -407,7 +406,8 @@ class OpenCLBackend:
         """
         if isinstance(self._launches[timed[0]], _Transfer):
             self.run(untimed)
-            return sum(seconds for _, seconds in self.trace(timed))
+            with _errors_as(LaunchError, "a transfer failed"):
+                return sum(self._run_transfer(cast("_Transfer", self._launches[each])) for each in timed)
         before, batch = self._kernels(untimed), self._kernels(timed)
         blocking_s = 0.0
         if len(batch) > 1:
@@ -419,33 +419,6 @@ class OpenCLBackend:
                 seconds, blocked = self._run_batches(before, batch, blocking_s)
         self._note_libraries([*untimed, *timed])
         return seconds
-
-    def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        ready, stamps = self._kernels(launches), []
-        if not ready:
-            return self._trace_transfers(launches)
-        with _errors_as(LaunchError, f"{ready[0].dispatch.kernel} failed"):
-            for each in ready:
-                event = self._enqueue(each)
-                self._queue.finish()
-                stamps.append((event.profile.start, event.profile.end))
-        first = stamps[0][0]
-        return [((start - first) * 1e-9, (end - start) * 1e-9) for start, end in stamps]
-
-    def _trace_transfers(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        """Run transfers, each after the end of the one before; starts are by the host's clock."""
-        began, stamps = time.perf_counter(), []
-        with _errors_as(LaunchError, "a transfer failed"):
-            for ready in map(self._launches.__getitem__, launches):
-                start = time.perf_counter() - began
-                stamps.append((start, self._run_transfer(cast("_Transfer", ready))))
-        return stamps
-
-    def rest(self, most_s: float) -> None:
-        """Sleep until the vendor's interface reports lower clocks; for all of *most_s* if there is no interface."""
-        until = time.monotonic() + most_s
-        while (left := until - time.monotonic()) > 0 and not sensors.is_idle(self._present):
-            time.sleep(min(left, _REST_S))
 
     def _run_batches(
         self, untimed: Sequence[_Launch], timed: Sequence[_Launch], blocking_s: float

@@ -114,19 +114,6 @@ class Backend(Protocol):
             LaunchError: a launch was refused or failed.
         """
 
-    def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        """Run each of *launches* once, in order; queue each when the one before has ended.
-
-        Returns:
-            For each launch: its start, in device seconds after the first start, and its duration in seconds.
-
-        Raises:
-            LaunchError: a launch was refused or failed.
-        """
-
-    def rest(self, most_s: float) -> None:
-        """Leave the device idle until its clocks are known to have fallen, for at most *most_s* seconds."""
-
     def clear(self) -> None:
         """Free all buffers and forget all launches; programs stay built."""
 

@@ -37,12 +37,6 @@ def state(device: PresentDevice) -> State:
         return nvidia.state(found) if found else State()
 
 
-def is_idle(device: PresentDevice) -> bool:
-    """Return whether the clocks are known to have fallen."""
-    with nvidia.opened(device) as found:
-        return found is not None and nvidia.is_idle(found)
-
-
 def free_memory_bytes(device: PresentDevice) -> float | None:
     """Return the free memory for buffers in bytes, not positive if there is none; ``None``: not known."""
     if device.on_host:

@@ -1,4 +1,4 @@
-"""Charts of sweeps: over sizes, of separate cases, and traces of frames."""
+"""Charts of sweeps: over sizes, and of separate cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
 from gpureport.text import shorten
-from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
+from gpureport.units import abbreviated, format_ratio, format_value, scale_of
 
 if TYPE_CHECKING:
     from gpureport.records.curves import Level
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Base = Callable[[float], float]
 """What values are divided by, a function of x."""
 
-MOST_PANELS = {"sizes": 3, "cases": 2, "traces": 6}
+MOST_PANELS = {"sizes": 3, "cases": 2}
 """Panels of a figure: small figures leave no large gaps at the ends of pages."""
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
@@ -42,10 +42,6 @@ _LABEL = 34  # characters of a case
 _ON_PLATEAU = 0.06  # |ln| of a sample on a plateau / its value
 _SHORTEST, _FEWEST_ON_IT = 1.4, 3  # last / first x of a plateau, and samples on it
 _MOST_REACH = 4.0  # of ratios, above and below 1
-_BINS = 160
-_LEAST_REACH = 0.02  # of the y axis of traces on both sides of the median
-_MOST_ABOVE = 3.0  # maxima / medians of traces, as distances from 1, that the axis includes
-_NAME = 30  # characters of a title before the median
 _MAIN = {"cliff": "midpoint", "taper": "n90"}
 """The main position of each feature."""
 
@@ -297,63 +293,3 @@ def _case_notes(curve: CurveRecords, labels: Sequence[str], largest: float) -> I
         ratio = f" ({format_ratio(value / predicted[label])})" if seen and value and predicted.get(label) else ""
         yield f"{format_ratio(value / divisor)}{ratio}" if value else "", role
     yield (f"{seen_word([curve])}{' (ratio)' if predicted else ''}" if seen else "predicted"), role
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Start and duration of one point's dispatches in order, shape (n,), n > 0, in s."""
-
-    title: str
-    at_s: Floats
-    times_s: Floats
-
-    @property
-    def median_s(self) -> float:
-        """Median duration."""
-        return float(np.median(self.times_s))
-
-
-def traces(curve: CurveRecords, title: str) -> Iterator[Trace]:
-    """Yield the traces of a sweep's points; if the starts of dispatches are unknown, from the durations before them."""
-    for point in curve.measurement.points if curve.measurement else ():
-        if point.samples_s:
-            at = np.cumsum((0.0, *point.samples_s[:-1]), dtype=float)
-            if len(point.taken_at_s) == len(point.samples_s):
-                at = np.asarray(point.taken_at_s, dtype=float) - point.taken_at_s[0]
-            yield Trace(f"{title}: {point.point.label}", at, np.asarray(point.samples_s, dtype=float))
-
-
-def trace_chart(found: Sequence[Trace]) -> Chart:
-    """Return the median, minimum and maximum of each time bin of traces, relative to the median of the trace."""
-    drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
-    ends = _ratio_limits(*(np.concatenate([columns[number] for columns in drawn]) for number in (1, 3)))
-    name = "median (minimum to maximum)"
-    panels = [
-        Panel(
-            Axis("time since the first dispatch", "s"),
-            Axis("time / median", ends=ends),
-            (Series.of(name, "observed", "line", zip(*(column.tolist() for column in columns), strict=True)),),
-            f"{shorten(trace.title, _NAME)}, median {format_time(trace.median_s)}",
-            0.95,
-            (Mark(1, 1, upright=False),),
-        )
-        for trace, columns in zip(found, drawn, strict=True)
-    ]
-    return Chart(tuple(tuple(panels[column::2]) for column in range(min(2, len(panels)))))
-
-
-def _ratio_limits(medians: Floats, maxima: Floats) -> tuple[float, float]:
-    """Return limits that include *medians*, both sides of 1, and *maxima* that are not far above; shape (n,) each."""
-    below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - medians.min(), medians.max() - 1))
-    highest = min(float(maxima.max()) - 1, _MOST_ABOVE * above)
-    return max(0.0, 1 - 1.5 * below), 1 + max(1.5 * above, 1.1 * highest)
-
-
-def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the centre, median, minimum and maximum of up to 160 time bins, shape (bins,) each."""
-    parts = min(_BINS, len(times_s))
-    places, values = np.array_split(at_s, parts), np.array_split(times_s, parts)
-    columns = [[np.median(part) for part in places], [np.median(part) for part in values]]
-    columns += [[part.min() for part in values], [part.max() for part in values]]
-    at, middle, least, most = (np.array(column, dtype=float) for column in columns)
-    return at, middle, least, most

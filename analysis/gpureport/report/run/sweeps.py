@@ -11,19 +11,17 @@ from gpureport.report.curves import CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.picture import Picture
 from gpureport.report.text.captions import curve_caption, panel_titles
-from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import with_names
 
-Kind = Literal["sizes", "cases", "traces"]
+Kind = Literal["sizes", "cases"]
 _TYPICAL = ("working_set", "work_items")
-_MOST: dict[Kind, int] = {"sizes": 3, "cases": 2, "traces": 4}
+_MOST: dict[Kind, int] = {"sizes": 3, "cases": 2}
 """The most deviating curves of a chapter, by kind of figure."""
 
 
 def kind_of(curve: CurveRecords) -> Kind:
     """Return the kind of figure for a curve."""
-    if curve.key.sweep == "frames":
-        return "traces"
     return "cases" if curve.axis.quantity == "case" else "sizes"
 
 
@@ -65,11 +63,11 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
 def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selection]:
     """Return the curves that each chapter draws, by its anchor.
 
-    None draws traces of frames, nor transfers within a memory that device and host share.
+    None draws transfers within a memory that device and host share.
     """
     shared = report.device.host_link.kind == "shared"
     drawn = (curve for curve in found if not (shared and curve.key.family == "transfer"))
-    of = grouped((_chapter_of(curve), curve) for curve in drawn if curve.key.sweep != "frames")
+    of = grouped((_chapter_of(curve), curve) for curve in drawn)
     return {anchor: selection(curves) for anchor, curves in of.items()}
 
 
@@ -127,11 +125,6 @@ def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Pictu
 def pictures(members: Sequence[CurveRecords], titles: Mapping[SweepKey, str]) -> Iterator[Picture]:
     """Draw the sweeps of one kind that have points, with their *titles*."""
     kind = kind_of(members[0])
-    if kind == "traces":
-        found = [trace for curve in members for trace in sweeps.traces(curve, curve.key.variant)]
-        for group in in_figures(found, sweeps.MOST_PANELS[kind]):
-            yield Picture(sweeps.trace_chart(group), text("trace_caption", number=len(group)))
-        return
     drawn = [c for c in members if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in c.points)]
     chart = sweeps.case_chart if kind == "cases" else sweeps.size_chart
     for part in in_figures(drawn, sweeps.MOST_PANELS[kind]):
