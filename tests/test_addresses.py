@@ -100,19 +100,6 @@ def test_pairs_of_loads_find_caches_full_of_another_buffer(device: Device, backe
     assert (written == np.arange(written.size) // 4).all()
 
 
-def test_loads_after_stores_take_longer_unless_stores_allocate() -> None:
-    """A cache that passes stores on does not contain their data."""
-    device = load_database().device("nvidia/h200_sxm")
-    workload = WORKLOADS["memory/second_access"]
-    (sweep,) = workload.sweeps(device, LIMITS)
-    stores = next(point for point in sweep.points if not point["first_loads"])
-    allocating = altered(device.architecture, write_allocate=True)
-    other = altered(device, architecture=allocating)
-
-    assert workload.demand(stores, device).cached_chain == stores["lines"]
-    assert workload.demand(stores, other).nearest_chain == stores["lines"]
-
-
 @pytest.fixture(scope="module")
 def counted() -> Report:
     """A report in which a kernel counted 132 x 16 work-groups of 128 work-items, and ran no others."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.calibration.learned import FURTHER, Learned, cache_details, further, hierarchy
+from gpureport.predict.calibration.learned import FURTHER, Learned, further, hierarchy
 from gpureport.spec.models import Device, Link, Tlb, Transition
 from gpureport.spec.values import Provenance
 from tests.builders import altered, shown
@@ -47,30 +47,6 @@ def test_pairs_of_loads_show_sectors(sector: int, access: int) -> None:
     if sector != 32:
         assert found.values["caches.L1.sector"].provenance.kind == "measured"
         assert "conflict: 32 B (spec: a data sheet)" in found.values["caches.L1.sector"].provenance.note
-
-
-@pytest.mark.parametrize("ways", [4, 16, None])
-def test_a_large_stride_shows_ways(ways: int | None) -> None:
-    found = _found(_with_l1(ways=ways), names=("memory/set_conflicts",))
-
-    assert (ways is None) == ("caches.L1.ways" not in found.values)
-    if ways:
-        assert found.values["caches.L1.ways"].value == pytest.approx(ways, rel=0.15)
-
-
-@pytest.mark.parametrize("stores", [False, True])
-def test_second_accesses_show_what_the_cache_keeps(stores: bool) -> None:
-    seen = shown(toy(DRAFT, write_allocate=stores), DRAFT, ("memory/second_access",))
-    details = cache_details(DRAFT, [one.observation for one in seen])
-
-    assert (details.keeps_loads, details.keeps_stores) == (True, stores)
-    assert any("unlike `write_allocate`" in remark for remark in further(DRAFT, seen).remarks) == stores
-
-
-def test_a_cache_without_loads_is_named() -> None:
-    seen = shown(_with_l1(latency_cycles=L2.latency_cycles), DRAFT, ("memory/second_access",))
-
-    assert any("`L1: null` removes the level" in remark for remark in further(DRAFT, seen).remarks)
 
 
 def test_reaches_of_listed_translation_buffers_are_measured() -> None:

@@ -23,9 +23,7 @@ from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Features, Workload
 
 pytest.importorskip("ziglang")
-SHOWN = Features(
-    frozenset({"cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}), "gpu", "gpu", 1 << 16
-)
+SHOWN = Features(frozenset({"cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}), "gpu", 1 << 16)
 KERNELS = [*all_workloads(), *load_kernels(sorted((data_dir("kernels_cl") / "examples").glob("*.yaml")))]
 EXECUTED = [each for each in KERNELS if each.family not in ("transfer", "matrix") and list(each.verification())]
 FAST = (

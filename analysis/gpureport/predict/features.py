@@ -5,11 +5,9 @@ from math import log
 from statistics import mode
 
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
-from gpureport.predict.residency import with_conflicts
 from gpureport.records.curves import Axis, CurveFeature, Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
-from gpureport.workloads.memory.latency import APART
 
 
 def with_level_names(
@@ -25,11 +23,10 @@ def with_level_names(
     if axis.quantity == "transfer":
         return tuple(features)
     translated = {tlb.level for tlb in device.tlb} & {point.level for point in points}
-    spanning = translated or APART in points[0].point.parameters
     names = {
         feature.level: (
             _end_of_span_near(feature.value, device, points)
-            if spanning
+            if translated
             else _cache_near(feature.value, device, of_latency=_is_latency(points))
         )
         or Level.unexplained(feature.value, cause=_cause(feature.value, points))
@@ -80,18 +77,14 @@ def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
 def _end_of_span_near(size_bytes: float, device: Device, points: Sequence[PredictedPoint]) -> Level | None:
     """Return the translation lookaside buffer that ends nearest to a cliff in the range of addresses, or the cache.
 
-    Caches contain one line of each page, or at each stride. Such a cliff is no working set of the cache, and so has a
-    name of its own.
+    Caches contain one line of each page. Such a cliff is no working set of the cache, and so has a name of its own.
     """
     parameters = points[0].point.parameters
-    stride = parameters.get(APART, 0)
-    usable: Sequence[float] = [cache.capacity_bytes for cache in device.caches]
-    usable = with_conflicts(device, usable, stride) if stride else usable
-    lines = (stride or parameters["page"]) / parameters["line"]
+    lines = parameters["page"] / parameters["line"]
     ends = {tlb.level: tlb.covered_bytes * tlb.transition.midpoint for tlb in device.tlb}
-    for cache, capacity in zip(device.caches, usable, strict=True):
-        end = capacity * lines * _usable(cache, of_latency=True)
-        ends[Level(name=f"{cache.name} {'sets' if stride else 'data'}")] = end / cache.partitions
+    for cache in device.caches:
+        end = cache.capacity_bytes * lines * _usable(cache, of_latency=True)
+        ends[Level(name=f"{cache.name} data")] = end / cache.partitions
     nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])), default=None)
     return None if nearest is None or abs(log(size_bytes / ends[nearest])) > _FAR else nearest
 

@@ -28,7 +28,6 @@ from gpureport.predict.residency import (
     ServingLevel,
     latency_levels,
     translation_levels,
-    with_conflicts,
 )
 from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.records.curves import Level
@@ -59,7 +58,6 @@ def usable_capacities(run: Execution) -> tuple[float, ...]:
 
     Caches that are invalidated between dispatches are useless for reuse by the next dispatch. Local memory takes its
     part of a unified cache. Caches of several compute units add up only if each unit touches its own part of the data.
-    Lines that share sets find only a part of each cache.
     """
     device, demand, usable = run.device, run.demand, []
     for cache in device.caches:
@@ -71,19 +69,18 @@ def usable_capacities(run: Execution) -> tuple[float, ...]:
             capacity *= minimum(device.compute_units, ceil(demand.groups))
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
         usable.append(0.0 if lost else capacity)
-    return with_conflicts(device, usable, demand.stride_bytes) if demand.stride_bytes else tuple(usable)
+    return tuple(usable)
 
 
 def load_latency(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, Level]:
     """Return the cycles of a dependent load, and the level that serves most of the working set."""
     device, demand, shared = run.device, run.demand, run.device.shared_cache
-    cycles, level = run.loads_served(footprint, latency_levels(device, usable, demand.stride_bytes))
+    cycles, level = run.loads_served(footprint, latency_levels(device, usable))
     if demand.accesses and shared and cycles > shared.latency_cycles:
         further_cycles = cycles * slowest_line(run) - shared.latency_cycles
         cycles = shared.latency_cycles + further_cycles * waits_beyond(demand, shared, run.waits)
     if demand.span_bytes and device.tlb:
-        cycles, translated = run.loads_served(demand.span_bytes, translation_levels(device, cycles))
-        level = level if demand.stride_bytes else translated
+        cycles, level = run.loads_served(demand.span_bytes, translation_levels(device, cycles))
     return cycles, level
 
 

@@ -3,14 +3,14 @@
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import inf
 from typing import Generic, TypeVar
 
 from gpureport.observe.statistics import Floats
 from gpureport.predict.uncertainty.propagation import clamped, exp, log, maximum, minimum, where
 from gpureport.records.curves import DRAM, Level
-from gpureport.spec.models import PAGE_WALK, Cache, Device, Transition
+from gpureport.spec.models import PAGE_WALK, Device, Transition
 from gpureport.spec.uncertainty import constant
 
 T = TypeVar("T")
@@ -132,44 +132,20 @@ def _cost_with_misses(working_set_bytes: float, near: ServingLevel[T], far_cost:
 _level = functools.cache(Level)
 
 
-def latency_levels(
-    device: Device, usable_bytes: Sequence[float], stride_bytes: float = 0.0
-) -> tuple[ServingLevel[Level], ...]:
+def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[ServingLevel[Level], ...]:
     """Return the levels of a dependent load's latency, in cycles, with *usable_bytes* of each cache.
 
-    To one work-item, a cache with several partitions is two levels: the near partition, then the far ones. A
-    *stride_bytes* that is a power of two may select a single set, whose end is sudden.
+    To one work-item, a cache with several partitions is two levels: the near partition, then the far ones.
     """
     levels = []
     for cache, usable in zip(device.caches, usable_bytes, strict=True):
-        transition, cycles = _latency_transition(cache, min(stride_bytes, device.page_bytes)), cache.latency_cycles
+        transition, cycles = cache.latency_transition, cache.latency_cycles
         if cache.partitions > 1 and cache.far_latency_cycles:
             near = _level(name=cache.name, near=True)
             levels.append(ServingLevel(near, usable / cache.partitions, transition, cycles))
             cycles = cache.far_latency_cycles
         levels.append(ServingLevel(_level(name=cache.name), usable, transition, cycles))
     return (*levels, ServingLevel(DRAM, inf, NO_TRANSITION, device.memory.latency_cycles))
-
-
-def _latency_transition(cache: Cache, stride_bytes: float) -> Transition:
-    """Return the transition of *cache* for lines at a stride.
-
-    One more line than the ways of a set replaces each line before it is read again (LRU).
-    """
-    if not cache.ways or cache.lines_within(cache.capacity_bytes, stride_bytes) > cache.ways:
-        return cache.latency_transition
-    return Transition(onset=1.0, midpoint=1.0 + 0.5 / cache.ways, end=1.0 + 1.0 / cache.ways)
-
-
-def with_conflicts(device: Device, usable_bytes: Sequence[float], stride_bytes: float) -> tuple[float, ...]:
-    """Return the *usable_bytes* of each cache for lines whose addresses differ by a power of two, *stride_bytes*.
-
-    Such lines share few sets. Beyond the size of a page, bits of the physical address are random, so that the stride
-    selects no sets. An outer cache is worth at least as much as an inner one, which serves the same lines.
-    """
-    stride = min(stride_bytes, device.page_bytes)
-    lines = (c.lines_within(usable, stride) for c, usable in zip(device.caches, usable_bytes, strict=True))
-    return tuple(count * device.line_bytes for count in accumulate(lines, max))
 
 
 def translation_levels(device: Device, load_cycles: float) -> tuple[ServingLevel[Level], ...]:

@@ -74,10 +74,7 @@ def _capacity(ceiling: Ceiling) -> str:
 
 
 def cliffs_table(report: Report) -> Table:
-    """List the cliffs of caches in the memory family, with the plateaus before and after.
-
-    Without conflicts in sets: they depend on a range of addresses, not on a working set.
-    """
+    """List the cliffs of caches in the memory family, with the plateaus before and after."""
     levels = report.device.cache_levels
     rows = (row for p in report.predictions if p.key.family == "memory" for row in _cliff_rows(p, levels))
     return Table(("cache", "variant", "onset", "midpoint", "end", "before", "after"), tuple(rows))

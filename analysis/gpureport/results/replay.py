@@ -104,7 +104,6 @@ def host_of(device: Device, machine: Machine) -> HostProcessor:
             level=int(cache.name.removeprefix("L")),
             size_bytes=round(cache.capacity_bytes / cache.partitions),
             shared_by=1 if cache.scope == "compute_unit" else max(1, cores // cache.partitions),
-            ways=cache.ways,
         )
         for cache in device.caches
         if cache.name in ("L1", "L2", "L3")

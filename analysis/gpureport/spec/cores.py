@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpureport.spec import reported
 from gpureport.spec.compilers import compiler_value, launch_values
-from gpureport.spec.drivers import CpuCompiler, maker
+from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
@@ -379,12 +379,8 @@ def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[s
 
 
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
-    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
-
-    Ways are left out where a hash of the address selects the set.
-    """
+    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3."""
     values: dict[str, Value] = {}
-    indexed_levels = maker(host.facts.vendor if host.facts else "").indexed_levels
     for cache in host.caches:
         path = f"caches.L{cache.level}"
         source = f"/sys/devices/system/cpu/cpu0/cache, level {cache.level}"
@@ -392,8 +388,6 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             sharers = min(cache.shared_by, max(cores, 1))
             note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
             values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
-            if cache.ways and cache.level <= indexed_levels:
-                values[f"{path}.ways"] = queried(cache.ways, source)
         else:
             instances = max(1, round(cores / cache.shared_by))
             note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""

@@ -29,16 +29,13 @@ class Maker(NamedTuple):
     """Pattern of product names that only one board has."""
     own_ids: re.Pattern[str] = _ANY
     """Pattern of the names of boards whose PCI ids no other board has."""
-    indexed_levels: int = 1
-    """Levels of its processors' caches in which bits of the address select the set; a hash does in the others."""
 
 
 _MAKERS = (
     Maker("nvidia", re.compile("nvidia")),
     # Several boards share targets (gfx90a), code names (Ellesmere) and the PCI ids of Radeon cards.
     Maker("amd", re.compile("advanced micro|amd"), own_names=re.compile(" "), own_ids=re.compile("(?i)instinct")),
-    # CPUID of its processors tells which caches have a hash; an L2 of Zen 4 keeps three times the lines of one without.
-    Maker("intel", re.compile("intel"), pci_vendor="8086", indexed_levels=2),
+    Maker("intel", re.compile("intel"), pci_vendor="8086"),
     Maker("apple", re.compile("apple")),
     Maker("qualcomm", re.compile("qualcomm"), model=re.compile("Adreno.*")),  # "OpenCL 2.0 Adreno(TM) 630"
     Maker("arm", re.compile(r"\barm\b")),

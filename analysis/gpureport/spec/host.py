@@ -74,8 +74,6 @@ class HostCache:
     size_bytes: int
     shared_by: int
     """Logical processors that share one instance."""
-    ways: int | None = None
-    """Lines of a set; ``None``: not known."""
 
 
 @dataclass(frozen=True)
@@ -196,12 +194,10 @@ def _read_cache(folder: Path) -> HostCache:
     """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
     sharing = (part.partition("-") for part in text["shared_cpu_list"].split(","))  # such as 0-3,8
-    ways = folder / "ways_of_associativity"
     return HostCache(
         level=int(text["level"]),
         size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
         shared_by=sum(int(last or first) - int(first) + 1 for first, _, last in sharing),
-        ways=(int(ways.read_text()) if ways.exists() else 0) or None,
     )
 
 

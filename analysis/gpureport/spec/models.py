@@ -130,22 +130,11 @@ class Cache(Record):
     """Latency of the far partition."""
     slice_bytes: Annotated[WholeBytes | None, Listed(16, 1 << 16, "KiB")] = None
     """Capacity of a slice. Each slice processes its own writes and atomic operations; default: not known."""
-    ways: Annotated[Count | None, Listed(1, 1024, example="16")] = None
-    """Lines of a set, where bits of the address select the set; default: not known, or a hash selects the set."""
 
     @property
     def slices(self) -> int | None:
         """Number of slices; ``None`` if not known."""
         return max(1, round(float(self.capacity_bytes) / self.slice_bytes)) if self.slice_bytes else None
-
-    def lines_within(self, capacity_bytes: float, stride_bytes: float) -> float:
-        """Return how many lines with *stride_bytes* from one to the next fit in a part of the capacity.
-
-        A stride that is a power of two leaves out sets, until it selects a single one. Without ``ways`` it leaves out
-        none.
-        """
-        stride = max(stride_bytes, self.line_bytes) if self.ways else self.line_bytes
-        return max(capacity_bytes / stride, min(self.ways or 0, capacity_bytes / self.line_bytes))
 
     def transition(self, name: str) -> Transition:
         """Return one of :data:`TRANSITIONS`, or that which holds if the entry does not list it."""

@@ -275,9 +275,6 @@ class Demand:
     span_bytes: float = 0.0
     """Range of addresses whose pages dependent loads access in random order; 0: latencies of caches and memory include
     address translation."""
-    stride_bytes: float = 0.0
-    """Distance of the lines that dependent loads access, if it is a power of two: they share few sets of the caches; 0:
-    the lines are in all sets."""
     later_dispatches: "tuple[Demand, ...]" = ()
     """The other dispatches of a sequence of different kernels; times are then the mean of all."""
 

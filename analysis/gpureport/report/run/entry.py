@@ -58,8 +58,9 @@ def sources_table(report: Report) -> Table:
     numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
     values = written_values(report.device)
     rows = (
-        (path, values.get(path, UNKNOWN), origin.kind, numbers.get(origin.source, ""), origin.note)
+        (path, values[path], origin.kind, numbers.get(origin.source, ""), origin.note)
         for path, origin in sorted(report.device.provenance.items())
+        if path in values
     )
     return Table(("parameter", "value", "kind", "source", "note"), tuple(rows))
 

@@ -1,7 +1,4 @@
-"""Latency of dependent loads (pointer chase): by working set, and of lines at a stride of a power of two.
-
-Pairs of loads show the lines, sectors and write policy of caches.
-"""
+"""Latency of dependent loads (pointer chase) by working set; pairs of loads show the lines and sectors of caches."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,26 +9,14 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
 
 ADDRESSES = "range of addresses"
-APART = "apart"
-"""Parameter: bytes from one line to the next, a power of two."""
-_STRIDES = (1 << 12, 1 << 17)
-"""Rows of 1024 and 32,768 words. Sets of caches of processors and of compute units repeat within the first; those of
-larger caches within the second."""
-_MOST_BYTES = 1 << 29
-_BEYOND = 4
-"""The most lines / lines of the nearest cache."""
 _APART_BYTES = 1024
 """Bytes from one element of a cycle to the next: at least two of the longest lines."""
 _DISTANCES = (4, 28, 32, 60, 64, 124, 128, 256)
 _PAIRS = 2048
-_LINES = 512
-_CASES = {(1, 0): "load, load", (0, 1): "store, load", (1, 1): "load, store, load"}
-"""Labels of the cases: whether loads and stores come before the last loads."""
 _FAR = 2
 """Times the last cache: beyond, hardly any line is still in a cache when the chase reaches it, whoever read it last."""
 
@@ -48,15 +33,10 @@ class Chase(Workload):
     work_items_of = ()
 
 
-def chased(
-    buffer: str, elements: float, record_bytes: int, used_bytes: int, steps: float, *, repeated: bool = True
-) -> Demand:
-    """Return the demand of *steps* loads of a random cycle through *elements*, *record_bytes* apart.
-
-    *repeated*: whether the levels beyond the first transfer each element in each traversal, else once.
-    """
+def chased(buffer: str, elements: float, record_bytes: int, used_bytes: int, steps: float) -> Demand:
+    """Return the demand of *steps* loads of a random cycle through *elements*, *record_bytes* apart."""
     passes = steps / elements
-    stream = Stream(buffer, elements, record_bytes, used_bytes, False, passes, passes if repeated else 1.0)
+    stream = Stream(buffer, elements, record_bytes, used_bytes, False, passes, passes)
     return Demand(work_items=1, work_group=(1,), streams=(stream,), phases_aligned=False, loaded=False)
 
 
@@ -78,78 +58,6 @@ def cycle(rng: np.random.Generator, elements: int, apart: int) -> tuple[NDArray[
     following = np.zeros(elements * apart, dtype=np.uint32)
     following[order] = np.roll(order, -1)
     return order, following
-
-
-class SetConflicts(Chase):
-    variant = "set_conflicts"
-    title = "Load latency at a stride of a power of two"
-    description = (
-        "One work-item follows a random cycle through lines at a stride of a power of two, such as the first words of "
-        "the rows of a matrix. A cache whose sets are selected by bits of the address keeps only some of these lines: "
-        "as many as a set has ways, if the stride selects a single set. The latency then rises although most of the "
-        "cache is empty."
-    )
-    source = "memory/conflicts.cl"
-    labelled = "{lines} x {apart:bytes}"
-    working_set_of = ("lines", APART)
-    verified = (
-        {"lines": 37, APART: 256, "line": 64, "steps": 11},
-        {"lines": 5, APART: 4096, "line": 128, "steps": 93},
-    )
-    """Fewer and more loads than one traversal."""
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """For each stride up to the size of a page: from two lines to several times those of the nearest cache."""
-        largest = min(_MOST_BYTES, limits.max_buffer_bytes, limits.max_bytes / 2)
-        most = _BEYOND * (device.caches[0].capacity_bytes / device.caches[0].line_bytes if device.caches else 512)
-        sweeps = []
-        for stride in (stride for stride in _STRIDES if stride <= device.page_bytes and 4 * stride <= largest):
-            counts = grid.sizes(2, min(most, largest // stride), grid.multiple(1))
-            shape = {APART: stride, "line": device.line_bytes}
-            # Few first loads, and enough to make the launch cost of a CPU small.
-            steps = {n: grid.chosen(device, cpu=1 << 16, gpu=min(1 << 16, max(1 << 13, 64 * n))) for n in counts}
-            points = ({"lines": n, **shape, "steps": steps[n]} for n in counts)
-            title = f"{ADDRESSES} at a stride of {format_bytes(stride)}"
-            sweeps.append(grid.by_working_set(points, limits, f"stride_{stride}", ADDRESSES, title))
-        return tuple(sweeps)
-
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty.
-
-        Loads of processors compute the address from an index themselves.
-        """
-        lines, steps = parameters["lines"], parameters["steps"]
-        empty = bool(device.caches) and not device.caches[0].persistent
-        first = min(lines, steps) if empty else 0
-        # Addresses of the nearest cache of an NVIDIA GPU are virtual (Jia et al., arXiv:1804.06826).
-        chain, span_bytes = grid.chosen(
-            device, cpu=(dict[str, float](), float(self.nbytes(parameters))), gpu=({"int32": 2.0 * steps}, 0.0)
-        )
-        return replace(
-            chased("lines", lines, parameters[APART], 4, steps),
-            chain=chain,
-            memory_chain=steps - first,
-            cached_chain=first,
-            reused="kernel",
-            span_bytes=span_bytes,
-            stride_bytes=parameters[APART],
-        )
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        lines, words, steps = (np.uint32(n) for n in (parameters["lines"], parameters[APART] // 4, parameters["steps"]))
-        order = f"order{lines}x{words}"
-        buffers = {
-            "lines": Buffer(self.nbytes(parameters)),
-            order: Buffer(4 * int(lines), rng.permutation(lines).astype(np.uint32)),
-            "state": Buffer(4),
-        }
-        link = Dispatch("link", (int(lines),), (1,), ("lines", "state", order, lines, words))
-        return Job(buffers, (single("visit", "lines", "state", steps),), (link,))
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        (order,) = (buffer.filled() for name, buffer in job.buffers.items() if name.startswith("order"))
-        reached = int(order[parameters["steps"] * dispatches % len(order)])
-        return {"state": np.array([reached * (parameters[APART] // 4)], dtype=np.uint32)}
 
 
 class PointerChase(Chase):
@@ -236,15 +144,12 @@ def _steps(lines: int, device: Device) -> int:
     return small if lines <= 4096 else medium if lines <= most else large
 
 
-class _Loads(Chase):
-    source = "memory/lines.cl"
-    macros = ("distance", "first_loads", "stores")
-    not_on_cpu = "The entries of processors list the lines of their caches."
-
-
-class Sectors(_Loads):
-    verification_dispatches = 2
+class Sectors(Chase):
     variant = "sectors"
+    source = "memory/lines.cl"
+    macros = ("distance",)
+    not_on_cpu = "The entries of processors list the lines of their caches."
+    verification_dispatches = 2
     title = "Latency of a second load nearby"
     description = (
         "One work-item follows a random cycle through a buffer that is larger than the caches. After each element it "
@@ -310,60 +215,4 @@ class Sectors(_Loads):
         return {f"state{size}": np.array([at], dtype=np.uint32)}
 
 
-class SecondAccess(_Loads):
-    verification_dispatches = 1
-    variant = "second_access"
-    title = "Latency of loads after loads or stores"
-    description = (
-        "One work-item accesses each line of a small buffer, then loads each line again; each load depends on the "
-        "previous one. The latency shows whether the cache of the compute unit keeps data that were loaded, and data "
-        "that were stored."
-    )
-    counted = "the dependent loads."
-    working_set_of = ("lines", "line")
-    verified = tuple({"first_loads": a, "stores": b, "lines": 31, "line": 64} for a, b in _CASES)
-    """An odd number of lines."""
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        if not grid.runs(self, device):
-            return ()
-        shape = {"lines": _LINES, "line": device.line_bytes}
-        points = ({"first_loads": a, "stores": b, **shape} for a, b in _CASES)
-        return (grid.by_case("first_access", "accesses", points, "kind of the first access"),)
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return _CASES[parameters["first_loads"], parameters["stores"]]
-
-    def work(self, parameters: Parameters) -> float:
-        return parameters["lines"] * (1 + parameters["first_loads"])
-
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """First loads come from the shared cache if the nearest one is empty when a dispatch starts.
-
-        A cache that does not allocate on writes passes them on; then the loads after stores come from the next cache.
-        """
-        lines, loads = parameters["lines"], self.work(parameters)
-        kept = bool(device.caches) and device.caches[0].persistent
-        hits = loads if kept or device.architecture.write_allocate else lines * parameters["first_loads"]
-        return replace(
-            chased("next", lines, parameters["line"], 4, loads, repeated=False),
-            operations={"memory": float(lines * parameters["stores"])},
-            chain={"int32": 2.0 * loads},
-            cached_chain=loads - hits,
-            nearest_chain=hits,
-            reused="kernel",
-        )
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        lines, words = parameters["lines"], parameters["line"] // 4
-        order, following = cycle(rng, lines, words)
-        name = f"next{lines}x{words}"
-        again = single("again", name, "state", *map(np.uint32, (lines, words, order[0])))
-        return Job({name: Buffer(following.nbytes, following), "state": Buffer(4)}, (again,))
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """The cycle ends where it starts."""
-        return {"state": np.array([job.dispatches[0].arguments[-1]], dtype=np.uint32)}
-
-
-WORKLOADS = (SetConflicts(), PointerChase(), Sectors(), SecondAccess())
+WORKLOADS = (PointerChase(), Sectors())
