@@ -148,10 +148,12 @@ def test_what_the_system_refuses_is_one_sentence(
 
 def test_what_an_encoding_lacks_is_replaced() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    ended = subprocess.run([*COMMAND, "devices", "--known"], capture_output=True, check=False, env=environment)
+    ended = subprocess.run(
+        [*COMMAND, "predict", "h200", "-w", "memory/latency"], capture_output=True, check=False, env=environment
+    )
     assert ended.stderr == b""
     assert ended.returncode == 0
-    assert "????" in ended.stdout.decode("latin-1")
+    assert "Working set: ?" in ended.stdout.decode("latin-1")
 
 
 def in_terminal(*arguments: str, columns: int, no_colour: bool = False) -> str:
