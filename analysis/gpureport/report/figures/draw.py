@@ -1,4 +1,4 @@
-"""Charts drawn with matplotlib."""
+"""Charts drawn with seaborn, on axes of matplotlib."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -301,23 +301,28 @@ class _Drawing:
                 over(mark.start, mark.end, color=colour, alpha=0.13, linewidth=0, zorder=0.5)
 
     def _draw_series(self, each: Series, phase: float) -> None:
+        from seaborn import lineplot, scatterplot
+
         colour, x, y = COLOURS[each.role], np.array(each.x), np.array(each.y)
         if each.low:
             self._draw_intervals(each, colour)
         if each.style in ("line", "dashes"):
             style: Any = "-" if each.style == "line" else (phase, (4, 2))
-            self.axis.plot(x, y, color=colour, linewidth=0.9, linestyle=style)
+            look: Any = {"color": colour, "linewidth": 0.9, "linestyle": style}
+            lineplot(x=x, y=y, ax=self.axis, estimator=None, sort=False, legend=False, **look)
         elif each.style in ("dots", "small dots"):
             size = 1.8 if each.style == "small dots" else 3.2 if self.by_rows else 2.4
-            look: Any = {"linewidth": size, "solid_capstyle": "round", "zorder": 3}
+            look = {"linewidth": size, "solid_capstyle": "round", "zorder": 3}
             self.axis.plot(_gapped(x, x), _gapped(y, y), color=colour, **look)
         elif each.style in _MARKERS:
             hollow = each.role == "predicted" or each.style == "rings"
-            face = "white" if hollow else colour
-            look = {"markersize": 4.0, "markerfacecolor": face, "markeredgewidth": 0.8, "color": colour}
+            face = "white" if hollow and each.style != "strokes" else colour
+            look = {"marker": _MARKERS[each.style], "s": 16, "facecolor": face, "linewidth": 0.8}
+            if each.style != "strokes":  # they have no face
+                look["edgecolor"] = colour
             low, high = sorted(self.ends["x" if self.by_rows else "y"])
             inside = [low <= value <= high for value in (x if self.by_rows else y)]  # arrows show the others
-            self.axis.plot(x[inside], y[inside], _MARKERS[each.style], clip_on=False, zorder=3, **look)
+            scatterplot(x=x[inside], y=y[inside], ax=self.axis, clip_on=False, zorder=3, legend=False, **look)
         self._draw_arrows(each, colour)
 
     def _draw_intervals(self, each: Series, colour: str) -> None:
