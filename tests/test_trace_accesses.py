@@ -17,9 +17,9 @@ from gpureport.trace import demand as demands
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, placed
-from gpureport.trace.execution import NDRange
 from gpureport.trace.program import Access, program
 from gpureport.trace.reuse import ReuseClock
+from gpureport.workloads.model import Dispatch
 from tests.toy import TOY
 
 PLACEMENT = Placement(
@@ -197,7 +197,7 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     """A copy of words to every eighth one: each store covers a part of its own sector, 8 lines for a wave."""
     source, items, device = tmp_path / "spread.cl", 1 << 18, database.device("nvidia/h200_sxm")
     source.write_text("kernel void k(global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
-    arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], NDRange((items,), (256,))
+    arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], Dispatch("k", (items,), (256,))
     kernel = program(compile_file(source), "k")
     demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape, Resources(32)))
 
@@ -216,7 +216,7 @@ def test_left_shifts_are_multiplications_where_these_have_a_pipe(
     name: str, kind: str, database: Database, tmp_path: Path
 ) -> None:
     (source := tmp_path / "k.cl").write_text("kernel void k(global uint *x) { x[get_global_id(0)] <<= 13; }")
-    kernel, shape, device = program(compile_file(source), "k"), NDRange((256,), (64,)), database.device(name)
+    kernel, shape, device = program(compile_file(source), "k"), Dispatch("k", (256,), (64,)), database.device(name)
     placement = placed(device, kernel, shape, Resources(32))
     demand = dispatch_demand(kernel, [np.zeros(256, np.uint32)], shape, device, placement)
 
@@ -239,7 +239,7 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
         f"int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; atomic_inc(count);"
         "atomic_dec(count); }"
     )
-    kernel, shape = program(compile_file(source), "k"), NDRange((65536,), (64,))
+    kernel, shape = program(compile_file(source), "k"), Dispatch("k", (65536,), (64,))
     placement = replace(PLACEMENT, groups_per_place=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
     for value in (0, 1):  # demands of other values are others
         arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
@@ -262,7 +262,7 @@ def test_work_that_schedulers_do_not_share(steps: str, units: int, uneven: float
     (source := tmp_path / "k.cl").write_text(
         f"kernel void k(global float *x) {{ int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; }}"
     )
-    kernel, shape = program(compile_file(source), "k"), NDRange((1024,), (256,))
+    kernel, shape = program(compile_file(source), "k"), Dispatch("k", (1024,), (256,))
     placement = replace(PLACEMENT, units_per_group=units)
     demand = dispatch_demand(kernel, [np.zeros(1024, np.float32)], shape, TOY, placement)
 
@@ -280,7 +280,7 @@ def test_a_core_overlaps_what_it_reorders(
     )
     placement = replace(PLACEMENT, latencies=(("fp32", 4.0), ("hit", 1.0)), page_lines=64)
     monkeypatch.setattr(demands, "REORDERED", reordered)
-    arguments, shape = [np.zeros(64, np.float32), np.int32(100), np.int32(4)], NDRange((64,), (64,))
+    arguments, shape = [np.zeros(64, np.float32), np.int32(100), np.int32(4)], Dispatch("k", (64,), (64,))
     demand = dispatch_demand(program(compile_file(source), "k"), arguments, shape, TOY, placement)
 
     assert (demand.branches, demand.maskable) == (True, False)

@@ -17,10 +17,10 @@ from gpureport.errors import InputError
 from gpureport.kernel_files import load_kernels
 from gpureport.trace.chains import TOGETHER, Chains
 from gpureport.trace.compiler import compile_file, preprocessed
-from gpureport.trace.execution import Execution, NDRange, execute
+from gpureport.trace.execution import Execution, execute
 from gpureport.trace.program import Access, program, programs
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Features, Workload
+from gpureport.workloads.model import Dispatch, Features, Workload
 
 pytest.importorskip("ziglang")
 SHOWN = Features(frozenset({"cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}), "gpu", 1 << 16)
@@ -48,8 +48,7 @@ def test_results_are_right(workload: Workload) -> None:
         for name, buffer in job.buffers.items()
     }
     for dispatch in (*job.before, *islice(cycle(job.dispatches), max(count, len(job.dispatches)))):
-        shape = NDRange(dispatch.global_size, dispatch.local_size)
-        execute(program(module, dispatch.kernel), dispatch.on_host(arrays), shape, range(prod(shape.groups)))
+        execute(program(module, dispatch.kernel), dispatch.on_host(arrays), dispatch, range(prod(dispatch.groups)))
     for name, expected in workload.expected(point, job, count).items():
         found = arrays[name][: expected.nbytes].view(expected.dtype).reshape(expected.shape)
         np.testing.assert_allclose(found, expected, rtol=max(workload.tolerance, 2e-5), atol=workload.tolerance)
@@ -82,7 +81,7 @@ def run(
     file = folder / "kernel.cl"
     file.write_text(source)
     module = compile_file(file, more.pop("options", ""))
-    shape = NDRange((items,), (local,))
+    shape = Dispatch("k", (items,), (local,))
     kernel = program(module, programs(module)[0], more.pop("unrolled", 4))
     more |= {"chains": Chains(kernel, more.pop("latencies"))} if "latencies" in more else {}
     return execute(kernel, arguments, shape, range(prod(shape.groups)), **more)
@@ -237,7 +236,7 @@ def test_loads_of_neighbouring_members_are_one(sum_of: str, nbytes: list[int], t
     text = "+".join(f"x[i].{member}" for member in sum_of)
     file.write_text(f"kernel void k(global float4 *x, global float *y) {{ int i = get_global_id(0); y[i] = {text}; }}")
     kernel = program(compile_file(file), "k", joins=True)
-    execute(kernel, [x, y], NDRange((64,), (64,)), [0])
+    execute(kernel, [x, y], Dispatch("k", (64,), (64,)), [0])
 
     assert [each.nbytes for each in kernel.accesses if not each.write] == nbytes
     assert y.tolist() == sum(x["xyzw".index(member) :: 4] for member in sum_of).tolist()

@@ -17,16 +17,16 @@ from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
 from gpureport.trace.compiler import Module, compile_file
 from gpureport.trace.demand import dispatch_demand, emitted_as, placed
-from gpureport.trace.execution import NDRange, execute
+from gpureport.trace.execution import execute
 from gpureport.trace.program import Program, program, programs
-from gpureport.workloads.model import Demand, Job, Local, Parameters
+from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
 
 _MOST_FILLED = 256 << 20
 
 
-def shape_of(formulas: Formulas, parameters: Parameters) -> NDRange:
+def shape_of(formulas: Formulas, parameters: Parameters) -> Dispatch:
     """Return the work-items of a dispatch."""
-    return NDRange(formulas.global_size(parameters), formulas.local_size(parameters))
+    return Dispatch(formulas.fields.kernel, formulas.global_size(parameters), formulas.local_size(parameters))
 
 
 def program_of(
@@ -86,8 +86,7 @@ def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[
     """Return the contents of all buffers after the dispatches of *job*, all of whose work-groups are executed."""
     buffers = {name: each.filled().copy() for name, each in job.buffers.items()}
     for each in job.dispatches:
-        kernel, shape = program_of(source, options, each.kernel), NDRange(each.global_size, each.local_size)
-        execute(kernel, each.on_host(buffers), shape, range(prod(shape.groups)))
+        execute(program_of(source, options, each.kernel), each.on_host(buffers), each, range(prod(each.groups)))
     return buffers
 
 

@@ -13,16 +13,16 @@ from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
-from gpureport.trace.execution import Execution, NDRange, execute, local_arrays
+from gpureport.trace.execution import Execution, execute, local_arrays
 from gpureport.trace.program import LOCAL, Access, Program
 from gpureport.workloads.instructions import listed_class
-from gpureport.workloads.model import AccessDemand, Demand, Stream
+from gpureport.workloads.model import AccessDemand, Demand, Dispatch, Stream
 
 _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
 
 
-def placed(device: Device, program: Program, shape: NDRange, resources: Resources) -> Placement:
+def placed(device: Device, program: Program, shape: Dispatch, resources: Resources) -> Placement:
     """Return where the work-groups of a kernel run; *resources* limit those that are resident together.
 
     Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
@@ -94,7 +94,7 @@ class _Stratum:
     represented: float
 
 
-def strata(shape: NDRange, placement: Placement) -> tuple[_Stratum, ...]:
+def strata(shape: Dispatch, placement: Placement) -> tuple[_Stratum, ...]:
     """Return samples of the work-groups: some from the middle that share a compute unit, others, first and last one.
 
     Work-groups start on the compute units in turn. The first and last one represent those at the borders of the range,
@@ -152,7 +152,7 @@ class _Sample:
 
 
 def dispatch_demand(
-    program: Program, arguments: Sequence[Any], shape: NDRange, device: Device, placement: Placement
+    program: Program, arguments: Sequence[Any], shape: Dispatch, device: Device, placement: Placement
 ) -> Demand:
     """Execute samples of the work-groups of a dispatch, and return the demand of all of them on *device*.
 

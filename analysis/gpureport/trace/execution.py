@@ -34,6 +34,7 @@ from gpureport.trace.program import (
     next_local,
     region_of,
 )
+from gpureport.workloads.model import Dispatch
 
 _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
@@ -64,19 +65,6 @@ class Recorder(Protocol):
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
         """See that the lanes of *waves* leave a barrier."""
-
-
-@dataclass(frozen=True)
-class NDRange:
-    """The work-items of a dispatch, in one to three dimensions."""
-
-    global_size: tuple[int, ...]
-    local_size: tuple[int, ...]
-
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Work-groups in each dimension."""
-        return tuple(-(-items // local) for items, local in zip(self.global_size, self.local_size, strict=True))
 
 
 @dataclass(frozen=True)
@@ -111,7 +99,7 @@ def local_arrays(program: Program, arguments: Sequence[Any]) -> tuple[LocalArray
 def execute(
     program: Program,
     arguments: Sequence[Any],
-    shape: NDRange,
+    shape: Dispatch,
     groups: Sequence[int],
     wave: int = 32,
     recorder: Recorder | None = None,
@@ -210,7 +198,7 @@ class _Memory:
 class _Machine:
     program: Program
     arguments: Sequence[Any]
-    shape: NDRange
+    shape: Dispatch
     groups: Sequence[int]
     wave: int
     recorder: Recorder | None

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.trace.compiler import compile_file
-from gpureport.trace.execution import NDRange, execute, local_arrays
+from gpureport.trace.execution import execute, local_arrays
 from gpureport.trace.program import LOCAL, PRIVATE, Access, LocalArray, Program, program
-from gpureport.workloads.model import Job, Parameters, Workload
+from gpureport.workloads.model import Dispatch, Job, Parameters, Workload
 
 Numbers = NDArray[np.int64]
 _MOST_ACCESSES = 1 << 19
@@ -39,7 +39,7 @@ def check(workload: Workload, parameters: Parameters, job: Job) -> Mapping[str, 
     contents = {name: buffer.filled().copy() for name, buffer in job.buffers.items()}
     whole = True
     for each in islice(cycle(job.dispatches), workload.verification_dispatches):
-        kernel, shape = program(module, each.kernel), NDRange(each.global_size, each.local_size)
+        kernel = program(module, each.kernel)
         arguments = each.on_host(contents)
         names = zip(kernel.parameters, each.arguments, strict=True)
         buffers = {
@@ -47,14 +47,14 @@ def check(workload: Workload, parameters: Parameters, job: Job) -> Mapping[str, 
             for number, (parameter, name) in enumerate(names)
             if isinstance(name, str)
         }
-        faults = _Faults(kernel, shape, buffers)
-        count = prod(shape.groups)
+        faults = _Faults(kernel, each, buffers)
+        count = prod(each.groups)
         for group in dict.fromkeys((0, count - 1, *range(count))):
             if faults.accesses > _MOST_ACCESSES:
                 whole = False
                 break
             faults.begin(group, local_arrays(kernel, arguments))
-            execute(kernel, arguments, shape, [group], 1, faults, sub_group=_SUB_GROUP)
+            execute(kernel, arguments, each, [group], 1, faults, sub_group=_SUB_GROUP)
     return contents if whole else {}
 
 
@@ -99,7 +99,7 @@ class _Memory:
 class _Faults:
     """A recorder of work-groups that are executed one after another; it raises an InputError at the first fault."""
 
-    def __init__(self, kernel: Program, shape: NDRange, buffers: dict[int, _Memory]) -> None:
+    def __init__(self, kernel: Program, shape: Dispatch, buffers: dict[int, _Memory]) -> None:
         self.kernel, self.shape, self.memories = kernel, shape, buffers
         self.file, self.items = Path(kernel.file).name, prod(shape.local_size)
         self.group = self.phase = self.accesses = 0

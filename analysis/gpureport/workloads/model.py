@@ -73,7 +73,12 @@ class Dispatch:
     kernel: str
     global_size: Shape
     local_size: Shape
-    arguments: Arguments
+    arguments: Arguments = ()
+
+    @property
+    def groups(self) -> Shape:
+        """Work-groups in each dimension."""
+        return tuple(-(-items // local) for items, local in zip(self.global_size, self.local_size, strict=True))
 
     def on_host(self, buffers: Mapping[str, NDArray[np.generic]]) -> list[Any]:
         """Return the arguments with arrays for *buffers* and bytes for local memory."""
