@@ -101,9 +101,9 @@ class Traceable(OpenCLBackend):
         """Allocate a buffer, and initialise it only from the host."""
         return super().allocate(buffer if buffer.contents is None else replace(buffer, contents=buffer.filled()))
 
-    def _fill(self, queue: cl.CommandQueue, memory: cl.Buffer, buffer: Buffer) -> None:
+    def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
         if buffer.contents is not None:
-            super()._fill(queue, memory, buffer)
+            super()._fill(memory, buffer)
 
     def clear(self) -> None:
         """Keep all buffers: they are small."""
