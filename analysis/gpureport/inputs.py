@@ -6,23 +6,19 @@ line and correction.
 """
 
 import csv
-import json
 import lzma
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP
 from io import StringIO
-from math import isinf
 from pathlib import Path
 from stat import S_ISREG
-from typing import NoReturn
 
 import yaml
+from pydantic_core import from_json
 
 from gpureport.errors import InputError
-from gpureport.text import quoted
 
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
@@ -30,14 +26,10 @@ PACKED = ".xz"
 """Suffix of files that are compressed with xz."""
 MOST_LEVELS = 100
 """Nested mappings and lists of YAML; JSON is limited by its parser."""
-_MOST_DIGITS = 400
 _MOST_XZ_MEMORY = 1 << 27  # xz -9 needs 65 MiB
 _LOOP = "is a loop of symbolic links; give the file itself"
 _NOT_XZ = "is not one complete file compressed with xz; copy or compress it again"
 _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
-_HALF = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-)
 
 Step = str | int
 Steps = tuple[Step, ...]
@@ -98,23 +90,15 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> object:
-    """Read a JSON file, as :func:`json_bytes` does. Unpaired surrogates, which UTF-8 cannot represent, are replaced.
+    """Read a JSON file, as :func:`json_bytes` does. A repeated key has its last value, a too large number is infinite.
 
     Raises:
-        FileError: it cannot be read, is too large, or is invalid, also because of a repeated key or an infinite number.
+        FileError: it cannot be read, is too large, or is invalid.
     """
-    file, text = str(path), _text(path, json_bytes(path))
     try:
-        text = _HALF.sub(r"\\ufffd", text) if r"\u" in text else text
-        return json.loads(
-            text, object_pairs_hook=_object, parse_float=_float, parse_int=_int, parse_constant=_not_a_number
-        )
-    except RecursionError:
-        raise FileError(file, "is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise FileError(file, f"is not JSON ({error.msg})", error.lineno) from None
+        return from_json(_text(path, json_bytes(path)), allow_inf_nan=False)
     except ValueError as error:
-        raise FileError(file, str(error)) from None
+        raise FileError(str(path), f"is not JSON ({error})") from None
 
 
 def read_table(path: Path) -> list[tuple[int, dict[str, str]]]:
@@ -173,31 +157,6 @@ def _text(path: Path, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileError(str(path), "is not UTF-8 text; give a text file saved as UTF-8", line) from None
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {quoted(twice)} appears twice in one object; remove one of them")
-    return found
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if isinf(value):
-        raise ValueError(f"the number {quoted(text)} is too large; write a finite one")
-    return value
-
-
-def _int(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise ValueError(f"a number has {len(text)} digits; write at most {_MOST_DIGITS}")
-    return int(text)
-
-
-def _not_a_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number; write a finite one")
 
 
 def parse_yaml(text: str, file: str) -> Yaml:
