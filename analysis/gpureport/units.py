@@ -1,10 +1,10 @@
 """Conversion of quantities between text with units and SI base units.
 
-``parse`` reads ``6 MiB``, ``800 GB/s`` or ``33 cycles`` and refuses ambiguous text; the ``format_*`` functions write
+``parse`` reads ``6 MiB``, ``800 GB/s`` or ``33 cycles``; the ``format_*`` functions write
 such text.
 """
 
-import difflib
+import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from functools import cache, lru_cache, partial
 from typing import Literal, NamedTuple, TypeVar
 
 from gpureport.errors import InputError
-from gpureport.text import quoted, shortened
+from gpureport.text import listed, quoted, shortened
 
 V = TypeVar("V", int, float)
 Dimension = str
@@ -36,13 +36,13 @@ class _Dimension(NamedTuple):
 
 _BYTES = ("B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 _RATES = tuple(f"{unit}/s" for unit in _BYTES)
-_FLOPS = ("GFLOP/s", "TFLOP/s")
+_FLOPS = ("GFLOP/s", "TFLOP/s", "GFLOPS", "TFLOPS")
 DIMENSIONS = {
-    "bytes": _Dimension("a size in bytes", "6 MiB", ("KB", *_BYTES), 1, 2.0**60, "B", "_bytes"),
+    "bytes": _Dimension("a size in bytes", "6 MiB", _BYTES, 1, 2.0**60, "B", "_bytes"),
     "bytes/s": _Dimension("a bandwidth", "800 GB/s", _RATES, 1, 1e18, "B/s", "_bytes_per_s"),
     "hertz": _Dimension("a frequency", "1.98 GHz", ("Hz", "kHz", "MHz", "GHz"), 1, 1e15, "Hz", "_hz"),
     "seconds": _Dimension("a time", "2.5 us", ("s", "ms", "us", "ns", "ps"), 1e-15, 1e6, "s", "_s"),
-    "cycles": _Dimension("a number of clock cycles", "33 cycles", ("cycle",), 1e-6, 1e9, "cycles", "_cycles"),
+    "cycles": _Dimension("a number of clock cycles", "33 cycles", ("cycles", "cycle"), 1e-6, 1e9, "cycles", "_cycles"),
     "bytes/cycle": _Dimension(
         "bytes per clock cycle", "64 B/cycle", ("B/cycle",), 1e-6, 1e9, "B/cycle", "_bytes_per_cycle"
     ),
@@ -50,31 +50,16 @@ DIMENSIONS = {
         "a rate of floating-point operations", "37.4 TFLOP/s", _FLOPS, 1, 1e24, "FLOP/s", "_flop_per_s"
     ),
     "watts": _Dimension("a power", "700 W", ("mW", "W", "kW"), 1e-6, 1e6, "W", "_w"),
-    "count": _Dimension("a plain number", "132", ("",), 1e-6, 1e9),
+    "count": _Dimension("a number above zero", "132", ("",), 1e-6, 1e9),
 }
 """All dimensions: a row for each. Documents show other units than these with decimal prefixes."""
 
-_QUANTITY = re.compile(r"\s*(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[^\d,.].*?|)\s*")
-_SPELLINGS = {
-    "cycles": "cycle",
-    "clk": "cycle",
-    "clks": "cycle",
-    "sec": "s",
-    "µs": "us",
-    "μs": "us",
-    "bytes": "B",
-    "byte": "B",
-    "bits": "bit",
-}
+_QUANTITY = re.compile(r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[^\d,.].*?|)\s*")
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _BINARY = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"))
 _SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
-_PREFIXES = {prefix: scale for scale, prefix in (*_DECIMAL, (1e3, "K"), *_BINARY, *_SMALL)}
-_RULES: dict[tuple[Dimension, Dimension | None], str] = {
-    ("cycles", "seconds"): "write cycles: nanoseconds x the clock in GHz",
-    ("bytes/cycle", "bytes/s"): "write B/cycle: the GB/s of one compute unit / the clock in GHz",
-}
-"""Conversions from the second dimension to the first, for messages."""
+_PREFIXES = {prefix: scale for scale, prefix in (*_DECIMAL, *_BINARY, *_SMALL)}
+_MICRO = str.maketrans("µμ", "uu")
 
 
 def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
@@ -89,84 +74,27 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
         The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, W, 1), finite and positive (or zero).
 
     Raises:
-        InputError: it is not a number, not positive, or has no unit of *dimension*; the message gives the correction.
+        InputError: it is not a positive, finite number with a unit of *dimension*.
     """
-    number, unit = _split(value, dimension)
-    if unit not in DIMENSIONS[dimension].units:
-        raise InputError(_wrong_unit(shortened(str(value).strip()), number, unit, dimension))
-    result = float(f"{number * _factor(unit):.15g}")
-    if result == 0 and zero:
-        return result
-    if not math.isfinite(result) or result <= 0:
-        wrong = "too large" if result > 0 else "not above zero"
-        raise InputError(f"{quoted(str(value).strip())} is {wrong}; {_expected(dimension)}")
-    return result
+    kind, match = DIMENSIONS[dimension], _QUANTITY.fullmatch(str(value))
+    if match and (unit := match["unit"].translate(_MICRO)) in kind.units:
+        result = float(f"{float(match['number']) * _factor(unit):.15g}")
+        if 0 < result < math.inf or (zero and result == 0):
+            return result
+    shown = quoted(value.strip()) if isinstance(value, str) else shortened(json.dumps(value))
+    right = f"in {listed(kind.units, 'or')}" if dimension != "count" else "without a unit"
+    raise InputError(f"{shown} is not {kind.name}; write it like {kind.example}, {right}")
 
 
 @cache
 def _factor(unit: str) -> float:
     """Return one *unit* in base units; cached, since entries have many values but few units."""
-    return _PREFIXES[re.sub(r"(FLOP|cycle|Hz|B|s|W|)(/.*)?$", "", unit, count=1)]
-
-
-def _split(value: object, dimension: Dimension) -> tuple[float, str]:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(f"{_shown(value)} is not {DIMENSIONS[dimension].name}; {_expected(dimension)}")
-    match = _QUANTITY.fullmatch(str(value))
-    if match is None:
-        pointed = re.sub(r"(?<=\d),(?=\d{1,2}\b)", ".", str(value), count=1)
-        if _QUANTITY.fullmatch(pointed):
-            raise InputError(f"{_shown(value)} has a decimal comma; write {pointed}")
-        kind = "a number" if dimension == "count" else "a number with a unit"
-        raise InputError(f"{_shown(value)} is not {kind}; {_expected(dimension)}")
-    unit = "/".join(_SPELLINGS.get(part.strip(), part.strip()) for part in match["unit"].split("/"))
-    unit = re.sub(r"ps$", "/s", unit) if re.fullmatch(r"[kKMGT]i?Bps", unit) else unit
-    unit = re.sub(r"FLOPS$", "FLOP/s", unit)
-    return float(match["number"].replace("_", "")), unit
-
-
-def _shown(value: object) -> str:
-    text = {None: "nothing", True: "true", False: "false"}.get(value) if value in (None, True, False) else None
-    return text or shortened(repr(value))
-
-
-def _expected(dimension: Dimension) -> str:
-    if dimension == "count":
-        return "write a number above zero, without a unit"
-    return f"write {DIMENSIONS[dimension].name} like {DIMENSIONS[dimension].example}"
-
-
-def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> str:
-    right = next((u for u in sorted(DIMENSIONS[dimension].units) if u and u.lower() == unit.lower()), None)
-    if not unit:
-        return f"{text!r} lacks a unit; {_expected(dimension)}"
-    if re.fullmatch(r"[kKMGT]?i?b(it)?(/s|ps)?", unit) and dimension in ("bytes", "bytes/s"):
-        amount = unit.replace("bit", "b").replace("b", "B").replace("ps", "/s")
-        return f"{text!r} is in bits; write {amount} for bytes ({number / 8:g} {amount} = {text})"
-    if right is not None:
-        return f"{text!r}: units are case-sensitive; write {number:g} {right}"
-    other = dimension_of(unit)
-    found = (
-        f"is {DIMENSIONS[other].name}, not {DIMENSIONS[dimension].name}" if other else f"has the unknown unit {unit!r}"
-    )
-    return f"{text!r} {found}; {_suggested(number, unit, dimension) or _expected(dimension)}"
-
-
-def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
-    if dimension == "count":
-        return f"write {number / 100:g}" if unit == "%" else f"write {number:g}"
-    for candidate in (f"{unit}/s", unit.removesuffix("/s")):
-        if candidate in DIMENSIONS[dimension].units:
-            return f"write {number:g} {candidate}"
-    rule = _RULES.get((dimension, dimension_of(unit)))
-    near = difflib.get_close_matches(unit, sorted(DIMENSIONS[dimension].units), n=1, cutoff=0.6)
-    alike = bool(near) and near[0][0].casefold() == unit[:1].casefold()  # another prefix is another value
-    return rule or (f"write {number:g} {near[0]}" if alike else None)
+    return _PREFIXES[re.sub(r"(FLOPS?|cycles?|Hz|B|s|W|)(/.*)?$", "", unit, count=1)]
 
 
 def dimension_of(unit: str) -> Dimension | None:
     """Return the dimension of a unit; ``count`` without one, ``None`` if it is unknown."""
-    return next((name for name, kind in DIMENSIONS.items() if _SPELLINGS.get(unit, unit) in kind.units), None)
+    return next((name for name, kind in DIMENSIONS.items() if unit in kind.units), None)
 
 
 UNKNOWN = "—"

@@ -130,8 +130,6 @@ class Quantity:
             raise ValueError(str(error)) from None
         if number == 0:
             return number
-        if self.dimension == "bytes" and number < 1:
-            raise ValueError(f"{value} is less than one byte; write a size in bytes like {DIMENSIONS['bytes'].example}")
         if number > self.most:
             raise ValueError(f"{value} is above {self.most:g}; write a fraction, like 0.92")
         _, example, _, least, most, *_ = DIMENSIONS[self.dimension]
