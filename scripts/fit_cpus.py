@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from typing import Annotated, TypeVar
 
 import numpy as np
+import pandas as pd
 import typer
 from scipy.optimize import least_squares
 
@@ -84,18 +85,17 @@ class Batch:
 
     def __init__(self, machines: Sequence[CloudMachine], core: CoreType) -> None:
         """Repeat each machine's topology for each of its working sets."""
-        counts = [len(machine.working_sets_bytes) for machine in machines]
+        counts = [len(machine.values) for machine in machines]
         each = [topology(machine.facts, core) for machine in machines]
         names = [field.name for field in fields(Topology) if field.name != "listing"]
         arrays = {
             name: np.repeat(np.array([getattr(one, name) for one in each], dtype=float), counts) for name in names
         }
         self.topology = replace(each[0], **arrays)
-        self.sizes: Floats = np.concatenate([machine.working_sets_bytes for machine in machines])
-        self.latency_s: Floats = np.concatenate([machine.latency_s for machine in machines])
-        self.bandwidth = {
-            o: np.concatenate([machine.bandwidth_bytes_per_s[o] for machine in machines]) for o in OPERATIONS
-        }
+        values = pd.concat([machine.values for machine in machines])
+        self.sizes: Floats = values["working_set_bytes"].to_numpy()
+        self.latency_s: Floats = values["latency_s"].to_numpy()
+        self.bandwidth = {operation: values[operation].to_numpy() for operation in OPERATIONS}
 
 
 def fitted(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: bool) -> CoreType:
@@ -234,7 +234,7 @@ def fitted_streams(machines: Sequence[BareMachine], database: Database, name: st
     def ratios(logs: Floats) -> Floats:
         streams = with_values(known, STREAMS, logs)
         each = [stream_prediction(machine, core, streams, write_allocate=allocates).values for machine in machines]
-        observed = [machine.bandwidth_bytes_per_s for machine in machines]
+        observed = [machine.values["bytes_per_s"] for machine in machines]
         return np.minimum(np.concatenate(each) / np.concatenate(observed), 6) - 1
 
     start = np.log([STREAMS[name] for name in STREAMS])

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fit_cpus as script
@@ -23,7 +24,8 @@ def machine(number: int, processors: int) -> CloudMachine:
         name: machine_streams(CORE, place, SIZES, each, write_allocate=True) for name, each in OPERATIONS.items()
     }
     bandwidth = {name: each.bytes_per_s() for name, each in streams.items()}
-    return CloudMachine(number, f"some/{number}", facts, SIZES, latency_s(CORE, place, SIZES), bandwidth)
+    values = pd.DataFrame({"working_set_bytes": SIZES, "latency_s": latency_s(CORE, place, SIZES), **bandwidth})
+    return CloudMachine(number, f"some/{number}", facts, values)
 
 
 def test_a_known_core_is_recovered() -> None:

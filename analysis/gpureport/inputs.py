@@ -5,13 +5,11 @@ and YAML tags because they select how values are read. Every error is a :class:`
 line and correction.
 """
 
-import csv
 import lzma
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP
-from io import StringIO
 from pathlib import Path
 from stat import S_ISREG
 
@@ -101,22 +99,8 @@ def read_json(path: Path) -> object:
         raise FileError(str(path), f"is not JSON ({error})") from None
 
 
-def read_table(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return line and cells, by column, of each row of a CSV file, which is read as :func:`json_bytes` does.
-
-    Raises:
-        FileError: it cannot be read, is too large, is damaged, or is not UTF-8.
-    """
-    reader = csv.reader(StringIO(_text(path, json_bytes(path))))
-    try:
-        columns = next(reader, [])
-        return [(reader.line_num, dict(zip(columns, cells, strict=False))) for cells in reader if cells]
-    except csv.Error as error:
-        raise FileError(str(path), f"is not CSV ({error})", reader.line_num) from None
-
-
 def json_bytes(path: Path) -> bytes:
-    """Return the contents of a JSON file unchecked; a name in ``.xz`` means that it is compressed.
+    """Return the contents of a JSON or CSV file unchecked; a name in ``.xz`` means that it is compressed.
 
     Raises:
         FileError: it cannot be read, is too large, also when decompressed, or is a damaged xz file.

@@ -1,20 +1,18 @@
 """Published tables of many machines, CPUs and transfers of GPUs, compared with predictions from the database."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial
-from itertools import groupby
+from io import BytesIO
 from math import log
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+import pandas as pd
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, read_table
-from gpureport.observe.statistics import Floats
+from gpureport.inputs import FileError, json_bytes
 from gpureport.predict.cpu_memory import (
     KERNELS,
     OPERATIONS,
@@ -50,58 +48,53 @@ _NARROWER = (1.0, 0.5)
 _LEAST, _MOST = 1e-30, 1e30  # number of a cell
 MACHINES, CURVES = "machines.csv.xz", "curves.csv.xz"
 BARE_METAL, STREAMS = "bare_metal.csv.xz", "streams.csv.xz"
+_CPUS = data_dir("reports") / "published" / "cpus"
 _PLACES = tuple(Path(parent, name) for name in ("cpus", "transfers") for parent in ("", "published"))
 
 
-class _Row(dict[str, str]):
-    """The cells of a row, by column; errors name file and line."""
-
-    def __init__(self, file: Path, line: int, cells: Mapping[str, str]) -> None:
-        super().__init__(cells)
-        self._file, self._line = str(file), line
-
-    def __missing__(self, column: str) -> NoReturn:
-        raise self.error(column, "is missing")
-
-    def error(self, column: str, message: str) -> FileError:
-        return FileError(self._file, f"{column}: {message}", self._line)
-
-    def number(self, column: str, *, zero: bool = False) -> float:
-        with suppress(ValueError):
-            value = float(self[column])
-            if _LEAST <= value <= _MOST or (zero and value == 0):
-                return value
-        raise self.error(column, f"{quoted(self[column])} is no number above zero")
-
-    def choice(self, column: str, known: Collection[str]) -> str:
-        if (text := self[column]) not in known:
-            raise self.error(column, f"{quoted(text)} is unknown{suggestion(text, known)}")
-        return text
+def _read(path: Path, texts: Collection[str], numbers: Collection[str], zero: Collection[str] = ()) -> pd.DataFrame:
+    """Return a table; *texts* and positive *numbers* are required columns, and numbers in those of *zero* may be 0."""
+    content = json_bytes(path)
+    try:
+        frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False).fillna("")
+    except ValueError as error:  # pandas, or text that is not UTF-8
+        raise FileError(str(path), f"is not CSV ({error})") from None
+    if missing := [column for column in (*texts, *numbers, *zero) if column not in frame]:
+        raise FileError(str(path), f"{missing[0]}: is missing", 1)
+    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first of too many cells as names of rows
+        raise FileError(str(path), "has more cells in a row than columns", 2)
+    for column in (*numbers, *zero):
+        values = pd.to_numeric(frame[column], errors="coerce").astype(float)
+        valid = values.between(_LEAST, _MOST) | (values.eq(0) & (column in zero))
+        _check(path, frame[column], valid, lambda _: " is no number above zero")
+        frame[column] = values
+    return frame
 
 
-def _read(path: Path) -> list[_Row]:
-    return [_Row(path, line, cells) for line, cells in read_table(path)]
+def _check(path: Path, cells: "pd.Series[str]", valid: "pd.Series[bool]", problem: Callable[[str], str]) -> None:
+    for row, text in cells[~valid].items():
+        raise FileError(str(path), f"{cells.name}: {quoted(text)}{problem(text)}", cast("int", row) + 2)
 
 
-@dataclass(frozen=True)
-class CloudMachine:
-    """A machine, as ``lscpu`` lists it, and what was measured there.
+def _check_known(path: Path, cells: "pd.Series[str]", known: Collection[str]) -> None:
+    _check(path, cells, cells.isin(list(known)), lambda text: f" is unknown{suggestion(text, known)}")
+
+
+class CloudMachine(NamedTuple):
+    """A machine, and what was measured there.
 
     Attributes:
         number: its line in the table.
         name: provider and type of the machine.
-        facts: of its processors.
-        working_sets_bytes: buffer of each thread.
-        latency_s: of a dependent load of one thread, by working set.
-        bandwidth_bytes_per_s: of all threads, by operation and working set.
+        facts: of its processors, from ``lscpu``.
+        values: a row for each buffer of a thread, ``working_set_bytes``; ``latency_s`` of a dependent load of one
+            thread; bytes/s of all threads, by operation.
     """
 
     number: int
     name: str
     facts: ProcessorFacts
-    working_sets_bytes: Floats
-    latency_s: Floats
-    bandwidth_bytes_per_s: Mapping[str, Floats]
+    values: pd.DataFrame
 
     @property
     def provider(self) -> str:
@@ -111,89 +104,74 @@ class CloudMachine:
 
 def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
     """Yield the machines of a folder with the tables (default: the project's)."""
-    for number, fields, rows in _tables(folder, MACHINES, CURVES):
-        yield CloudMachine(
-            number=number,
-            name=fields["machine"],
-            facts=processor_facts(fields),
-            working_sets_bytes=_column(rows, "size_KiB", 1 << 10),
-            latency_s=_column(rows, "latency_ns", 1e-9),
-            bandwidth_bytes_per_s={o: _column(rows, f"{o}_GB_per_s", 1e9) for o in OPERATIONS},
-        )
+    folder = folder or _CPUS
+    machines = _read(folder / MACHINES, ("machine",), ())
+    rates = {f"{operation}_GB_per_s": operation for operation in OPERATIONS}
+    values = _read(folder / CURVES, (), ("size_KiB", "latency_ns", *rates), zero=("machine",))
+    values[["size_KiB", "latency_ns", *rates]] *= (1 << 10, 1e-9, *(1e9 for _ in rates))
+    values = values.rename(columns={"size_KiB": "working_set_bytes", "latency_ns": "latency_s", **rates})
+    for number, row, own in _by_machine(folder / CURVES, values, machines):
+        fields = {str(name): text for name, text in row.items()}
+        yield CloudMachine(number, fields["machine"], processor_facts(fields), own)
 
 
-@dataclass(frozen=True)
-class BareMachine:
+class BareMachine(NamedTuple):
     """A machine without a hypervisor, and the bandwidth of streaming kernels there.
 
     Attributes:
         name: of the machine.
         core_type: name of its architecture, by the name of its processor.
         socket: one of its sockets.
-        kernels: name of the kernel of each value.
-        levels: memory level that the kernel's data fit, by value.
-        cores: that run the kernel, by value.
-        bytes_per_core: data of each core, by value.
-        bandwidth_bytes_per_s: observed, by value.
+        values: ``bytes_per_s`` of a ``kernel`` on ``cores``, each with ``bytes_per_core``, which fit a ``level``.
     """
 
     name: str
     core_type: str
     socket: Socket
-    kernels: tuple[str, ...]
-    levels: tuple[str, ...]
-    cores: Floats
-    bytes_per_core: Floats
-    bandwidth_bytes_per_s: Floats
+    values: pd.DataFrame
 
 
 def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
     """Yield the machines without a hypervisor of a folder with the tables (default: the project's)."""
-    for _, fields, rows in _tables(folder, BARE_METAL, STREAMS):
-        yield BareMachine(
-            name=fields["machine"],
-            core_type=fields["core_type"],
-            socket=Socket(
-                clock_hz=fields.number("clock_GHz") * 1e9,
-                cores=int(fields.number("cores")),
-                domains=int(fields.number("domains")),
-                l3_bytes=fields.number("L3_MiB", zero=True) * (1 << 20),
-            ),
-            kernels=tuple(row.choice("kernel", KERNELS) for row in rows),
-            levels=tuple(row["level"] for row in rows),
-            cores=_column(rows, "cores"),
-            bytes_per_core=_column(rows, "bytes_per_core"),
-            bandwidth_bytes_per_s=_column(rows, "GB_per_s", 1e9),
+    folder = folder or _CPUS
+    machines = _read(folder / BARE_METAL, ("machine", "core_type"), ("clock_GHz", "cores", "domains"), zero=("L3_MiB",))
+    numbers = ("cores", "bytes_per_core", "GB_per_s")
+    values = _read(folder / STREAMS, ("level", "kernel"), numbers, zero=("machine",))
+    _check_known(folder / STREAMS, values["kernel"], KERNELS)
+    values["bytes_per_s"] = values["GB_per_s"] * 1e9
+    for _, fields, own in _by_machine(folder / STREAMS, values, machines):
+        socket = Socket(
+            clock_hz=fields["clock_GHz"] * 1e9,
+            cores=int(fields["cores"]),
+            domains=int(fields["domains"]),
+            l3_bytes=fields["L3_MiB"] * (1 << 20),
         )
+        yield BareMachine(fields["machine"], fields["core_type"], socket, own)
 
 
-def _tables(folder: Path | None, machines: str, values: str) -> Iterator[tuple[int, _Row, list[_Row]]]:
-    """Yield number and fields of each machine of a table, with its rows of the table of *values*."""
-    folder = folder or data_dir("reports") / "published" / "cpus"
-    listed = _read(folder / machines)
-    for number, rows in groupby(_read(folder / values), key=lambda row: row.number("machine", zero=True)):
-        own = list(rows)
-        if number not in range(len(listed)):
-            raise own[0].error("machine", f"{machines} has no row {number:g}; it has {len(listed)}")
-        yield int(number), listed[int(number)], own
-
-
-def _column(rows: Iterable[_Row], name: str, scale: float = 1.0) -> Floats:
-    return np.array([row.number(name) * scale for row in rows])
+def _by_machine(
+    path: Path, values: pd.DataFrame, machines: pd.DataFrame
+) -> Iterator[tuple[int, dict[Hashable, Any], pd.DataFrame]]:
+    """Yield number and fields of each of the *machines*, with its rows of *values*, the table at *path*."""
+    cells, rows, last = values["machine"].map("{:g}".format), machines.to_dict("records"), len(machines) - 1
+    _check(path, cells, values["machine"].isin(machines.index), lambda _: f" is no row of the machines, 0 to {last}")
+    for number, own in values.groupby("machine", sort=False):
+        row = int(cast("float", number))
+        yield row, rows[row], own
 
 
 def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Curve:
     """Return the predicted bandwidth of each value of *machine*, in bytes/s."""
-    predicted = np.zeros((3, len(machine.kernels)))
-    for name in dict.fromkeys(machine.kernels):
-        own = np.array([kernel == name for kernel in machine.kernels])
+    predicted, kernels = np.zeros((3, len(machine.values))), machine.values["kernel"]
+    for name in kernels.unique():
+        own = (kernels == name).to_numpy()
         curve = socket_streams(
             core,
             streams,
             machine.socket,
             KERNELS[name],
-            machine.cores[own],
-            machine.bytes_per_core[own],
+            machine.values["cores"].to_numpy()[own],
+            machine.values["bytes_per_core"].to_numpy()[own],
             write_allocate=write_allocate,
         ).curve()
         predicted[:, own] = curve.values, curve.low, curve.high
@@ -237,24 +215,24 @@ def cpu_residuals(folder: Path, database: Database) -> Iterator[Residual]:
 def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
     name, core = core_of_machine(machine.facts, database)
     place, allocates = topology(machine.facts, core), database.write_allocate(name)
-    sizes = machine.working_sets_bytes
+    values = machine.values
+    sizes = values["working_set_bytes"].to_numpy()
     labels = [format_bytes(size) for size in sizes]
     curve = partial(_of_cpu, CLOUD, name, machine.name, "cpu_memory")
-    yield from _residuals(curve("latency"), "latencies", labels, latency_curve(core, place, sizes), machine.latency_s)
+    yield from _residuals(curve("latency"), "latencies", labels, latency_curve(core, place, sizes), values["latency_s"])
     for operation, pattern in OPERATIONS.items():
         predicted = machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
-        observed = machine.bandwidth_bytes_per_s[operation]
-        yield from _residuals(curve(operation), "bandwidths", labels, predicted, observed)
+        yield from _residuals(curve(operation), "bandwidths", labels, predicted, values[operation])
 
 
 def _of_bare(machine: BareMachine, database: Database) -> Iterator[Residual]:
     name = machine.core_type
     core, streams = database.core_type(name), database.stream_type(name)
     predicted = stream_prediction(machine, core, streams, write_allocate=database.write_allocate(name))
-    points = zip(machine.kernels, machine.levels, machine.cores, strict=True)
+    points = zip(*(machine.values[column] for column in ("kernel", "level", "cores")), strict=True)
     labels = [f"{kernel}, {level}, {cores:.0f} cores" for kernel, level, cores in points]
     curve = _of_cpu(BARE, name, machine.name, "cpu_streams", "levels")
-    yield from _residuals(curve, "bandwidths", labels, predicted, machine.bandwidth_bytes_per_s)
+    yield from _residuals(curve, "bandwidths", labels, predicted, machine.values["bytes_per_s"])
 
 
 def _of_cpu(device_class: str, architecture: str, machine: str, family: str, variant: str) -> PredictedCurve:
@@ -297,9 +275,11 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     Raises:
         InputError: the table cannot be read, or an entry does not exist.
     """
-    for row in _read(folder / TRANSFERS):
-        device = database.device(row.choice("device", database.entries))
-        seen = {name: row.number(name) * 1e9 for name in _TRANSFERS}
+    frame = _read(folder / TRANSFERS, ("machine", "device"), tuple(_TRANSFERS))
+    _check_known(folder / TRANSFERS, frame["device"], database.entries)
+    for row in frame.to_dict("records"):
+        device = database.device(row["device"])
+        seen = {name: row[name] * 1e9 for name in _TRANSFERS}
         listed = {name: link_bytes_per_s(device.host_link, way) * both for name, (way, both) in _TRANSFERS.items()}
         one_way = listed["to_device"] * listed["to_host"] / (seen["to_device"] * seen["to_host"])
         part = min(_NARROWER, key=lambda part: abs(log(part**2 * one_way)))
