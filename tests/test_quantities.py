@@ -15,6 +15,7 @@ from gpureport.measure.backends.describe import describe
 from gpureport.records.report import load_report, stored
 from gpureport.results import published
 from gpureport.spec.check import numbers_in
+from gpureport.spec.database import load_database
 from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
 from gpureport.spec.reading import read_file
 from tests.make_report import make_report
@@ -231,4 +232,4 @@ def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
     path.write_text(RECORD.read_text().replace("[8, 117.1]", "[8, 117.1]\n      - [8, 117.2]"))
 
     with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.4: has the same point as rows\.3"):
-        published.load(path)
+        published.load(path, load_database())

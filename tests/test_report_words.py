@@ -1,10 +1,6 @@
 """Records put together, summed up in words and tables."""
 
-from dataclasses import replace
-
-from gpureport.records.curves import Points
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.run import compiled
 from gpureport.report.run.entry import written_values
 from gpureport.report.text import tables
@@ -52,27 +48,3 @@ def test_what_all_rows_say_is_said_once() -> None:
     assert (table.columns, table.rows[0], table.numeric) == (("kernel", "regs"), ("a", "0"), {"regs"})
     few = tables.Table(("kernel", "code"), (("a", "PTX"), ("b", "PTX")))
     assert tables.without_constant_columns(few) == (few, "")
-
-
-def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
-    curve = curves(report)[0]
-    flat = _with_values(curve, 100.0)
-
-    assert flat.is_flat
-    assert not curve.is_flat
-    assert not replace(flat, observation=_with_values(curve, 120.0).observation).is_flat
-    assert not replace(flat, observation=None).is_flat
-    assert flat.specification
-    few = flat.specification.model_copy(update={"points": Points(flat.specification.points[:1])})
-    assert not replace(flat, specification=few, calibrated=None, measurement=None, observation=None).is_flat
-
-
-def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
-    changed = {
-        kind: record.model_copy(
-            update={"points": Points(point.model_copy(update={"value": value}) for point in record.points)}
-        )
-        for kind in ("specification", "calibrated", "observation")
-        if (record := getattr(curve, kind))
-    }
-    return replace(curve, **changed)
