@@ -196,8 +196,6 @@ class Reading(Record):
     """Time in which the hypervisor ran other virtual machines although cores had work."""
     cpu_own_total_s: Compact | None = None
     """Processor time of this process and of its children that have ended."""
-    context_switches: Whole | None = None
-    """Involuntary context switches of this process since the first reading."""
     load_average: Rough | None = None
     """One-minute average of the processes that run or wait for a core."""
 

@@ -1,7 +1,6 @@
 """The processor and its memory, from Linux: busy and stolen time, load, frequency, energy; free memory."""
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Collection
@@ -37,10 +36,7 @@ class Processor:
         """Return the fields of a ``Reading`` for the processor, without those that are not known."""
         ticks, spent = core_ticks(read_or_empty(self._proc / "stat"), self._usable), os.times()
         own_s = time.process_time() + spent.children_user + spent.children_system
-        totals: dict[str, float] = {
-            "cpu_own_total_s": own_s / len(self._usable),
-            "context_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
-        }
+        totals = {"cpu_own_total_s": own_s / len(self._usable)}
         if ticks is not None:
             per_s = os.sysconf("SC_CLK_TCK") * len(self._usable)
             totals |= {"cpu_busy_total_s": ticks[0] / per_s, "cpu_steal_total_s": ticks[1] / per_s}
