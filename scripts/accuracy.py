@@ -11,19 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.validating import compared, constants, error_cells, result_cells, unmatched
+from gpureport.cli.validating import Summary, compared, error_cells, result_cells, unmatched
 from gpureport.errors import GpuReportError
-from gpureport.grouping import grouped
 from gpureport.records.curves import BASES
 from gpureport.spec.database import Database, load_database
-from gpureport.validate.residuals import PredictedCurve, Residual
-from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
+from gpureport.validate.targets import TARGETS, judge, summarise, where_calibrated
 
 ROOT = Path(__file__).parents[1]
 PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md"}
 """The document of each table."""
+MODEL = ["device_class", "architecture", "device"]
+TARGET = ["data", "what", "statistic"]
 
 COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")
 _STATISTICS = "median / mean / 90 %"
@@ -33,51 +34,58 @@ TIMES = (
 )
 
 
-def row(results: Sequence[TargetResult], found: Iterable[Residual]) -> tuple[str, ...]:
+def row(results: pd.DataFrame) -> tuple[str, ...]:
     """Return the cells of a target, with a result for each kind of prediction that it limits."""
-    target, summary = results[0].target, results[0].summary
-    lacking = f", unmatched {unmatched(summary)}" if unmatched(summary) else ""
-    cells = {result.kind: result_cells(result) for result in results}
+    first, *_ = each = list(results.itertuples())
+    lacking = f", unmatched {unmatched(first)}" if unmatched(first) else ""
+    cells = {result.kind: result_cells(result) for result in each}
     reached = {kind: f"{error} ({' '.join(judged).strip()})" for kind, (error, *judged) in cells.items()}
-    what, origin = f"{target.what}, {target.statistic}", constants(filter(target.concerns, found))
-    return target.data, what, origin, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in BASES)
+    what = f"{first.what}, {first.statistic}"
+    return first.data, what, first.constants, f"{first.n}{lacking}", *(reached.get(kind, "") for kind in BASES)
 
 
-def times_by_result(found: Iterable[Residual]) -> Iterator[tuple[str, ...]]:
+def times_by_result(found: pd.DataFrame) -> Iterator[tuple[str, ...]]:
     """Yield the cells of the times of each result: all points, then those with a calibrated prediction."""
-    for name, own in grouped((c.curve.result, c) for c in found if c.what == "times").items():
-        every, measured = (summarise(c for c in own if c.curve.kind == kind) for kind in BASES)
-        listed = summarise(where_calibrated(own))
-        yield name, constants(own), str(every.n), errors(every), str(listed.n or ""), errors(listed), errors(measured)
+    times = found[found["what"] == "times"]
+    every, measured = (_by_result(times[times["kind"] == kind]) for kind in BASES)
+    listed = _by_result(where_calibrated(times))
+    for name, own in every.items():
+        same = listed.get(name)
+        n = str(same.n) if same else ""
+        yield name, own.constants, str(own.n), errors(own), n, errors(same), errors(measured.get(name))
 
 
-def by_class(found: Iterable[Residual], database: Database) -> Iterator[str]:
+def _by_result(times: pd.DataFrame) -> dict[str, Summary]:
+    return {each.Index: each for each in summarise(times, "result").itertuples()}
+
+
+def by_class(found: pd.DataFrame, database: Database) -> Iterator[str]:
     """Yield a line for each class of device: names, and errors of times, of devices that the model has not seen.
 
     Devices count equally, however many points they have.
     """
-    times = [c for c in found if c.what == "times" and c.curve.kind == "specification" and c.error is not None]
-    unseen = [c for c in times if c.curve.independence != "seen"]
-    for name, own in sorted(grouped((c.curve.device_class, c) for c in unseen).items()):
-        devices = grouped((_model(c.curve, database), c.error or 0.0) for c in own)
-        every = [error for one in devices.values() for error in one]
-        weights = [1 / len(one) for one in devices.values() for _ in one]
-        quantiles = np.quantile(every, [0.5, 0.9], weights=weights, method="inverted_cdf")
+    unseen = found[(found["what"] == "times") & (found["kind"] == "specification") & (found["independence"] != "seen")]
+    unseen = unseen[unseen["error"].notna()]
+    names = {each: _model(*each, database) for each in set(zip(*(unseen[column] for column in MODEL), strict=True))}
+    unseen = unseen.assign(model=[names[each] for each in zip(*(unseen[column] for column in MODEL), strict=True)])
+    for name, own in unseen.groupby("device_class"):
+        weights = 1 / own.groupby("model")["error"].transform("count")
+        quantiles = np.quantile(own["error"], [0.5, 0.9], weights=weights, method="inverted_cdf")
         median, p90 = (round(float(each), 4) for each in quantiles)
-        yield f"{name}: {{devices: [{', '.join(sorted(devices))}], median: {median}, p90: {p90}}}\n"
+        yield f"{name}: {{devices: [{', '.join(sorted(own['model'].unique()))}], median: {median}, p90: {p90}}}\n"
 
 
-def _model(curve: PredictedCurve, database: Database) -> str:
+def _model(device_class: str, architecture: str, device: str, database: Database) -> str:
     """Return the name of a device without vendor and memory size; of a CPU, that of its type of core."""
-    if curve.device_class == "CPU":
-        return database.architecture(curve.architecture).name
-    name = database.device(curve.device).name.removeprefix(f"{curve.device_class.removesuffix(' GPU')} ")
+    if device_class == "CPU":
+        return database.architecture(architecture).name
+    name = database.device(device).name.removeprefix(f"{device_class.removesuffix(' GPU')} ")
     return re.sub(r" \d+ ?GB$", "", name)
 
 
-def errors(summary: Summary) -> str:
+def errors(summary: Summary | None) -> str:
     """Return median, mean and 90th percentile; nothing without data."""
-    return " / ".join(error_cells(summary)) if summary.n else ""
+    return " / ".join(error_cells(summary)) if summary else ""
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -109,7 +117,7 @@ def main() -> None:
     found, _ = compared(ValidateOptions())
     database = load_database()
     tables = {
-        "accuracy": markdown(COLUMNS, (row(results, found) for results in judge(found, TARGETS))),
+        "accuracy": markdown(COLUMNS, (row(each) for _, each in judge(found, TARGETS).groupby(TARGET, sort=False))),
         "times": markdown(TIMES, times_by_result(found)),
     }
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}

@@ -155,12 +155,12 @@ def _of_table(name: str) -> Iterator[Row]:
     """Return the first machine of each architecture, and all transfers."""
     first: dict[tuple[str, str], str] = {}
     for each in table_residuals(data_dir("reports") / "published" / name, _database()):
-        curve = each.curve
-        if name == "cpus" and first.setdefault((curve.device, curve.key.family), curve.conditions) != curve.conditions:
+        place = each["device"], each["workload"].partition("/")[0]
+        if name == "cpus" and first.setdefault(place, each["conditions"]) != each["conditions"]:
             continue
-        low, high = each.expected or (np.nan, np.nan)
-        place = f"{curve.kind} {curve.device} {curve.key} {curve.conditions}"
-        yield Row(place, each.label, each.unit, each.predicted or 0.0, low, high)
+        low, high = each.get("expected") or (np.nan, np.nan)
+        curve = f"{each['kind']} {each['device']} {each['workload']}/{each['sweep']} {each['conditions']}"
+        yield Row(curve, each["label"], each["unit"], each["predicted"] or 0.0, low, high)
 
 
 def _rows(prediction: Prediction, every: int = 1) -> Iterator[Row]:

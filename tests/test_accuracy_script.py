@@ -1,17 +1,15 @@
 """The accuracy tables: their places and their format."""
 
-from dataclasses import replace
 from math import inf, log
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import accuracy as script
 from gpureport.errors import GpuReportError
-from gpureport.findings.verdicts import ErrorStatistics
-from gpureport.records.curves import SweepKey
-from gpureport.validate.residuals import Independence, PredictedCurve, Residual, What
-from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge
+from gpureport.validate.residuals import frame
+from gpureport.validate.targets import TARGETS, judge
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,20 +35,14 @@ def test_tables_are_replaced_at_their_places_and_nothing_else() -> None:
         script.with_table("nothing", "times", "table")
 
 
-def residual(device: str, independence: Independence = "seen", predicted: float = 1.1) -> Residual:
-    key = SweepKey(family="memory", variant="copy", sweep="working_set")
-    curve = PredictedCurve("run", False, device, "NVIDIA GPU", key, "", "specification", independence, "hopper_90")
-    what: What = "n90" if independence == "seen" else "times"
-    return Residual(curve, what, "here", "s", predicted, 1.0)
-
-
 def test_calibrated_predictions_are_compared_with_those_of_the_same_points() -> None:
     """One point has no calibrated prediction, because its workload is a microbenchmark."""
-    listed = replace(residual("a", "unseen device", 1.2), label="kernel")
-    measured = replace(listed, curve=replace(listed.curve, kind="calibrated"), predicted=1.1)
-    microbenchmark = replace(listed, label="other", predicted=2.0)
+    run = {"result": "run", "independence": "unseen device", "what": "times", "observed": 1.0}
+    listed = {**run, "kind": "specification", "label": "kernel", "predicted": 1.2}
+    measured = {**listed, "kind": "calibrated", "predicted": 1.1}
+    microbenchmark = {**listed, "label": "other", "predicted": 2.0}
 
-    (row,) = script.times_by_result([listed, measured, microbenchmark])
+    (row,) = script.times_by_result(frame([listed, measured, microbenchmark]))
 
     assert row == (
         *("run", "unseen device", "2", "54.9 % / 54.9 % / 90.0 %"),
@@ -60,13 +52,13 @@ def test_calibrated_predictions_are_compared_with_those_of_the_same_points() -> 
 
 def test_cells_combine_error_limit_and_result() -> None:
     target = next(target for target in TARGETS if target.what == "n90" and target.calibrated)
-    summary = Summary(ErrorStatistics(26, 0.7, 0.7, 0.8), ratio=1.0, inside=1.0, not_observed=1, not_predicted=0)
-    results = (
-        TargetResult(target, "specification", summary, reached=inf, of_matched=log(1.753), passed=False),
-        TargetResult(target, "calibrated", summary, reached=log(1.09), of_matched=log(1.09), passed=True),
-    )
+    both = {"data": target.data, "what": "n90", "statistic": "median", "constants": "seen", "n": 26}
+    both |= {"not_observed": 1, "not_predicted": 0}
+    missed = {"kind": "specification", "limit": target.limit("specification"), "reached": inf, "result": "MISS"}
+    passed = {"kind": "calibrated", "limit": target.limit("calibrated"), "reached": log(1.09), "result": "pass"}
+    results = [both | missed | {"of_matched": log(1.753)}, both | passed | {"of_matched": log(1.09)}]
 
-    assert script.row(results, [residual("nvidia/h200_sxm"), residual("nvidia/a40")]) == (
+    assert script.row(pd.DataFrame(results)) == (
         target.data,
         "n90, median",
         "seen",
@@ -79,6 +71,5 @@ def test_cells_combine_error_limit_and_result() -> None:
 
 def test_targets_without_data_and_without_calibration_leave_cells_blank() -> None:
     target = next(target for target in TARGETS if target.calibrated is None)
-    (results,) = judge([], [target])
 
-    assert script.row(results, [])[4:] == (f"no data (≤ {100 * target.specification - 100:.0f} %)", "")
+    assert script.row(judge(frame([]), [target]))[4:] == (f"no data (≤ {100 * target.specification - 100:.0f} %)", "")

@@ -1,10 +1,13 @@
 """``gpureport validate``."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import inf
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from math import inf, isnan
 from pathlib import Path
+from typing import Any, TypeAlias
+
+import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_sentences
@@ -12,7 +15,6 @@ from gpureport.cli.options import described, open_all, open_database, selected, 
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
-from gpureport.grouping import grouped
 from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
 from gpureport.results.opening import is_record, kept_folders, measured_report, short_name
@@ -20,13 +22,14 @@ from gpureport.results.published import load
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
 from gpureport.units import UNKNOWN, format_percent, format_ratio, off_by
-from gpureport.validate.residuals import WHATS, Residual, What, independence, residuals
+from gpureport.validate.residuals import WHATS, Residual, What, frame, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
-from gpureport.validate.targets import TARGETS, Summary, Target, TargetResult, judge, summarise, where_calibrated
+from gpureport.validate.targets import TARGETS, Target, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
-Key = Callable[[Residual], str]
+Summary: TypeAlias = Any
+"""A row of :func:`summarise`, or of :func:`judge`; pandas has no types for rows."""
 
 _STATISTICS = ("n", "unmatched", "median", "mean", "90 %", "predicted / observed", "inside")
 _CLIFFS: tuple[What, ...] = ("latency cliffs", "bandwidth cliffs")
@@ -41,20 +44,19 @@ def validate_results(options: ValidateOptions) -> int:
     """
     with writing((options.json_file,) if options.json_file else (), force=options.force, option="--json"):
         found, complete = compared(options)
-        if not found:
+        if found.empty:
             which = f" of {', '.join(options.workloads)}" if options.workloads else ""
             raise GpuReportError(f"nothing was validated: the results contain no sweep{which} that can be predicted")
         if options.json_file:
             _write(options.json_file, found)
-    judged = judge([each for each in found if not each.curve.described], _targets(options))
+    judged = judge(found[~found["described"]], _targets(options))
     _print(found)
     everything = not options.paths and not options.workloads
-    _print_targets(each for results in judged for each in results if everything or each.reached is not None)
-    missed = any(result.passed is False for results in judged for result in results)
-    return 1 if options.strict and (missed or not complete) else 0
+    _print_targets(judged if everything else judged[judged["reached"].notna()])
+    return 1 if options.strict and (judged["result"].eq("MISS").any() or not complete) else 0
 
 
-def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
+def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
     """Predict stored results again; report invalid files, and sweeps that cannot be predicted.
 
     Returns:
@@ -82,7 +84,7 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
                     note(f"{file}: left out {key}: {reason}")
     if not names:
         found += [residual for folder in tables for residual in table_residuals(folder, database)]
-    return found, complete
+    return frame(found), complete
 
 
 def _names(options: ValidateOptions) -> set[str]:
@@ -117,41 +119,31 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
     return load(file, database)
 
 
-def _print(found: Sequence[Residual]) -> None:
-    own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
-    times, own_times = ([c for c in each if c.what == "times"] for each in (found, own))
-    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), _feature_row(c)))
-    of_class = attrgetter("curve.device_class")
-    _print_aggregates("Times by result", "result", times, of_class, _result_title, origin=True)
+def _print(found: pd.DataFrame) -> None:
+    cliffs, levels = found["what"].isin(_CLIFFS), found["level"].where(found["predicted"].notna(), "other")
+    found = found.assign(
+        title=found["result"] + ", " + found["device"] + found["published"].map({True: ", published", False: ""}),
+        feature=found["what"].where(~cliffs, found["what"] + ", " + levels),
+        order=found["what"].map(WHATS.index),
+    )
+    own, found = found[found["described"]], found[~found["described"]]
+    times, own_times = (each[each["what"] == "times"] for each in (found, own))
+    ordered = found.sort_values(["order", "feature"], kind="stable")
+    _print_aggregates("Times by result", "result", times, "device_class", "title", origin=True)
     title = "Times of the points that also have a calibrated prediction"
-    _print_aggregates(title, "result", where_calibrated(times), of_class, _result_title)
-    _print_aggregates("Errors by device class", "feature", ordered, of_class, _feature_row)
-    _print_aggregates("Times by kernel of the user", "kernel", own_times, _result_title, lambda c: c.curve.key.workload)
-    _print_aggregates("Errors of kernels of the user", "feature", own, _result_title, _feature_row)
+    _print_aggregates(title, "result", where_calibrated(times), "device_class", "title")
+    _print_aggregates("Errors by device class", "feature", ordered, "device_class", "feature")
+    _print_aggregates("Times by kernel of the user", "kernel", own_times, "title", "workload")
+    _print_aggregates("Errors of kernels of the user", "feature", own, "title", "feature")
     _print_legend(origin=True)
 
 
-def _result_title(residual: Residual) -> str:
-    curve = residual.curve
-    return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
-
-
-def _write(path: Path, found: Sequence[Residual]) -> None:
-    lines = ",\n ".join(json.dumps(_plain(residual), ensure_ascii=False, allow_nan=False) for residual in found)
+def _write(path: Path, found: pd.DataFrame) -> None:
+    written = found.drop(columns=["architecture", "described", "compiler", "ratio", "inside"]).astype(object)
+    rows = written.where(written.notna(), None).to_dict("records")
+    plain = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=lambda point: point.model_dump())
+    lines = ",\n ".join(map(plain, rows))
     write_file(path, f"[{lines}]\n")
-
-
-def _plain(residual: Residual) -> dict[str, object]:
-    curve, key = residual.curve, residual.curve.key
-    of_curve = ("result", "device", "device_class", "published", "conditions", "kind", "independence")
-    of_residual = ("what", "label", "unit", "predicted", "observed", "interval", "expected", "error", "level")
-    values: dict[str, object] = {name: getattr(curve, name) for name in of_curve}
-    values |= {"workload": key.workload, "sweep": key.sweep}
-    values |= {name: getattr(residual, name) for name in of_residual}
-    if residual.point is not None:
-        values |= {"point": residual.point.model_dump(), "bottleneck": residual.bottleneck}
-        values |= {"ceilings_s": dict(residual.ceilings_s)}
-    return values
 
 
 def _print_legend(*, origin: bool = False) -> None:
@@ -160,23 +152,18 @@ def _print_legend(*, origin: bool = False) -> None:
 
 
 def _print_aggregates(
-    title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key, *, origin: bool = False
+    title: str, first: str, residuals: pd.DataFrame, heading: str, row: str, *, origin: bool = False
 ) -> None:
-    """Print tables of errors by *heading* and *row*, the *first* column; *origin* adds that of the constants."""
+    """Print tables of errors by the columns *heading* and *row*, shown as *first*; *origin* adds the constants."""
     columns = (first, *(("constants",) if origin else ()), *_STATISTICS)
     right = range(len(columns) - len(_STATISTICS), len(columns))
     for kind in BASES:
-        for name, members in grouped((heading(c), c) for c in residuals if c.curve.kind == kind).items():
+        for name, members in residuals[residuals["kind"] == kind].groupby(heading, sort=False):
             rows = [
-                (label, *((constants(own),) if origin else ()), *_cells(summarise(own)))
-                for label, own in grouped((row(c), c) for c in members).items()
+                (each.Index, *((each.constants,) if origin else ()), *_cells(each))
+                for each in summarise(members, row).itertuples()
             ]
             print_table(f"{title}, {kind} predictions: {name}", columns, rows, right)
-
-
-def constants(residuals: Iterable[Residual]) -> str:
-    """Return what the constants of the predictions were fitted to; several answers are joined by a comma."""
-    return ", ".join(sorted({residual.curve.independence or "" for residual in residuals}))
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
@@ -184,8 +171,8 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         str(summary.n),
         unmatched(summary),
         *error_cells(summary),
-        format_ratio(summary.ratio),
-        "" if summary.inside is None else format_percent(summary.inside),
+        format_ratio(None if isnan(summary.ratio) else summary.ratio),
+        "" if isnan(summary.inside) else format_percent(summary.inside),
     )
 
 
@@ -195,38 +182,30 @@ def unmatched(summary: Summary) -> str:
     return f"{observed} + {predicted}" if observed or predicted else ""
 
 
-def _feature_row(residual: Residual) -> str:
-    level = f", {residual.level if residual.predicted else 'other'}" if residual.what in _CLIFFS else ""
-    return f"{residual.what}{level}"
-
-
 def error_cells(summary: Summary) -> tuple[str, str, str]:
     """Write median, mean and 90th percentile of the errors."""
-    errors = summary.errors
-    return (UNKNOWN,) * 3 if errors is None else (_off(errors.median), _off(errors.mean), _off(errors.p90))
+    return _off(summary.median), _off(summary.mean), _off(summary.p90)
 
 
-def _off(error: float | None) -> str:
-    return UNKNOWN if error is None else off_by(error, ".1f")
+def _off(error: float) -> str:
+    return UNKNOWN if isnan(error) else off_by(error, ".1f")
 
 
-def _print_targets(results: Iterable[TargetResult]) -> None:
-    by_data = grouped(((result.kind, result.target.data), result) for result in results)
-    for (kind, data), own in by_data.items():
-        columns = ("compared", "n", "unmatched", "error", "limit", "result")
-        print_table(f"Accuracy targets, {kind} predictions: {data}", columns, map(_target, own), right=(1, 2, 3, 4))
-    if by_data:
+def _print_targets(judged: pd.DataFrame) -> None:
+    columns = ("compared", "n", "unmatched", "error", "limit", "result")
+    for (kind, data), own in judged.groupby(["kind", "data"], sort=False):
+        title = f"Accuracy targets, {kind} predictions: {data}"
+        print_table(title, columns, map(_target, own.itertuples()), right=(1, 2, 3, 4))
+    if not judged.empty:
         print_sentences("targets_legend")
 
 
-def _target(result: TargetResult) -> Row:
-    target, summary = result.target, result.summary
-    return f"{target.what}, {target.statistic}", str(summary.n), unmatched(summary), *result_cells(result)
+def _target(judged: Summary) -> Row:
+    return f"{judged.what}, {judged.statistic}", str(judged.n), unmatched(judged), *result_cells(judged)
 
 
-def result_cells(result: TargetResult) -> tuple[str, str, str]:
+def result_cells(judged: Summary) -> tuple[str, str, str]:
     """Write error, limit, and whether the target is reached."""
-    limit = f"≤ {off_by(result.target.limit(result.kind) or 0.0)}"
-    word = {None: "", True: "pass", False: "MISS"}[result.passed]
-    error = "no data" if result.reached is None else _off(result.reached)
-    return f"({_off(result.of_matched)})" if result.reached == inf else error, limit, word
+    error = "no data" if isnan(judged.reached) else _off(judged.reached)
+    limit = f"≤ {off_by(judged.limit)}"
+    return f"({_off(judged.of_matched)})" if judged.reached == inf else error, limit, judged.result

@@ -1,21 +1,21 @@
 """Stored results compared with current predictions: a residual for each time and each feature."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from statistics import median
 from typing import Literal, get_args
 
-from gpureport.findings.verdicts import log_error
+import numpy as np
+import pandas as pd
+
 from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation, PointKey, Record, SweepKey
+from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation, Record
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
-from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.models import Cache, Device, Memory, core_source, listed
 from gpureport.spec.uncertainty import CONSTANTS
 
@@ -25,100 +25,58 @@ What = Literal[
 WHATS: tuple[What, ...] = get_args(What)
 Independence = Literal["seen", "unseen device", "unseen architecture"]
 Interval = tuple[float, float]
+Residual = dict[str, object]
+"""A time or a feature, predicted and observed: values of some of the :data:`COLUMNS`."""
+
+COLUMNS: Residual = {
+    **dict.fromkeys(("result", "device", "device_class", "architecture"), ""),
+    "published": False,
+    "described": False,
+    "compiler": "pocl",
+    **dict.fromkeys(("conditions", "kind", "independence", "workload", "sweep", "what", "label", "unit"), ""),
+    **dict.fromkeys(("predicted", "observed", "interval", "expected"), None),
+    "level": "",
+    "point": None,
+    "bottleneck": "",
+    "ceilings_s": None,
+}
+"""Defaults of the columns of :func:`frame`."""
 
 
-@dataclass(frozen=True)
-class PredictedCurve:
-    """Identity of the predicted curve of a residual.
+def frame(residuals: Iterable[Residual]) -> pd.DataFrame:
+    r"""Return a row for each time and each feature, predicted and observed.
 
-    Attributes:
-        result: name of the result.
-        published: whether it is a published one.
-        device: id of its device.
-        device_class: ``NVIDIA GPU``, ``AMD GPU``, ``CPU`` and so on.
-        key: the sweep.
-        conditions: text that distinguishes it from other sweeps with this key.
-        kind: of the prediction.
-        independence: of the device's measurements; ``None`` if unknown.
-        architecture: of the device.
-        described: whether the workload is a kernel of the user.
+    Columns:
+        result, published: name of the result, and whether it is a published one.
+        device, device_class, architecture: of the result; the class is ``NVIDIA GPU``, ``AMD GPU``, ``CPU`` and so on.
         compiler: of kernels, on a CPU.
-    """
-
-    result: str
-    published: bool
-    device: str
-    device_class: str
-    key: SweepKey
-    conditions: str
-    kind: Basis
-    independence: Independence | None = None
-    architecture: str = ""
-    described: bool = False
-    compiler: CpuCompiler = "pocl"
-
-    def __str__(self) -> str:
-        """Return result, sweep and conditions."""
-        return ", ".join(part for part in (self.result, str(self.key), self.conditions) if part)
-
-
-@dataclass(frozen=True)
-class Residual:
-    """One time or one feature, predicted and observed.
-
-    Attributes:
-        curve: its predicted curve.
-        what: the compared quantity.
-        label: of the point, or level and position of the feature.
-        unit: of both values.
-        predicted: ``None`` if not predicted.
-        observed: ``None`` if not observed.
-        interval: 95 % interval of an observed feature.
-        expected: 95 % interval of the prediction, if known.
+        workload, sweep, conditions: the sweep, and text that distinguishes it from others of this name.
+        described: whether the workload is a kernel of the user.
+        kind, independence: of the prediction, and of the device's measurements.
+        what, label, unit: the compared quantity; the point, or level and position of the feature; unit of both values.
+        predicted, observed: NaN if not predicted or not observed.
+        interval, expected: 95 % intervals of an observed feature and of the prediction, if known.
         level: memory level of the point or feature.
-        point: of a time.
-        bottleneck: of the point.
-        ceilings_s: all ceilings of the point, in seconds.
+        point, bottleneck, ceilings_s: of a time, with all ceilings in seconds.
+        ratio, error: predicted / observed, and \|ln(ratio)\|; NaN without one of the values.
+        inside: whether (1 or 0) the observed value is within the interval of the prediction; NaN without one of them.
     """
-
-    curve: PredictedCurve
-    what: What
-    label: str
-    unit: str
-    predicted: float | None
-    observed: float | None
-    interval: Interval | None = None
-    expected: Interval | None = None
-    level: str = ""
-    point: PointKey | None = None
-    bottleneck: str = ""
-    ceilings_s: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def ratio(self) -> float | None:
-        """Predicted / observed; ``None`` without one of them."""
-        return self.predicted / self.observed if self.predicted and self.observed else None
-
-    @property
-    def error(self) -> float | None:
-        """|ln(predicted / observed)|; ``None`` without one of the values."""
-        return log_error(self.predicted, self.observed) if self.predicted and self.observed else None
-
-    @property
-    def inside(self) -> bool | None:
-        """Whether the observed value is within the interval of the prediction; ``None`` without one of them."""
-        if self.observed is None or self.expected is None:
-            return None
-        return self.expected[0] <= self.observed <= self.expected[1]
+    found = pd.DataFrame([COLUMNS | residual for residual in residuals], columns=list(COLUMNS))
+    found = found.astype({"predicted": float, "observed": float, "interval": object, "expected": object})
+    found["ratio"] = found["predicted"].where(found["predicted"] > 0) / found["observed"].where(found["observed"] > 0)
+    found["error"] = np.log(found["ratio"]).abs()
+    ends = zip(found["expected"], found["observed"], strict=True)
+    found["inside"] = pd.Series([e[0] <= o <= e[1] if e and o == o else None for e, o in ends], dtype=float)
+    return found
 
 
 def residuals(
     result: Result,
-    independence: Independence | None = None,
+    independence: Independence | Literal[""] = "",
     *,
     features: bool = True,
     workloads: Collection[str] = (),
-) -> tuple[Residual, ...]:
+) -> list[Residual]:
     """Predict and observe the sweeps of *result* again.
 
     Args:
@@ -137,7 +95,7 @@ def residuals(
             continue
         curves = analysed.get(id(series)) or (_analysed(result.device, series) if features else None)
         found += _of_series(result, series, curves, device, independence, features=features)
-    return tuple(found)
+    return found
 
 
 def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation | None]:
@@ -152,7 +110,7 @@ def _of_series(
     series: Series,
     curves: tuple[Prediction, Observation | None] | None,
     measured: Device | None,
-    independence: Independence | None,
+    independence: Independence | Literal[""],
     *,
     features: bool,
 ) -> Iterator[Residual]:
@@ -171,57 +129,57 @@ def _of_series(
             yield from _features(curve, prediction, curves[1])
 
 
-def _curve(result: Result, series: Series, kind: Basis, independence: Independence | None) -> PredictedCurve:
-    return PredictedCurve(
-        result=result.name,
-        published=result.publication is not None,
-        device=result.device.id,
-        device_class=result.device.device_class,
-        key=series.measurement.key,
-        conditions=series.conditions,
-        kind=kind,
-        independence=independence,
-        architecture=result.device.architecture.id,
-        described=series.workload.described,
-        compiler=result.device.architecture.compiler,
-    )
+def _curve(result: Result, series: Series, kind: Basis, independence: Independence | Literal[""]) -> Residual:
+    key, architecture = series.measurement.key, result.device.architecture
+    return {
+        "result": result.name,
+        "published": result.publication is not None,
+        "device": result.device.id,
+        "device_class": result.device.device_class,
+        "workload": key.workload,
+        "sweep": key.sweep,
+        "conditions": series.conditions,
+        "kind": kind,
+        "independence": independence,
+        "architecture": architecture.id,
+        "described": series.workload.described,
+        "compiler": architecture.compiler,
+    }
 
 
-def _times(curve: PredictedCurve, measurement: Measurement, prediction: Prediction) -> Iterator[Residual]:
+def _times(curve: Residual, measurement: Measurement, prediction: Prediction) -> Iterator[Residual]:
     for measured, point in measurement.points.pairs(prediction.points):
         if measured.samples_s:
-            yield Residual(
-                curve=curve,
-                what="times",
-                label=measured.point.label,
-                unit="s",
-                predicted=point.time_s,
-                observed=median(measured.samples_s),
-                expected=(point.time_s / point.spread, point.time_s * point.spread) if point.spread > 1 else None,
-                level=str(point.level),
-                point=measured.point,
-                bottleneck=point.bottleneck,
-                ceilings_s=point.ceilings_s,
-            )
+            yield curve | {
+                "what": "times",
+                "label": measured.point.label,
+                "unit": "s",
+                "predicted": point.time_s,
+                "observed": median(measured.samples_s),
+                "expected": (point.time_s / point.spread, point.time_s * point.spread) if point.spread > 1 else None,
+                "level": str(point.level),
+                "point": measured.point,
+                "bottleneck": point.bottleneck,
+                "ceilings_s": dict(point.ceilings_s),
+            }
 
 
-def _features(curve: PredictedCurve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
+def _features(curve: Residual, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
     for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
         if either is None or (what := _what(either, prediction.metric)) is None:
             continue
         observed = match.observed if match.comparable else None
-        yield Residual(
-            curve=curve,
-            what=what,
-            label=either.position if either.level == DEVICE else f"{either.level} {either.position}",
-            unit=either.unit,
-            predicted=match.predicted.value if match.predicted else None,
-            observed=observed.value if observed else None,
-            interval=_interval(observed),
-            expected=_interval(match.predicted),
-            level=str(either.level),
-        )
+        yield curve | {
+            "what": what,
+            "label": either.position if either.level == DEVICE else f"{either.level} {either.position}",
+            "unit": either.unit,
+            "predicted": match.predicted.value if match.predicted else None,
+            "observed": observed.value if observed else None,
+            "interval": _interval(observed),
+            "expected": _interval(match.predicted),
+            "level": str(either.level),
+        }
 
 
 def _interval(feature: CurveFeature | None) -> Interval | None:

@@ -23,14 +23,13 @@ from gpureport.predict.cpu_memory import (
     socket_streams,
 )
 from gpureport.predict.transfers import BOTH_WAYS, Direction, link_bytes_per_s
-from gpureport.records.curves import SweepKey
 from gpureport.spec.cores import core_of_machine, topology
 from gpureport.spec.database import Database
 from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
 from gpureport.text import quoted, suggestion
 from gpureport.units import format_bytes
-from gpureport.validate.residuals import PredictedCurve, Residual, What, independence
+from gpureport.validate.residuals import Residual, What, independence
 
 CLOUD, BARE, CLOUD_GPU = "CPU, cloud machines", "CPU, bare metal", "NVIDIA GPU, cloud machines"
 GENERIC = frozenset({"x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu"})
@@ -235,34 +234,34 @@ def _of_bare(machine: BareMachine, database: Database) -> Iterator[Residual]:
     yield from _residuals(curve, "bandwidths", labels, predicted, machine.values["bytes_per_s"])
 
 
-def _of_cpu(device_class: str, architecture: str, machine: str, family: str, variant: str) -> PredictedCurve:
-    return PredictedCurve(
-        result="cpus",
-        published=True,
-        device=f"architectures/{architecture}",
-        device_class=device_class,
-        key=SweepKey(family=family, variant=variant, sweep="working_set"),
-        conditions=machine,
-        kind="specification",
-        independence="unseen architecture" if architecture in GENERIC else "seen",
-        architecture=architecture,
-    )
+def _of_cpu(device_class: str, architecture: str, machine: str, family: str, variant: str) -> Residual:
+    return {
+        "result": "cpus",
+        "published": True,
+        "device": f"architectures/{architecture}",
+        "device_class": device_class,
+        "workload": f"{family}/{variant}",
+        "sweep": "working_set",
+        "conditions": machine,
+        "kind": "specification",
+        "independence": "unseen architecture" if architecture in GENERIC else "seen",
+        "architecture": architecture,
+    }
 
 
 def _residuals(
-    curve: PredictedCurve, what: What, labels: Iterable[str], predicted: Curve, observed: Iterable[float]
+    curve: Residual, what: What, labels: Iterable[str], predicted: Curve, observed: Iterable[float]
 ) -> Iterator[Residual]:
     values = zip(labels, predicted.values, predicted.low, predicted.high, observed, strict=True)
     for label, value, low, high, seen in values:
-        yield Residual(
-            curve=curve,
-            what=what,
-            label=label,
-            unit="s" if what == "latencies" else "B/s",
-            predicted=float(value),
-            observed=float(seen),
-            expected=(float(low), float(high)),
-        )
+        yield curve | {
+            "what": what,
+            "label": label,
+            "unit": "s" if what == "latencies" else "B/s",
+            "predicted": float(value),
+            "observed": float(seen),
+            "expected": (float(low), float(high)),
+        }
 
 
 def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
@@ -284,21 +283,20 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
         one_way = listed["to_device"] * listed["to_host"] / (seen["to_device"] * seen["to_host"])
         part = min(_NARROWER, key=lambda part: abs(log(part**2 * one_way)))
         for name in _TRANSFERS:
-            yield Residual(
-                curve=PredictedCurve(
-                    result="transfers",
-                    published=True,
-                    device=device.id,
-                    device_class=CLOUD_GPU,
-                    key=SweepKey(family="transfer", variant="pinned", sweep=name),
-                    conditions=row["machine"],
-                    kind="specification",
-                    independence=independence(device, database),
-                    architecture=device.architecture.id,
-                ),
-                what="bandwidths",
-                label="whole link" if part == 1 else f"{part:g} of the link",
-                unit="B/s",
-                predicted=part * listed[name],
-                observed=seen[name],
-            )
+            yield {
+                "result": "transfers",
+                "published": True,
+                "device": device.id,
+                "device_class": CLOUD_GPU,
+                "workload": "transfer/pinned",
+                "sweep": name,
+                "conditions": row["machine"],
+                "kind": "specification",
+                "independence": independence(device, database),
+                "architecture": device.architecture.id,
+                "what": "bandwidths",
+                "label": "whole link" if part == 1 else f"{part:g} of the link",
+                "unit": "B/s",
+                "predicted": part * listed[name],
+                "observed": seen[name],
+            }

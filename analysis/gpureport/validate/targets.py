@@ -1,76 +1,55 @@
 """Statistics of residuals, and the accuracy targets of the project. Pure functions and data."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from fnmatch import fnmatch
-from math import inf, log
-from statistics import median
-from typing import Literal
+from math import inf, isnan, log
+from typing import Literal, NamedTuple
 
-import numpy as np
+import pandas as pd
 
-from gpureport.findings.verdicts import ErrorStatistics, error_statistics
-from gpureport.grouping import grouped
 from gpureport.records.curves import BASES, Basis
 from gpureport.spec.drivers import CpuCompiler
-from gpureport.validate.residuals import Residual, What
+from gpureport.validate.residuals import What
+
+_PLACE = ["result", "workload", "sweep", "conditions", "label"]
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Statistics of several residuals.
-
-    Attributes:
-        errors: of the residuals with both values; ``None`` if there are none.
-        ratio: median of predicted / observed.
-        inside: share of observed values within the 95 % interval of the prediction.
-        not_observed: number of predicted features that were not observed.
-        not_predicted: number of observed features that were not predicted.
-    """
-
-    errors: ErrorStatistics | None
-    ratio: float | None
-    inside: float | None
-    not_observed: int
-    not_predicted: int
-
-    @property
-    def n(self) -> int:
-        """Number of residuals with both values."""
-        return self.errors.n if self.errors else 0
-
-
-def where_calibrated(residuals: Iterable[Residual]) -> list[Residual]:
+def where_calibrated(residuals: pd.DataFrame) -> pd.DataFrame:
     """Return the specification predictions of the times that also have a calibrated one.
 
     Microbenchmarks have none. So only these points show whether calibration improves predictions.
     """
-    times = grouped((c.curve.kind, c) for c in residuals if c.what == "times")
-    calibrated = set(map(_place, times.get("calibrated", ())))
-    return [c for c in times.get("specification", ()) if _place(c) in calibrated]
+    times = residuals[residuals["what"] == "times"]
+    places = pd.MultiIndex.from_frame(times[_PLACE])
+    return times[(times["kind"] == "specification") & places.isin(places[times["kind"] == "calibrated"])]
 
 
-def _place(residual: Residual) -> tuple[str, str, str, str]:
-    curve = residual.curve
-    return curve.result, str(curve.key), curve.conditions, residual.label
+def summarise(residuals: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return statistics of the residuals for each value of the column *by*, in their order, with that value as index.
 
-
-def summarise(residuals: Iterable[Residual]) -> Summary:
-    """Return the statistics of *residuals*; those without both values are only counted."""
-    every = list(residuals)
-    ratios = [c.ratio for c in every if c.ratio is not None]
-    insides = [c.inside for c in every if c.inside is not None]
-    return Summary(
-        errors=error_statistics([c.error for c in every if c.error is not None]),
-        ratio=median(ratios) if ratios else None,
-        inside=sum(insides) / len(insides) if insides else None,
-        not_observed=sum(c.observed is None for c in every),
-        not_predicted=sum(c.predicted is None for c in every),
+    Columns: ``constants``, all independences; ``n``, the number with both values; ``median``, ``mean`` and ``p90`` of
+    the errors; ``ratio``, the median of predicted / observed; ``inside``, the share of observed values within the 95 %
+    interval of the prediction; the numbers of features ``not_observed`` and ``not_predicted``.
+    """
+    return residuals.groupby(by, sort=False).agg(
+        constants=("independence", constants),
+        n=("error", "count"),
+        median=("error", "median"),
+        mean=("error", "mean"),
+        p90=("error", lambda errors: errors.quantile(0.9)),
+        ratio=("ratio", "median"),
+        inside=("inside", "mean"),
+        not_observed=("observed", lambda values: values.isna().sum()),
+        not_predicted=("predicted", lambda values: values.isna().sum()),
     )
 
 
-@dataclass(frozen=True)
-class Target:
+def constants(independences: Iterable[str]) -> str:
+    """Return what the constants of predictions were fitted to; several answers are joined by a comma."""
+    return ", ".join(sorted(set(independences)))
+
+
+class Target(NamedTuple):
     """A required accuracy. A feature without a counterpart counts as an infinite error.
 
     Attributes:
@@ -81,7 +60,6 @@ class Target:
         calibrated: likewise for the calibrated prediction; ``None`` for no requirement.
         devices: patterns of device ids.
         workloads: patterns of ``family/variant/sweep``.
-        levels: patterns of memory levels.
         published: whether the results are published ones.
         compiler: of kernels for CPUs.
     """
@@ -93,7 +71,6 @@ class Target:
     calibrated: float | None = None
     devices: tuple[str, ...] = ("*",)
     workloads: tuple[str, ...] = ("*",)
-    levels: tuple[str, ...] = ("*",)
     published: bool = False
     compiler: CpuCompiler = "pocl"
 
@@ -106,59 +83,63 @@ class Target:
         """Return whether the target applies to sweeps of *workload* (``family/variant``)."""
         return any(fnmatch(workload, "/".join(pattern.split("/")[:2])) for pattern in self.workloads)
 
-    def concerns(self, residual: Residual) -> bool:
-        """Return whether the target applies to *residual*."""
-        curve = residual.curve
-        if (residual.what, curve.published, curve.compiler) != (self.what, self.published, self.compiler):
-            return False
-        tested = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
-        return all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in tested)
+    def concerned(self, residuals: pd.DataFrame) -> pd.DataFrame:
+        """Return the residuals to which the target applies."""
+        compared = {"what": self.what, "published": self.published, "compiler": self.compiler}
+        own = residuals[(residuals[list(compared)] == pd.Series(compared)).all(axis=1)]
+        sweeps = own["workload"] + "/" + own["sweep"]
+        return own[_matches(own["device"], self.devices) & _matches(sweeps, self.workloads)]
 
 
-@dataclass(frozen=True)
-class TargetResult:
-    """The accuracy of one kind of prediction against a target.
+def _matches(texts: "pd.Series[str]", patterns: Iterable[str]) -> "pd.Series[bool]":
+    return texts.isin([text for text in texts.unique() if any(fnmatch(text, pattern) for pattern in patterns)])
 
-    Attributes:
-        target: the requirement.
-        kind: of the prediction.
-        summary: of all residuals of the target.
-        reached: the statistic; infinite if unmatched features decide it, ``None`` without data.
-        of_matched: the statistic without unmatched features.
-        passed: whether the limit is kept; ``None`` without data.
+
+_RESULT = (
+    *("data", "what", "statistic", "kind", "constants", "n", "not_observed", "not_predicted"),
+    *("limit", "reached", "of_matched", "result"),
+)
+
+
+def judge(residuals: pd.DataFrame, targets: Iterable[Target]) -> pd.DataFrame:
+    """Compare *residuals* with *targets*; return a row for each target and kind of prediction that it limits.
+
+    Columns: ``data``, ``what`` and ``statistic`` of the target; ``kind`` of the prediction; ``constants``, ``n``,
+    ``not_observed`` and ``not_predicted`` as in :func:`summarise`; ``limit``; ``reached``, the statistic (infinite if
+    unmatched features decide it, NaN without data); ``of_matched``, that without unmatched features; ``result``:
+    ``pass`` or ``MISS``, empty without data.
     """
-
-    target: Target
-    kind: Basis
-    summary: Summary
-    reached: float | None
-    of_matched: float | None
-    passed: bool | None
-
-
-def judge(residuals: Sequence[Residual], targets: Iterable[Target]) -> tuple[tuple[TargetResult, ...], ...]:
-    """Compare *residuals* with *targets*; return for each a result for every kind of prediction that it limits."""
-    judged = []
-    for target in targets:
-        concerned = [c for c in residuals if target.concerns(c)]
-        kinds = [kind for kind in BASES if target.limit(kind) is not None]
-        judged.append(tuple(_result(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
-    return tuple(judged)
+    every = [(target, target.concerned(residuals)) for target in targets]
+    results = [
+        _result(target, kind, limit, own[own["kind"] == kind])
+        for target, own in every
+        for kind in BASES
+        if (limit := target.limit(kind)) is not None
+    ]
+    return pd.DataFrame(results, columns=list(_RESULT))
 
 
-def _result(target: Target, kind: Basis, concerned: Sequence[Residual]) -> TargetResult:
-    limit, reached = target.limit(kind), _reached(target, concerned)
-    passed = None if reached is None or limit is None else reached <= limit
-    of_matched = _reached(target, [c for c in concerned if c.error is not None])
-    return TargetResult(target, kind, summarise(concerned), reached, of_matched, passed)
+def _result(target: Target, kind: Basis, limit: float, own: pd.DataFrame) -> dict[str, object]:
+    reached = _reached(target, own["error"].fillna(inf))
+    return {
+        "data": target.data,
+        "what": target.what,
+        "statistic": target.statistic,
+        "kind": kind,
+        "constants": constants(own["independence"]),
+        "n": own["error"].count(),
+        "not_observed": own["observed"].isna().sum(),
+        "not_predicted": own["predicted"].isna().sum(),
+        "limit": limit,
+        "reached": reached,
+        "of_matched": _reached(target, own["error"].dropna()),
+        "result": "" if isnan(reached) else "pass" if reached <= limit else "MISS",
+    }
 
 
-def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
-    if not concerned:
-        return None
-    errors = sorted(inf if c.error is None else c.error for c in concerned)
+def _reached(target: Target, errors: "pd.Series[float]") -> float:
     share = {"median": 0.5, "90 %": 0.9, "worst": 1.0}[target.statistic]
-    return float(np.quantile(errors, share, method="higher" if errors[-1] == inf else "linear"))
+    return float(errors.quantile(share, interpolation="higher" if inf in errors.to_numpy() else "linear"))
 
 
 _H200, _H100, _CPU, _A40 = ("nvidia/h200_sxm",), ("nvidia/h100_sxm",), ("cpu/*",), ("nvidia/a40",)
