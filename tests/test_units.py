@@ -1,7 +1,6 @@
 """Quantities in and out of text."""
 
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -84,53 +83,26 @@ def test_values_are_written_as_people_read_them(value: float | None, unit: str, 
 @pytest.mark.parametrize(
     ("value", "low", "high", "unit", "text"),
     [
-        (43.2, 42.81, 43.93, "cells", "43.2 cells (42.8 to 43.9)"),
-        (4.4e12, 4.39e12, 4.41e12, "B/s", "4400 GB/s (4390 to 4410)"),
-        (2.5e-6, 2.49e-6, 2.51e-6, "s", "2.500 µs (2.490 to 2.510)"),
-        (1.36442e12, 1.36407e12, 1.36459e12, "adds/s", "1.364 Tadd/s (1.364 to 1.365)"),
-        (32_165e9, 32_160.1e9, 32_171e9, "B/s", "32165 GB/s (32160 to 32171)"),
+        (43.2, 42.81, 43.93, "cells", "43.2 cells ±\xa01\xa0%"),
+        (44.68e9, 44.679e9, 44.681e9, "B/s", "44.7 GB/s ±\xa00.1\xa0%"),
+        (2e9, 2e9 / 1.19, 2e9 * 1.19, "B/s", "2.00 GB/s ±\xa019\xa0%"),
+        (43.21e9, 43.21e9 / 1.3, 43.21e9 * 1.3, "B/s", "43 GB/s ±\xa030\xa0%"),
+        (2e9, 2e9 / 1.7, 2e9 * 1.7, "B/s", "2.0 GB/s (1.2 to 3.4)"),
+        (44e9, 30.1e9, 45e9, "B/s", "44.0 GB/s (30.1 to 45.0)"),
+        (44e9, 8e9, 200e9, "B/s", "44 GB/s (8.0 to 200)"),
+        (855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
         (58e3, 4.2e3, 67.1e6, "work-items", "58 k work-items (4.2 k to 67 M)"),
         (2.1e3, 0, 35e3, "", "2.1 k (0 to 35 k)"),
         (3.2e-6, 4e-7, 9e-6, "s", "3.2 µs (400 ns to 9.0 µs)"),
         (6 * 2**20, None, None, "B", "6 MiB"),
         (6 * 2**20, 6 * 2**20, 6 * 2**20, "B", "6 MiB"),
+        (None, None, None, "B/s", "—"),
     ],
 )
-def test_an_interval_decides_the_digits(
-    value: float, low: float | None, high: float | None, unit: str, text: str
+def test_an_interval_is_a_half_width_or_its_ends_and_decides_the_digits(
+    value: float | None, low: float | None, high: float | None, unit: str, text: str
 ) -> None:
-    """Two digits of the interval's width are shown, if these are no more than four of the value."""
     assert units.format_interval(value, low, high, unit) == text
-
-
-@pytest.mark.parametrize(
-    ("style", "value", "low", "high", "unit", "text"),
-    [
-        # Half the width of the interval, at least a tenth of a per cent; a factor where that is wide.
-        ("measured", 44.68e9, 44.54e9, 44.82e9, "B/s", "44.68 GB/s ± 0.3 %"),
-        ("measured", 44.68e9, 44.679e9, 44.681e9, "B/s", "44.68 GB/s ± 0.1 %"),
-        ("measured", 44e9, 8e9, 200e9, "B/s", "44 GB/s (factor 5)"),
-        ("measured", 44e9, 30e9, 45e9, "B/s", "44 GB/s (30 to 45)"),
-        ("measured", 44e9, None, None, "B/s", "44.0 GB/s"),
-        ("measured", None, None, None, "B/s", "—"),
-        # Three digits at least, so that intervals whose ends differ in three digits do not look equal.
-        ("estimate", 137.6e9, 73.19e9, 258.7e9, "B/s", "138 GB/s (73.2 to 259)"),
-        ("estimate", 2.869e-9, 2.0336e-9, 4.0487e-9, "s", "2.87 ns (2.03 to 4.05)"),
-        ("estimate", 44e9, 8e9, 200e9, "B/s", "44.0 GB/s (8.00 to 200)"),
-        ("estimate", 855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
-        ("estimate", 44e9, 44e9, 44e9, "B/s", "44.0 GB/s"),
-        ("estimate", None, None, None, "B/s", "—"),
-        ("predicted", 2e9, 2e9 / 1.19, 2e9 * 1.19, "B/s", "2.00 GB/s ±\xa019\xa0%"),
-        ("predicted", 2e9, 2e9 / 1.7, 2e9 * 1.7, "B/s", "2.0 GB/s (factor\xa01.7)"),
-        ("predicted", 43.21e9, 43.21e9 / 1.15, 43.21e9 * 1.15, "B/s", "43 GB/s ±\xa015\xa0%"),
-        ("predicted", 43.21e9, 43.21e9 / 1.0001, 43.21e9 * 1.0001, "B/s", "43.2 GB/s ±\xa00\xa0%"),
-        ("predicted", 2e9, None, None, "B/s", "2.00 GB/s"),
-    ],
-)
-def test_measured_and_estimated_values_show_their_interval(
-    style: units.Style, value: Any, low: Any, high: Any, unit: str, text: str
-) -> None:
-    assert units.format_interval(value, low, high, unit, style) == text
 
 
 @given(st.integers(1, 1023), st.sampled_from(["B", "KiB", "MiB", "GiB"]))

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache, partial
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from gpureport.errors import InputError
 from gpureport.text import listed, quoted, shortened
@@ -105,15 +105,6 @@ RATIO = "ratio"
 COUNT = "count"
 """The unit of counts, which are powers of two where they can."""
 
-Style = Literal["ends", "estimate", "measured", "predicted", "half-width", "factor"]
-"""How an interval is written.
-
-``ends``: the digits that the interval supports, and both ends: ``43.2 MiB (42.8 to 43.9)``. ``estimate``: the same,
-with three digits or more. ``measured``: the same value with the half-width, or with both ends if one side is much
-wider. ``predicted``: two or three digits, and an interval that is symmetric in log: ``43 MiB ± 15 %``. ``half-width``
-and ``factor``: three digits, with the intervals of ``measured`` and ``predicted``.
-"""
-
 _SCALES = {
     "B": (*((scale, f"{prefix}B") for scale, prefix in _BINARY), (1.0, "B")),
     "B/s": ((1e9, "GB/s"),),
@@ -161,85 +152,41 @@ format_count = partial(format_value, unit=COUNT)
 """Write a count: exact powers of two from 2^10 on as such, others with k, M, G or T."""
 
 
-def format_interval(
-    value: float | None, low: float | None, high: float | None, unit: str, style: Style = "ends"
-) -> str:
+def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """Write a value with its 95 % interval; without an interval, as :func:`format_value`."""
-    return " ".join(filter(None, interval_parts(value, low, high, unit, style)))
+    return " ".join(filter(None, interval_parts(value, low, high, unit)))
 
 
-def interval_parts(
-    value: float | None, low: float | None, high: float | None, unit: str, style: Style = "ends"
-) -> tuple[str, str]:
-    """Return the texts of a value and of its interval, which is empty if there is none.
+def interval_parts(value: float | None, low: float | None, high: float | None, unit: str) -> tuple[str, str]:
+    """Return the texts of a value and of its interval, which is empty if there is none around the value.
 
-    If the ends in full span more than a factor of ten, each number has two digits and its own unit:
-    ``2.1 k (430 to 35 k)``.
+    All numbers have three digits, or two if the ends differ by half. The interval is the half-width, at least a tenth
+    of a per cent, if it is below half the value and the sides are similar on a logarithmic scale (both below 1 %, or
+    below 1.3 times the half-width): ``43 MiB ± 15 %``. Others have their ends: ``43 MiB (36 to 60)``, each in its own
+    unit if they span more than a factor of ten: ``2.1 k (430 to 35 k)``.
     """
-    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
+    if value is None or low is None or high is None or not -math.inf < low <= value <= high < math.inf or low == high:
         return format_value(value, unit), ""
-    if (style == "estimate" and not (value and low > 0)) or (style == "predicted" and not low < value < high):
-        return format_value(value, unit), ""
-    number, *ends = _supported(value, low, high, unit, style)
-    if style in ("ends", "estimate") or (style == "measured" and low > 0 and value and _is_lopsided(value, low, high)):
-        return number, f"({' to '.join(ends)})"
-    if low <= 0:
-        return number, ""
-    factor = math.sqrt(high / low)
-    return number, _symmetric(factor) if style in ("predicted", "factor") else _half_width(factor)
-
-
-def _supported(value: float, low: float, high: float, unit: str, style: Style) -> tuple[str, str, str]:
-    """Write a value and the ends of its interval with the digits that the interval supports; ends without a unit."""
-    if style in ("half-width", "factor"):
-        return format_value(value, unit), "", ""
-    if style in ("ends", "measured") and high > 10 * low:
-        return _two_digits(value, unit), _two_digits(low, unit, bare=True), _two_digits(high, unit, bare=True)
+    digits = 2 if high > 1.5 * low else 3
     scale, label = scale_of(value, unit)
-    numbers = [number / scale for number in (value, low, high)]
-    width = _decimals((high - low) / scale, 2)
-    if style == "estimate":
-        least = min(width, _decimals(numbers[0], 4))
-        decimals = [max(least, _decimals(number, 3)) for number in numbers]
-    elif style == "predicted":
-        decimals = [min(max(width, _decimals(numbers[0], 2)), _decimals(numbers[0], 3))] * 3
-    else:
-        decimals = [min(max(width, _decimals(numbers[1], 2)), _decimals(numbers[0], 4))] * 3
-    pairs = zip(numbers, decimals, strict=True)
-    middle, lower, upper = (format_number(number, f".{max(0, most)}f") for number, most in pairs)
-    return f"{middle} {label}".rstrip(), lower, upper
+    number = f"{_rounded(value / scale, digits)} {label}".rstrip()
+    if low > 0:
+        factor, side = math.sqrt(high / low), max(high / value, value / low)
+        if factor < 1.5 and side <= max(1.01, factor**1.3):
+            percent = max(0.1, 100 * (factor - 1))
+            return number, f"±\xa0{format_number(percent, '.1g' if percent < 9.5 else '.0f')}\xa0%"
+    scales = [scale_of(end, unit) if high > 10 * low else (scale, label) for end in (low, high)]
+    lower, upper = (_rounded(end / scale, digits) for end, (scale, _) in zip((low, high), scales, strict=True))
+    if {of_end for _, of_end in scales} != {label}:
+        lower, upper = (
+            f"{end} {of_end.removesuffix(unit) if unit in _ITEMS else of_end}".rstrip()
+            for end, (_, of_end) in zip((lower, upper), scales, strict=True)
+        )
+    return number, f"({lower} to {upper})"
 
 
-def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
-    """Write a value with two significant digits; *bare*: without the word ``work-items``."""
-    scale, label = scale_of(value, unit)
-    decimals = max(0, _decimals(value / scale, 2)) if value else 0
-    label = label.removesuffix(unit) if bare and unit in _ITEMS else label
-    return f"{format_number(value / scale, f'.{decimals}f')} {label}".rstrip()
-
-
-def _is_lopsided(value: float, low: float, high: float) -> bool:
-    """Return whether one side of an interval is much wider.
-
-    That is a side above 1 % and above 1.3 times the half-width, on a logarithmic scale, or a value 10 % off the middle.
-    """
-    side, half = max(high / value, value / low), math.sqrt(high / low)
-    return side > max(1.01, half**1.3) or side > 1.1 * half
-
-
-def _half_width(factor: float) -> str:
-    """Write the half-width of an interval, at least a tenth of a per cent: ``± 0.4 %``, ``(factor 1.7)``."""
-    if factor >= 1.2:
-        return f"(factor {format_number(factor)})"
-    percent = max(0.1, 100 * (factor - 1))
-    return f"± {format_number(percent, '.1g' if percent < 9.5 else '.0f')} %"
-
-
-def _symmetric(factor: float) -> str:
-    """Write an interval that is symmetric in log: ``± 15 %``; half the value or more as a factor: ``(factor 1.7)``."""
-    if factor < 1.5:
-        return f"±\xa0{format_number(100 * (factor - 1), '.0f')}\xa0%"
-    return f"(factor\xa0{format_number(factor, '.2g')})"
+def _rounded(value: float, digits: int) -> str:
+    return format_number(value, f".{max(0, _decimals(value, digits))}f") if value else "0"
 
 
 def format_range(values: Iterable[V], write: Callable[[V], str] | str = str, joint: str = " to ") -> str:

@@ -64,7 +64,7 @@ def value_of(predicted: Ceiling | CurveFeature | None) -> str:
     """Write a predicted value with its interval."""
     if predicted is None:
         return UNKNOWN
-    return format_interval(predicted.value, predicted.ci_low, predicted.ci_high, predicted.unit, "predicted")
+    return format_interval(predicted.value, predicted.ci_low, predicted.ci_high, predicted.unit)
 
 
 def _capacity(ceiling: Ceiling) -> str:
@@ -114,7 +114,7 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
     ends = (point.value / point.spread, point.value * point.spread)
     return {
         "workload": workload,
-        "best": format_interval(point.value, *ends, best.metric.value_unit, "predicted"),
+        "best": format_interval(point.value, *ends, best.metric.value_unit),
         "bottleneck": ceiling_label(bottleneck_of(point)),
         "cliffs": ", ".join(map(_cliff, sorted(cliffs.values(), key=lambda f: f.value))),
         "n90": format_value(n90.value, "B" if n90.unit == "B" else "") if n90 else "",

@@ -41,7 +41,6 @@ from gpureport.text import listed, printable, shorten
 from gpureport.units import (
     RATIO,
     UNKNOWN,
-    Style,
     abbreviated,
     format_bytes,
     format_frequency,
@@ -117,8 +116,7 @@ def buyers_table(comparison: Comparison) -> Table:
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
     if figure is None:
         return UNKNOWN
-    style: Style = "measured" if figure.basis == "measured" else "predicted"
-    text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit, style)
+    text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit)
     basis = " predicted" if is_measured and figure.basis == "predicted" else ""
     higher = figure.listed and figure.listed > _CLEARLY * figure.value
     return f"{text}{basis}{f' / {format_value(figure.listed, figure.unit)} listed' if higher else ''}"
@@ -203,7 +201,7 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
             f"limited on {a} by": KIND_TEXTS[e.bottleneck],
             f"on {b} by": KIND_TEXTS[e.other_bottleneck],
             "kernels": str(len(e.kernels)),
-            f"{b} / {a}": _with_interval(e.ratio, style="factor"),
+            f"{b} / {a}": _with_interval(e.ratio),
             "range": format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
             "for example": _kernel_names(e.kernels),
         }
@@ -289,8 +287,8 @@ def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) ->
     )
 
 
-def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATIO, style: Style = "half-width") -> str:
-    return format_interval(found.value, found.ci_low, found.ci_high, unit, style) if found else UNKNOWN
+def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATIO) -> str:
+    return format_interval(found.value, found.ci_low, found.ci_high, unit) if found else UNKNOWN
 
 
 def landmarks_table(comparison: Comparison) -> Table:
@@ -312,8 +310,8 @@ def landmarks_table(comparison: Comparison) -> Table:
 def _landmark(mark: Landmark, *, is_measured: bool) -> str:
     unit = abbreviated(mark.unit)
     if mark.observed:
-        return format_interval(mark.observed, mark.ci_low, mark.ci_high, unit, "measured")
-    predicted = format_interval(mark.predicted, mark.ci_low, mark.ci_high, unit, "predicted")
+        return format_interval(mark.observed, mark.ci_low, mark.ci_high, unit)
+    predicted = format_interval(mark.predicted, mark.ci_low, mark.ci_high, unit)
     return f"{predicted}{' predicted' if is_measured else ''}" if mark.predicted else ""
 
 

@@ -181,7 +181,7 @@ def _predicted(figure: KeyFigure) -> str:
 
 
 def _estimate(found: Estimate | None, unit: str) -> str:
-    return format_interval(found.value, found.low, found.high, abbreviated(unit), "estimate") if found else UNKNOWN
+    return format_interval(found.value, found.low, found.high, abbreviated(unit)) if found else UNKNOWN
 
 
 def bound(figure: KeyFigure) -> str:

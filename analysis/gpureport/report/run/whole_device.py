@@ -79,12 +79,12 @@ def transfer_table(found: Sequence[CurveRecords]) -> Table:
 def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
     if f := next((pair.main for pair in curve.pairs if pair.main.position == position), None):
         return (
-            format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit, "predicted"),
-            format_interval(f.observed, f.ci_low, f.ci_high, f.unit, "measured"),
+            format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
             UNKNOWN if f.ratio is None else f"{f.verdict.mark} {format_ratio(f.ratio)}",
         )
     found = next((f for f in curve.features(measured=False) if f.position == position), None)
-    text = format_interval(found.value, found.ci_low, found.ci_high, found.unit, "predicted") if found else UNKNOWN
+    text = format_interval(found.value, found.ci_low, found.ci_high, found.unit) if found else UNKNOWN
     return text, UNKNOWN, UNKNOWN
 
 
@@ -108,6 +108,6 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> dict[str,
         "°C": format_number(max(warm), ".0f") if warm else UNKNOWN,
         "rate": format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         "energy": format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        "predicted": format_interval(*interval, per, "predicted") if interval else "not predicted",
+        "predicted": format_interval(*interval, per) if interval else "not predicted",
         "throttle": ", ".join(why) or UNKNOWN,
     }
