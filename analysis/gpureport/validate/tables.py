@@ -107,7 +107,7 @@ def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
     machines = _read(folder / MACHINES, ("machine",), ())
     rates = {f"{operation}_GB_per_s": operation for operation in OPERATIONS}
     values = _read(folder / CURVES, (), ("size_KiB", "latency_ns", *rates), zero=("machine",))
-    values[["size_KiB", "latency_ns", *rates]] *= (1 << 10, 1e-9, *(1e9 for _ in rates))
+    values[["size_KiB", "latency_ns", *rates]] *= [1 << 10, 1e-9, *(1e9 for _ in rates)]
     values = values.rename(columns={"size_KiB": "working_set_bytes", "latency_ns": "latency_s", **rates})
     for number, row, own in _by_machine(folder / CURVES, values, machines):
         fields = {str(name): text for name, text in row.items()}
