@@ -23,7 +23,7 @@ UNSEEN = {"units": 8, "memory_mib": 8192, "clock_mhz": 0}
 NOTES = {
     "units": "compute units; ",
     "memory": "of memory; ",
-    "clock": " of clock; ",
+    "clock": "reports a clock of ",
     "part": "This is a part of",
     "cache": " of L",
     "software": "a program on the processor runs the kernels",

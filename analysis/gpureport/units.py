@@ -50,7 +50,7 @@ DIMENSIONS = {
         "a rate of floating-point operations", "37.4 TFLOP/s", _FLOPS, 1, 1e24, "FLOP/s", "_flop_per_s"
     ),
     "watts": _Dimension("a power", "700 W", ("mW", "W", "kW"), 1e-6, 1e6, "W", "_w"),
-    "count": _Dimension("a number above zero", "132", ("",), 1e-6, 1e9),
+    "count": _Dimension("a number above zero", "132 or 0.92", ("",), 1e-6, 1e9),
 }
 """All dimensions: a row for each. Documents show other units than these with decimal prefixes."""
 
@@ -82,7 +82,8 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
         if 0 < result < math.inf or (zero and result == 0):
             return result
     shown = quoted(value.strip()) if isinstance(value, str) else shortened(json.dumps(value))
-    right = f"in {listed(kind.units, 'or')}" if dimension != "count" else "without a unit"
+    units = [unit for unit in kind.units if f"{unit}s" not in kind.units]  # without a singular
+    right = f"in {listed(units, 'or')}" if dimension != "count" else "without a unit"
     raise InputError(f"{shown} is not {kind.name}; write it like {kind.example}, {right}")
 
 
@@ -233,12 +234,6 @@ _ITEMS = ("work-items", "items")
 def abbreviated(unit: str) -> str:
     """Shorten long words of a unit, for narrow columns: ``items`` for ``work-items``, ``instr`` for ``instruction``."""
     return "items" if unit in _ITEMS else unit.replace("instruction", "instr")
-
-
-def short_unit(unit: str) -> str:
-    """Omit the unit of work: ``matrices/s`` becomes ``/s``, ``work-items`` an empty text; bytes and seconds stay."""
-    work, per, time = unit.rpartition("/") if "/" in unit else (unit, "", "")
-    return unit if {unit, work} & {"B", "B/s", "s", "Hz"} else per + time
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:

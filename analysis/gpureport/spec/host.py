@@ -55,7 +55,6 @@ class ProcessorFacts(Record):
     """Logical processors."""
     threads_per_core: Count = 1
     sockets: Count = 1
-    numa_nodes: Count = 1
     hypervisor: Name = ""
     """Empty: none was detected."""
     flags: frozenset[str] = frozenset()
@@ -263,7 +262,6 @@ _LISTED = {
     "processors": "CPU(s)",
     "threads_per_core": "Thread(s) per core",
     "sockets": "Socket(s)",
-    "numa_nodes": "NUMA node(s)",
     "hypervisor": "Hypervisor vendor",
     "flags": "Flags",
     "clock_hz": "CPU max MHz",
@@ -293,7 +291,7 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
 
 
 def _is_unknown(name: str, text: str) -> bool:
-    zero = name in ("threads_per_core", "sockets", "numa_nodes", "clock_hz") and re.fullmatch(r"0+([.,]0*)?", text)
+    zero = name in ("threads_per_core", "sockets", "clock_hz") and re.fullmatch(r"0+([.,]0*)?", text)
     return text.lower() in ("", "-", "unknown") or bool(zero)
 
 

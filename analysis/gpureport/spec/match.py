@@ -269,21 +269,20 @@ def _corrections(listed: Device, present: PresentDevice, *, clock: bool) -> Iter
     report the highest clock replaces none.
     """
     found, certain = reported.answers(present), present.implementation.highest_clock
-    rows = [("memory.size", "memory", listed.memory.size_bytes, _SAME_MEMORY, format_bytes)]
+    rows = [("memory.size", "{} of memory", listed.memory.size_bytes, _SAME_MEMORY, format_bytes)]
     if clock:
-        rows.append(("clock", "clock", listed.clock_hz, _SAME_CLOCK if certain else _SIMILAR_CLOCK, format_frequency))
+        near = _SAME_CLOCK if certain else _SIMILAR_CLOCK
+        rows.append(("clock", "a clock of {}", listed.clock_hz, near, format_frequency))
     last, cache = listed.caches[-1] if listed.caches else None, reported.device_cache(present)
     if cache and last and last.scope == "device":
-        rows.append(
-            (path := f"caches.{last.name}.capacity", last.name, last.capacity_bytes, _SIMILAR_CACHE, format_bytes)
-        )
-        found[path] = cache
+        found[path := f"caches.{last.name}.capacity"] = cache
+        rows.append((path, f"{{}} of {last.name}", last.capacity_bytes, _SIMILAR_CACHE, format_bytes))
     for path, what, entry, (low, high), text in rows:
         if path not in found:
             continue
         there, used = found[path].value, certain or path != "clock"
         note = (
-            f"The device reports {text(there)} of {what}; {listed.name} has {text(entry)}. Predictions use the "
+            f"The device reports {what.format(text(there))}; {listed.name} has {text(entry)}. Predictions use the "
             f"{'reported' if used else 'listed'} value."
         )
         if used and listed.provenance[path].kind == "assumed":

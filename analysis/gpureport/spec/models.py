@@ -278,7 +278,7 @@ class OccupancyRules(Record):
     """Equal parts of the registers (sub-partitions, SIMDs); a wave is allocated in one of them, and waves are
     distributed evenly; default 1."""
     register_granularity: Annotated[Count, Listed(1, 1 << 16)] = 1
-    """Registers are allocated to a wave in multiples of this; default 1."""
+    """Registers are allocated in multiples of this, for a wave of `wave_size`; default 1."""
     max_registers_per_work_item: Annotated[Count | None, Listed(8, 4096)] = None
     local_memory_bytes: Annotated[Bytes | None, Listed(1, 1 << 15, "KiB")] = None
     """Local memory, with the largest carve-out; default: it is ordinary memory."""
