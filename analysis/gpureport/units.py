@@ -50,7 +50,7 @@ DIMENSIONS = {
         "a rate of floating-point operations", "37.4 TFLOP/s", _FLOPS, 1, 1e24, "FLOP/s", "_flop_per_s"
     ),
     "watts": _Dimension("a power", "700 W", ("mW", "W", "kW"), 1e-6, 1e6, "W", "_w"),
-    "count": _Dimension("a number above zero", "132 or 0.92", ("",), 1e-6, 1e9),
+    "count": _Dimension("a number above zero", "132", ("",), 1e-6, 1e9),
 }
 """All dimensions: a row for each. Documents show other units than these with decimal prefixes."""
 
@@ -83,8 +83,8 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
             return result
     shown = quoted(value.strip()) if isinstance(value, str) else shortened(json.dumps(value))
     units = [unit for unit in kind.units if f"{unit}s" not in kind.units]  # without a singular
-    right = f"in {listed(units, 'or')}" if dimension != "count" else "without a unit"
-    raise InputError(f"{shown} is not {kind.name}; write it like {kind.example}, {right}")
+    right = f", in {listed(units, 'or')}" if dimension != "count" else " or 0.92, without a unit"
+    raise InputError(f"{shown} is not {kind.name}; write it like {kind.example}{right}")
 
 
 @cache
