@@ -138,6 +138,10 @@ def test_tables_of_many_machines_are_shaded_by_their_ratios() -> None:
     assert (first[0], len(others)) == ("machine 0 (baseline): Device", 38)
     assert first[2:] == ("1.00",) * 4
     assert last[2:] == ("0.0164",) * 4
+    assert (
+        f"Overall, relative to machine 0: machine 0 is the fastest (1.00), {made(40).names[39]} the slowest (0.0164)."
+        in (found["sentences"])
+    )
     assert len(found["speeds"].rows) == len(WORKLOADS) * 2  # type: ignore[attr-defined]
     page = filled("comparison.html.j2", found)
     assert page.count('style="background: rgba(213, 94, 0, 0.60)"') > 10

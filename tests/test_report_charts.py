@@ -85,6 +85,18 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
         assert places(memory) == [pytest.approx((x, x * slope)) for x in memory.x]
 
 
+def test_a_roofline_names_each_dot_once_observed_or_not() -> None:
+    device = report().device
+    first, *others = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
+    dots = [
+        replace(first, operations="fp32"),
+        *(replace(dot, operations="fp32", observed_per_s=None) for dot in others),
+    ]
+    ((panel,),) = roofline_chart(dots, device).columns
+    labels = [text for each in panel.series if each.labelled for text in each.texts if text]
+    assert sorted(labels) == sorted(dot.name for dot in dots)
+
+
 def test_names_cannot_leave_their_element() -> None:
     text = chart_json(case_chart([curve("case")], [HOSTILE]))
     assert "<" not in text

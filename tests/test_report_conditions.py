@@ -13,6 +13,7 @@ from gpureport.records.report import Report
 from gpureport.report.run.conditions import (
     AFFECTED,
     affected,
+    conditions_table,
     disturbed,
     load_sentences,
     other_load,
@@ -78,6 +79,19 @@ def test_the_most_disturbed_workload_comes_first_with_its_own_share() -> None:
     assert [each.share for each in found] == sorted((each.share for each in found), reverse=True)
     assert len({each.share for each in found}) > 1
     assert f"{found[0].name} ({100 * found[0].share:.0f} % of its samples)" in load_sentences(report)
+
+
+@pytest.mark.parametrize(
+    ("on_host", "reasons", "clock"),
+    [(True, (), "clock of the cores"), (False, (), "clock, device not reported idle"), (False, None, "clock")],
+)
+def test_the_row_of_the_clock_says_which_readings_it_has(on_host: bool, reasons: tuple[()] | None, clock: str) -> None:
+    report = with_samples(lambda at_s: quiet(at_s).model_copy(update={"throttle_reasons": reasons}), 0.0)
+    architecture = report.device.architecture.model_copy(update={"on_host": on_host})
+    device = report.device.model_copy(update={"architecture": architecture})
+    rows = conditions_table(report.model_copy(update={"device": device})).rows
+    assert rows[0][0] == clock
+    assert all(row[-1] != "0" for row in rows)
 
 
 def test_other_load_is_that_of_the_worst_second() -> None:

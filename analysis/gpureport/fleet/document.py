@@ -112,7 +112,7 @@ def _ratio_table(rows: Sequence[tuple[str, str, Mapping[str, float]]], caption: 
     names = sorted({name for *_, ratios in shown for name in ratios})
     more = f" {left} devices with smaller differences are not shown." if left > 0 else ""
     if shown:
-        table = Table.of_ratios(("device", "runs"), names, ((texts, ratios) for *texts, ratios in shown))
+        table = Table.of_ratios(("device", "note"), names, ((texts, ratios) for *texts, ratios in shown))
         yield f"{caption} Blue: faster; orange: slower.{more}", table
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
-from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, works
+from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import family_title
@@ -58,7 +58,11 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     if len(others) >= _FEW:
         most = sorted(differing, key=lambda each: -len(each[2]))[:_NAMED]
         facts = {"baseline": baseline, "same": most, "differing": len(differing), "machines": len(same)}
-        return (*paragraphs("same_device", FILE, **facts), *paragraphs("efficiency", FILE, shares=shares))
+        return (
+            *paragraphs("same_device", FILE, **facts),
+            *paragraphs("many", FILE, baseline=baseline, speeds=list(ranked(comparison).items())),
+            *paragraphs("efficiency", FILE, shares=shares),
+        )
     contrasted = {found.machine for found in comparison.contrasts}
     alike = comparison.by_machine.keys() - {name for name, *_ in differing} | contrasted
     every, number = works(comparison), _MOST_SHOWN if len(others) == 1 else 1

@@ -40,6 +40,8 @@ _REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5
 """The outer ticks of an axis of ratios, by its reach."""
 _FEWEST_TICKS = 2
 _NEAR_IN = 0.09  # from a mark to the middle of a text above or below it
+_HEIGHTS_IN = (_NEAR_IN, 0.2, 0.31, 0.42, 0.53)
+_FAR_IN = (0.64, 0.75, 0.86)  # of texts with leaders, if there is no place nearer
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,8 @@ class _Drawing:
         for number, each in enumerate(panel.series):
             self._draw_series(each, 3 * number)
         if panel.title:
-            title = fitted(panel.title, self.width_in + self.left_in, TITLE_PT)
+            room, (name, *_) = self.width_in + self.left_in, panel.title.split(": ")
+            title = fitted(panel.title if needed_in(panel.title, TITLE_PT) <= room else name, room, TITLE_PT)
             left = min(0.0, self.width_in - needed_in(title, TITLE_PT))
             self._write(title, left, self.height_in + 0.07, size=FONT_PT, weight=600)
         self._write_labels()
@@ -405,7 +408,8 @@ class _Drawing:
                 ends = max(b for _, b in row), min(a for a, _ in row)
                 self._write_first(text, each.role, [(right, y, 1), (left, y, -1), (ends[0], y, 1), (ends[1], y, -1)])
             else:
-                place = self._write_first(text, each.role, [(right, y, 1), (left, y, -1), *_around(left, y)])
+                spots = (right, y, 1), (left, y, -1), *_around(left, y, _HEIGHTS_IN + _FAR_IN)
+                place = self._write_first(text, each.role, spots)
                 if place and abs(place[1] - y) > _NEAR_IN:
                     x, up = np.array([(left, y), place]).T / [[self.width_in], [self.height_in]]
                     self.axis.plot(x, up, transform=self.axis.transAxes, color="#BBBBBB", linewidth=0.4, zorder=1)
@@ -432,8 +436,8 @@ class _Drawing:
         return None
 
 
-def _around(x: float, y: float) -> Spots:
-    heights = [side * away for away in (_NEAR_IN, 0.2, 0.31, 0.42, 0.53) for side in (1, -1)]
+def _around(x: float, y: float, away_in: Sequence[float] = _HEIGHTS_IN) -> Spots:
+    heights = [side * away for away in away_in for side in (1, -1)]
     return [(x + across, y + height, 0) for height in heights for across in (0.0, 0.2, -0.2, 0.4, -0.4)]
 
 

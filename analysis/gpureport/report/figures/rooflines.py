@@ -137,8 +137,8 @@ def _ceilings(
 def _marks(dots: Sequence[Dot], seen: str) -> Iterator[Series]:
     both = [(dot.intensity, dot.observed_per_s, dot.predicted_per_s, dot.name) for dot in dots if dot.observed_per_s]
     x, predicted = tuple(dot.intensity for dot in dots), tuple(dot.predicted_per_s for dot in dots)
-    names = tuple(dot.name for dot in dots)
-    yield Series("predicted", "predicted", "rings", x, predicted, texts=names, labelled=not both)
+    unseen = tuple("" if dot.observed_per_s else dot.name for dot in dots)
+    yield Series("predicted", "predicted", "rings", x, predicted, texts=unseen, labelled=any(unseen))
     if both:
         at, values, expected, names = zip(*both, strict=True)
         yield Series("", "observed", "ranges", at, values, expected, values)

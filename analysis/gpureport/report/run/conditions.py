@@ -161,9 +161,11 @@ def conditions_table(report: Report) -> Table:
     measuring = [reading for reading in _readings(report) if reading.measuring]
     if not measuring or report.machine is None:
         return Table((), ())
-    clocks = running_clocks(measuring) or [reading.clock_hz for reading in measuring if reading.clock_hz]
+    on_host = report.device.architecture.on_host
+    running = [] if on_host else running_clocks(measuring)
+    clock = "clock of the cores" if on_host else "clock, device not reported idle" if running else "clock"
     rows = [
-        _row("clock, device not reported idle", clocks, format_frequency),
+        _row(clock, running or [reading.clock_hz for reading in measuring], format_frequency),
         *(_row(_LOADS[kind], shares, format_percent) for kind, shares in _loads(report).items()),
         _row("load average", [r.load_average for r in measuring], lambda value: format_number(value, ".1f")),
     ]
@@ -172,7 +174,8 @@ def conditions_table(report: Report) -> Table:
     shares = (f"{reason} ({format_percent(count / len(reasons))})" for reason, count in counts.items())
     throttled = ", ".join(shares) or ("none" if reasons else UNKNOWN)
     rows.append(("throttle reasons (share of readings)", throttled, UNKNOWN, UNKNOWN, str(len(reasons))))
-    return Table(("reading", "median", "minimum", "maximum", "readings"), tuple(rows))
+    known = tuple(row for row in rows if row[-1] != "0")
+    return Table(("reading", "median", "minimum", "maximum", "readings"), known)
 
 
 _LOADS = {
