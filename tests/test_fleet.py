@@ -84,6 +84,16 @@ def test_the_same_run_is_added_once(tmp_path: Path, capsys: Captured) -> None:
     assert len(list((tmp_path / "store" / "runs").iterdir())) == 2
 
 
+@pytest.mark.parametrize(
+    ("node", "problem"),
+    [("../evil=", "'../evil' is no name of a node, because it contains a slash"), ("n=", "choose another folder for")],
+)
+def test_a_run_that_cannot_be_added_is_named(node: str, problem: str, tmp_path: Path, capsys: Captured) -> None:
+    folder = saved(tmp_path / "node1", _report(1))
+    assert main(["fleet", "add", "--store", str(folder / "report.json"), f"{node}{folder}"]) == 2
+    assert problem in capsys.readouterr().err
+
+
 def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captured) -> None:
     for day in range(1, 18):
         saved(tmp_path / "runs" / f"node{day}", _report(day))
@@ -214,6 +224,7 @@ def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
     [
         ("SELECT interval '99999999 years' AS a, '\\x80'::blob AS b, now() AS c", "99999999 years  \\x80"),
         ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n48\n"),
+        ("SELECT 1 AS a, NULL AS b, 3 AS c", "a  b  c\n"),
         ("SELECT i, i / 3 AS x FROM range(2) t(i) ORDER BY i DESC", "1  0.333333"),
         ("SELECT repeat('x', 20000000)", "gpureport: the rows have more than 10000000 characters"),
         ("SELECT repeat('x', 2000000000)", "gpureport: the query fails: Out of Memory"),

@@ -25,7 +25,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there
 from gpureport.isolation import isolated
-from gpureport.text import counted
+from gpureport.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
     """Yield each report of ``PATH`` or ``NODE=PATH`` with its node.
 
     Raises:
-        InputError: a folder contains no report, or the name or the path is empty.
+        InputError: a folder contains no report, the name or the path is empty, or the name contains a slash.
     """
     from gpureport.records.report import FILE_NAME, report_file, reports_below
 
@@ -87,6 +87,8 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
     if "" in (node, name, source):
         raise InputError("a name or a path is empty; write NODE=PATH, the name of the node and its report or folder")
     name, path = name or node, Path(source)
+    if name and "/" in name:
+        raise InputError(f"{quoted(name)} is no name of a node, because it contains a slash; choose another")
     if not path.is_dir() or is_there(report_file(path)):
         yield path, name or _node(path)
         return
@@ -145,7 +147,7 @@ def query_runs(options: FleetQueryOptions) -> int:
     shown, more = found.texts[:_MOST_ROWS], len(found.texts) > _MOST_ROWS
     if len(found.columns) > 1:
         title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")
-        print_table(title, found.columns, shown, right=found.numbers)
+        print_table(title, found.columns, shown, right=found.numbers, whole=True)
     else:
         print_lines((*found.columns, *(text for (text,) in shown)))
     if not shown:

@@ -83,8 +83,7 @@ class Store:
         """Write the file of *run*; return whether it is new.
 
         Raises:
-            InputError: something else has its name.
-            GpuReportError: the file cannot be written.
+            InputError: something else has its name, or the file cannot be written.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -97,7 +96,10 @@ class Store:
         rows = [{"kind": kind, **row} for kind, rows in run.rows.items() for row in rows]
         stream = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), stream, compression="zstd")
-        write_file(path, stream.getvalue())
+        try:
+            write_file(path, stream.getvalue())
+        except GpuReportError as error:
+            raise InputError(f"{error}; choose another folder for the store") from None
         return True
 
     def read(self, function: "Callable[[DuckDBPyConnection], R]", output: Path | None = None) -> R:
