@@ -75,7 +75,7 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
     [
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["-w", "x" * 5000], f"no workload is called '{'x' * 59}…'; there are: "),
-        (["nonsense"], "No such command 'nonsense'."),
+        (["nonsense"], "No such command 'nonsense' (see gpureport --help)"),
         (["mesure"], "No such command 'mesure'. Did you mean 'measure'?"),
         (["--xyz"], "No such option: --xyz"),
         (["predict"], "the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)"),
@@ -88,7 +88,7 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
         (["render", ""], "REPORT: the path is empty"),
         (["validate", "--json="], "--json: the path is empty"),
         (["measure", "-o", "."], ".: is a folder"),
-        (["devices", "--known", "RTX", "40"], "No such command '40'."),
+        (["devices", "--known", "RTX", "40"], "No such command '40' (see gpureport devices --help)"),
         (["fleet", "query", "--nope", "select 1"], "No such option: --nope"),
         (["glossary", "a", "b"], "too many arguments: b"),
         (["x" * 100_000], "xxx…"),

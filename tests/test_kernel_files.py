@@ -350,8 +350,8 @@ def test_sizes_are_in_the_range_of_valid_expressions(sizes: str, points: list[in
     _written(tmp_path / "k.cl", "kernel void k(global int *x) { for (int j = 0; j < 3000; j++) x[j & 63] ^= j; }")
     elements = {"name": "x", "elements": 64 if sizes == "auto" else "64 * (n // 4096)"}
     fields = {"name": "K", "source": "k.cl", "arguments": [elements], "sizes": {"n": sizes}, "global_size": ["n"]}
-    workload = described({**fields, "guarded": True, "work": {"amount": "n", "unit": "elements"}}, tmp_path)
     with nullcontext() if points else pytest.raises(InputError, match=r"sizes\.n: no buffer grows with it"):
+        workload = described({**fields, "guarded": True, "work": {"amount": "n", "unit": "elements"}}, tmp_path)
         assert [each["n"] for each in workload.sweeps(TOY, limits_of(TOY))[0].points] == points
 
 
@@ -851,6 +851,18 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
 def test_wrong_options_of_kernels(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernel", "--check", str(EXAMPLE_CL / "saxpy.cl"), *options]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_check_refuses_a_size_with_which_nothing_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At its only size, 1, no work-items could race."""
+    file = _written(tmp_path / "k.cl", "kernel void k(global int *x, int n) { if (get_global_id(0) < n) x[0] += 1; }")
+    assert main(["kernel", "--check", str(file), "--size", "n=auto"]) == 2
+    assert "no buffer grows with it; write a range or a list" in capsys.readouterr().err
+
+
+def test_a_kernel_is_not_selected_as_a_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "a40", "-w", "saxpy", "--kernel", str(EXAMPLE_CL / "saxpy.cl")]) == 2
+    assert "kernels of --kernel are always included)" in capsys.readouterr().err
 
 
 def test_a_check_names_wrong_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

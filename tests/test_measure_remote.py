@@ -296,7 +296,7 @@ def test_drivers_end_with_the_inner_context_and_if_one_cannot_be_started(monkeyp
 def install(monkeypatch: pytest.MonkeyPatch, *workloads: Sound) -> None:
     here = working().runtime
     monkeypatch.setattr(child, "installed_runtimes", lambda: (here,))
-    monkeypatch.setattr(measuring, "selected", lambda names, quick: workloads)  # noqa: ARG005
+    monkeypatch.setattr(measuring, "selected", lambda *_, **__: workloads)
 
 
 @pytest.mark.slow

@@ -141,6 +141,13 @@ def test_microbenchmarks_measure_the_values_of_the_device() -> None:
     assert max(len(re.sub(r"\D", "", number)) for number in numbers) >= 3
 
 
+def test_a_value_whose_microbenchmark_gave_wrong_results_stays_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong = Verification(passed=True, cases=()), Verification(passed=False, cases=(), message="bytes = 3")
+    monkeypatch.setattr(sweep, "verify", lambda _, workload, *__: right if workload.family == "launch" else wrong)
+    assert main(["measure", "-w", MICROBENCHMARKS, "-o", "run.json", "--device", "3"]) == 1
+    assert new("--report", "run.json").provenance["memory.bandwidth"].kind == "assumed"
+
+
 @pytest.mark.slow
 def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})

@@ -60,7 +60,9 @@ def _invoke(arguments: list[str]) -> int:
             f"the {parameter.param_type_name} {name} is missing; add it (--help shows examples)", error.exit_code
         )
     except TyperException as error:
-        return _fail(error.format_message(), error.exit_code)
+        context = getattr(error, "ctx", None)
+        hint = f" (see {context.command_path} --help)" if context else ""
+        return _fail(f"{error.format_message().rstrip('.')}{hint}", error.exit_code)
     if code == InterruptionError.exit_code:
         raise KeyboardInterrupt  # typer replaced it by a silent exit
     return code if isinstance(code, int) else 0

@@ -33,7 +33,7 @@ from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.kernels import difference
-from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
+from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, features, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
@@ -177,7 +177,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         from gpureport.kernel_files import calibrating
 
         to_measure = calibrating(kernels)
-    workloads = (*selected(to_measure, quick=options.quick and not earlier), *kernels)
+    workloads = (*selected(to_measure, quick=options.quick and not earlier, kernels=kernels), *kernels)
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)
@@ -247,7 +247,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
     if plan.kept:
         at = readable_time(plan.kept.created_at)
         note(f"Note: Microbenchmarks of a run of {at} calibrate the predictions; --recalibrate measures them again.")
-    note(_announcement(plan, path, options) if earlier is None else f"Continuing the run of {path}.")
+    note(_announcement(plan, measurer, path, options) if earlier is None else f"Continuing the run of {path}.")
     saved, written = "", document.Texts()
 
     def save(report: Report) -> None:
@@ -274,11 +274,13 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
         raise InterruptionError(f"interrupted; {state}") from None
 
 
-def _announcement(plan: Plan, path: Path, options: RunOptions) -> str:
+def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:
     device, limits = plan.match.device, plan.settings.limits
-    sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
+    there = [each for each in plan.workloads if not each.missing(features(measurer.device))]
+    counts = list(filter(None, (len(each.sweeps(device, limits)) for each in there)))
+    workloads, sweeps = len(counts or plan.workloads), sum(counts)
     seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])
-    what = text("announcement", TEMPLATE, workloads=len(plan.workloads), sweeps=sweeps, seconds=seconds)
+    what = text("announcement", TEMPLATE, workloads=workloads, sweeps=sweeps, seconds=seconds)
     return f"{what} Measurements are saved in {path}."
 
 

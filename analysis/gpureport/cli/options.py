@@ -46,11 +46,16 @@ def chosen(names: Sequence[str], only: str | None) -> tuple[str, ...]:
     return WORKLOADS
 
 
-def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
+def selected(names: Sequence[str], *, quick: bool, kernels: Sequence[object] = ()) -> "tuple[Workload, ...]":
     """Return the workloads with these names; without names all, or those of a quick run."""
     from gpureport.workloads import select
 
-    return select(separated(names), quick=quick)
+    separate = separated(names)
+    try:
+        return select(separate, quick=quick)
+    except InputError as error:
+        remark = " (--workload selects built-in workloads; kernels of --kernel are always included)"
+        raise InputError(f"{error}{remark if kernels else ''}") from None
 
 
 def described(

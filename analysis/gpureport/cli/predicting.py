@@ -105,7 +105,9 @@ def _note(files: Sequence[Path]) -> None:
 def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
     """Return the requested workloads: with kernels of the user and no other name, only these."""
     kernels = described(options.kernels, options)
-    others = selected(options.workloads, quick=options.quick) if options.workloads or not kernels else ()
+    others = (
+        selected(options.workloads, quick=options.quick, kernels=kernels) if options.workloads or not kernels else ()
+    )
     return (*others, *kernels)
 
 
@@ -119,7 +121,9 @@ def _devices(options: PredictOptions) -> list[Device]:
     for number, device in enumerate(devices):
         note_override(database, device.id)
         if device.id in [other.id for other in devices[:number]]:
-            raise InputError(f"{names[number]!r} is {device.id}, which is given twice; choose another device")
+            is_listed = options.lscpu is not None and device.id == devices[0].id
+            also = f"and --lscpu {options.lscpu} is also {device.id}" if is_listed else "which is given twice"
+            raise InputError(f"{names[number]!r} is {device.id}, {also}; choose another device")
     note_doubts(database, devices)
     return devices
 

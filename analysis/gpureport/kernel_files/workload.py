@@ -144,6 +144,9 @@ class KernelFileWorkload(Workload):
         """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
 
         *odd*: an odd multiple of the size's unit. *work*: the most units of work.
+
+        Raises:
+            FieldError: the size is ``auto``, and no buffer grows with it.
         """
         unit, (first, _) = self.fields.multiple, self.formulas.ends
 
@@ -154,7 +157,10 @@ class KernelFileWorkload(Workload):
         while unit * high < MOST_SIZE and fits(2 * high):
             high *= 2
         low = high + bisect_left(range(high + 1, 2 * high), True, key=lambda count: not fits(count))
-        return unit * (low - (low % 2 == 0) if odd else low)
+        value, swept = unit * (low - (low % 2 == 0) if odd else low), self.fields.swept_values
+        if swept and swept.automatic and value > MOST_SIZE:
+            raise self.formulas.error(f"sizes.{self.fields.swept}", "no buffer grows with it; write a range or a list")
+        return value
 
     def _fits(self, parameters: Parameters, nbytes: float, work: float = inf) -> bool:
         sizes = self.formulas.nbytes(parameters)
@@ -248,10 +254,7 @@ class KernelFileWorkload(Workload):
             inner = grid.sizes(swept.low, swept.high, grid.multiple(self.fields.multiple))
             return sorted({first, last, *(value for value in inner if first < value < last)})
         most = grid.most_bytes(device, limits, "described", len(self.formulas.every_buffer))
-        values = sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
-        if values[-1] > MOST_SIZE:
-            raise self.formulas.error(f"sizes.{self.fields.swept}", "no buffer grows with it; write a range or a list")
-        return values
+        return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
     def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
         """Yield the points whose data fit into the device's memory and can be computed.

@@ -112,7 +112,7 @@ class WorkloadRun:
         reasons = {each.skipped for each in self.measurements}
         if None not in reasons:
             missing = self.workload.missing(features)
-            self.skipped = missing or next(filter(None, reasons), "it has no sweeps here")
+            self.skipped = missing or next(filter(None, reasons), "none of its sweeps applies to this device")
 
     def read_code(self) -> None:
         """Compare the compiled code with the model."""
