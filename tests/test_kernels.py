@@ -171,7 +171,7 @@ def test_oclgrind_finds_nothing_in_any_file() -> None:
     found = under_oclgrind(sorted(run, key=lambda workload: workload.name), every=False)
     check(found)
     assert {name for name in lacking if found[name].missing} == {"matrix/rate"} & lacking
-    assert len([outcome for outcome in found.values() if not outcome.missing]) > 20
+    assert len([outcome for outcome in found.values() if not outcome.missing]) >= 20
 
 
 @wheels

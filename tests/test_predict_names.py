@@ -182,7 +182,7 @@ def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_tha
     (row,) = outlook_table([reads, altered(reads, key=key, points=points, features=moved)]).rows
 
     value, sizes = max(p.value for p in points), sorted(f.value for f in reads.features if f.position == "midpoint")
-    best = format_interval(value, value / 2, 2 * value, reads.metric.value_unit, "predicted")
+    best = format_interval(value, value / 2, 2 * value, reads.metric.value_unit)
     assert row[:2] == (reads.key.workload, best)
     assert [cliff.split(maxsplit=1)[1] for cliff in row[3].split(", ")] == list(map(format_bytes, sizes))
     assert row[5] == occupancy_text(min(reads.occupancy, key=lambda entry: entry.fraction))

@@ -113,7 +113,7 @@ def test_a_failed_write_leaves_the_old_file(report: Report, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"schema_version": 5,\n "device": }', ": is not JSON (expected value at line 2"),
+        ('{"schema_version": 5,\n "device": }', ": is not JSON (expected value at line 2 column 12)"),
         ("[1, 2]", "not a gpureport report (it has no schema_version)"),
         ('{"name": "x"}', "not a gpureport report (it has no schema_version)"),
         *(
