@@ -77,6 +77,17 @@ def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
     assert first["error"] == pytest.approx(abs(log(first["predicted"] / first["observed"])))
 
 
+def test_workloads_that_this_version_lacks_are_counted(
+    results: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(),))
+
+    assert main(["validate", str(results / "mine")]) == 0
+
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
+    assert line.endswith("left out 1 sweep of workloads that this version lacks")
+
+
 def test_a_result_that_is_given_twice_counts_once(results: Path) -> None:
     mine, file = results / "mine", results / "all.json"
     (results / "link.json").symlink_to(mine / "report.json")

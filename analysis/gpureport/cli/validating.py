@@ -19,8 +19,9 @@ from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
 from gpureport.results.opening import is_record, kept_folders, measured_report, short_name
 from gpureport.results.published import load
-from gpureport.results.replay import Result, report_result
+from gpureport.results.replay import LACKING, Result, report_result
 from gpureport.spec.database import Database
+from gpureport.text import counted
 from gpureport.units import UNKNOWN, format_percent, format_ratio, off_by
 from gpureport.validate.residuals import WHATS, Residual, What, frame, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
@@ -80,8 +81,11 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
             origin = independence(result.device, database)
             found += residuals(result, origin, features=not options.times, workloads=names)
             for key, reason in result.skipped.items():
-                if not names or key.workload in names:
+                if reason != LACKING and (not names or key.workload in names):
                     note(f"{file}: left out {key}: {reason}")
+            lacking = list(result.skipped.values()).count(LACKING)
+            if lacking and not names:
+                note(f"{file}: left out {counted(lacking, 'sweep')} of workloads that this version lacks")
     if not names:
         found += [residual for folder in tables for residual in table_residuals(folder, database)]
     return frame(found), complete

@@ -15,6 +15,9 @@ from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
+LACKING = "this version has no such workload"
+"""Why sweeps of workloads of other versions cannot be predicted."""
+
 
 @dataclass(frozen=True)
 class Series:
@@ -69,7 +72,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
         if workload is None:
             info = report.workloads.get(key.workload)
             described = "it is a kernel of the user; add --kernel with its source or description"
-            skipped[key] = described if info and info.described else "this version has no such workload"
+            skipped[key] = described if info and info.described else LACKING
             continue
         try:
             series.append(_series(device, workload, measurement, predicted.get(str(key), []), report.publication))
