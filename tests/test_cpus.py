@@ -109,6 +109,8 @@ def test_a_listed_processor_is_predicted_as_any_device(listed: str, capsys: Capt
     device = json.loads(capsys.readouterr().out)["device"]
     assert (device["architecture"]["id"], device["compute_units"]) == ("zen3", 8)
     assert device["provenance"]["memory.size"]["kind"] == "assumed"
+    assert device["provenance"]["compute_units"]["source"].startswith("lscpu")
+    assert device["provenance"]["caches.L3.partitions"]["source"].startswith("lscpu")
     assert [cache["capacity_bytes"] for cache in device["caches"]] == [2**14, 2**18, 2**25]
 
 

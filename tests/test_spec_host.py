@@ -27,6 +27,8 @@ def sysfs(tmp_path: Path) -> Path:
     _cache(root, 2, level="2", type="Unified", size="2048K", shared_cpu_list="0,16")
     _cache(root, 3, level="3", type="Unified", size="32M", shared_cpu_list="0-3,16-19")
     _cache(root, 4, level="4", type="Unified", size="broken", shared_cpu_list="0")
+    _cache(root, 5, level="2", type="Unified", size="-32K", shared_cpu_list="0")
+    _cache(root, 6, level="2", type="Unified", size="32K", shared_cpu_list="3-0")
     return root
 
 

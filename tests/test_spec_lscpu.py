@@ -7,7 +7,7 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.spec.cores import core_of_machine, core_type_name, generic_name, how_listed, topology
 from gpureport.spec.database import Database
-from gpureport.spec.host import ListedCache, ProcessorFacts, parse_lscpu
+from gpureport.spec.host import HostCache, ListedCache, ProcessorFacts, listed_host, parse_lscpu
 from tests.builders import altered
 
 TEXT = """Architecture:           x86_64
@@ -62,6 +62,12 @@ def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int 
     assert read.l1 == ListedCache(instance_bytes=size, instances=instances)
 
 
+def test_one_thread_of_a_core_of_two_has_its_caches() -> None:
+    l1, *_ = listed_host(facts(processors=1, l1=ListedCache(instance_bytes=32 << 10))).caches
+
+    assert l1 == HostCache(1, 32 << 10, 1)
+
+
 def test_a_clock_of_zero_is_unknown() -> None:
     assert [parse_lscpu(TEXT.replace("3500,0000", text)).clock_hz for text in ("0.0000", "0,0", "0")] == [None] * 3
 
@@ -77,6 +83,7 @@ def test_a_clock_of_zero_is_unknown() -> None:
         (TEXT.replace("32 MiB (1", "999999999999 TiB (1"), "L3 cache must be less"),
         (TEXT.replace("3500,0000", "inf"), "CPU max MHz must be a number"),
         (TEXT.replace("32 MiB (1 instance)", "much"), "L3 cache"),
+        (TEXT.replace("32 MiB (1 instance)", "-32 MiB"), "L3 cache"),
     ],
 )
 def test_other_text_is_refused_in_one_sentence(text: str, words: str) -> None:

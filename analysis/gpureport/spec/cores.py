@@ -356,12 +356,12 @@ def _memory_bytes_per_s(host: HostCore) -> float:
 
 
 def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[str, Value]:
-    """Return the values that the operating system reports, of a CPU with the *compute_units* that OpenCL reports."""
+    """Return the values that the *host*'s source lists, of a CPU with the *compute_units* that OpenCL reports."""
     cores = compute_units or host.processors
-    source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
-    clock = assumed(3e9, "not reported by the operating system; typical processor")
+    source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else f"{host.source}, processors"
+    clock = assumed(3e9, f"{host.source}: not listed; typical processor")
     if host.clock_hz:
-        clock = queried(host.clock_hz, "operating system, processor frequency")
+        clock = queried(host.clock_hz, f"{host.source}, processor frequency")
     bandwidth = min(cores * 25e9, 200e9)
     values = {
         "compute_units": queried(cores, source),
@@ -383,7 +383,7 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for cache in host.caches:
         path = f"caches.L{cache.level}"
-        source = f"/sys/devices/system/cpu/cpu0/cache, level {cache.level}"
+        source = f"{host.source}, cache of level {cache.level}"
         if cache.level <= 2:
             sharers = min(cache.shared_by, max(cores, 1))
             note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
@@ -394,6 +394,6 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
             values[f"{path}.partitions"] = queried(instances, source)
     if not host.caches:
-        note = "not reported by the operating system; 2 MiB per core"
+        note = f"{host.source}: not listed; 2 MiB per core"
         values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
     return values

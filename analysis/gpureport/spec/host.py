@@ -91,6 +91,8 @@ class HostProcessor:
     """What identifies its type of core; ``None``: the generic one."""
     huge_page_bytes: int | None = None
     """Size of the pages of large buffers if the system makes all of them huge; ``None``: it does not, or not known."""
+    source: str = "operating system"
+    """What lists these values."""
 
     @property
     def family(self) -> Literal["aarch64", "x86_64"]:
@@ -193,16 +195,16 @@ def _read_cache(folder: Path) -> HostCache:
     """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
     sharing = (part.partition("-") for part in text["shared_cpu_list"].split(","))  # such as 0-3,8
-    return HostCache(
-        level=int(text["level"]),
-        size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
-        shared_by=sum(int(last or first) - int(first) + 1 for first, _, last in sharing),
-    )
+    size_bytes = int(text["size"][:-1]) * _SIZES[text["size"][-1]]
+    shared_by = sum(int(last or first) - int(first) + 1 for first, _, last in sharing)
+    if size_bytes <= 0 or shared_by <= 0:
+        raise ValueError(f"{folder}: size and number of processors must be positive")
+    return HostCache(int(text["level"]), size_bytes, shared_by)
 
 
 def listed_host(facts: ProcessorFacts) -> HostProcessor:
     """Return the host with the processors that a machine lists, of unknown memory."""
-    cores = facts.processors // facts.threads_per_core
+    cores = max(1, facts.processors // facts.threads_per_core)
     levels = ((1, facts.l1, cores), (2, facts.l2, cores), (3, facts.l3, facts.sockets))
     caches = [
         HostCache(level, round(each.instance_bytes), max(1, facts.processors // (each.instances or instances)))
@@ -218,6 +220,7 @@ def listed_host(facts: ProcessorFacts) -> HostProcessor:
         caches=tuple(caches),
         machine=facts.instruction_set,
         facts=facts,
+        source="lscpu",
     )
 
 
