@@ -62,8 +62,8 @@ COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
         },
         call_transfers=_fitted(
             1200.0,
-            f"transfers of up to 64 KiB: 26 to 92 us, of which mapped ones have two calls {_INTEL}",
-            held_out="mapped ones take 0.8 of the predicted time on a Zen 4, others 0.7 to 1.8",
+            f"transfers of up to 64 KiB: 26 to 92 us {_INTEL}",
+            held_out="0.7 to 1.8 of the predicted time on a Zen 4",
         ),
     ),
 }
