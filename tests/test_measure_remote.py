@@ -343,7 +343,7 @@ def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
     program = """
         from gpureport.cli import measuring, run
         from tests.faulty_workloads import Endless, Sound
-        measuring.selected = lambda names, quick: (Sound(), Endless())
+        measuring.selected = lambda names, **_: (Sound(), Endless())
         run()
     """
     command = [sys.executable, "-c", textwrap.dedent(program), "measure", "--quick", "-o", "r.json"]
