@@ -421,13 +421,13 @@ class _Drawing:
 
     def _write_first(self, texts: str, role: Role, spots: Spots, room: float = inf) -> tuple[float, float] | None:
         """Write a text, or a shorter variant after a line break, where it covers no other; return its middle."""
-        bottom, top = (-inf, inf) if self.by_rows else (0.04, self.height_in - 0.04)
+        bottom, top, start = (-inf, inf, -0.1) if self.by_rows else (0.04, self.height_in - 0.04, 0.0)
         for text in filter(None, texts.split("\n")):
             width = needed_in(text)
             for at, y, side in spots:
                 x = at + side * (width / 2 + 0.05) if side else min(max(at, width / 2), self.width_in - width / 2)
                 box = (x - width / 2, y - 0.05, x + width / 2, y + 0.05)
-                inside = box[0] >= -0.1 and box[2] <= self.width_in + 0.1 and bottom <= y <= top and width <= room
+                inside = box[0] >= start and box[2] <= self.width_in + 0.1 and bottom <= y <= top and width <= room
                 if inside and not any(_overlap(box, other) for other in self.taken):
                     self.taken.append(box)
                     look: Any = {"bbox": {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}}
