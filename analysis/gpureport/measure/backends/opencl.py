@@ -218,10 +218,10 @@ class OpenCLBackend:
         """Allocate and initialise a buffer; waits, because drivers allocate the memory only then."""
         identity = BufferId(next(self._ids))
         try:
-            if buffer.place in ("pinned", "pageable"):
-                self._allocate_on_host(identity, buffer)
-            else:
+            if buffer.place == "device":
                 self._allocate_on_device(identity, buffer)
+            else:
+                self._allocate_on_host(identity, buffer)
         except AllocationError:
             with contextlib.suppress(cl.Error):  # of a lost device
                 self.free(identity)
@@ -246,16 +246,13 @@ class OpenCLBackend:
             with _errors_as(AllocationError, failure):
                 memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, buffer.nbytes)
                 self._memory[identity] = _Memory(memory)
-                array = self._mapped(memory, cl.map_flags.READ | cl.map_flags.WRITE, buffer.nbytes)
+                flags = cast("cl.map_flags", cl.map_flags.READ | cl.map_flags.WRITE)
+                mapped: Any = cl.enqueue_map_buffer(self._queue, memory, flags, 0, (buffer.nbytes,), np.dtype(np.uint8))
+                array = cast("_Array", mapped[0])
         self._memory[identity] = _Memory(memory, array)
         contents = _repeated_bytes(buffer)
         for begin in range(0, buffer.nbytes, len(contents)):  # all pages are touched
             array[begin : begin + len(contents)] = contents[: buffer.nbytes - begin]
-
-    def _mapped(self, memory: cl.Buffer, flags: int, nbytes: int) -> _Array:
-        queue, shape, flag = self._queue, (nbytes,), cast("cl.map_flags", flags)
-        answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))
-        return cast("_Array", answer[0])
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
         # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
@@ -281,12 +278,9 @@ class OpenCLBackend:
         memory = self._memory.pop(buffer, None)
         if memory and memory.buffer is not None:
             if memory.array is not None:
-                self._unmap(memory.array)
+                cast("cl.MemoryMap", memory.array.base).release(self._queue)
+                self._queue.finish()
             memory.buffer.release()
-
-    def _unmap(self, array: _Array) -> None:
-        cast("cl.MemoryMap", array.base).release(self._queue)
-        self._queue.finish()
 
     def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
         """Create a kernel object for this launch and set its arguments; a transfer needs none."""
