@@ -237,10 +237,6 @@ _ROUTE = (
     "in each round a work-item stores its row to local memory, waits at one barrier and reads its partner's row "
     "(two halves of local memory in turn)"
 )
-_COLUMNS = (
-    "Two-dimensional work-groups, as published: x is the matrix and y the row. The rows of a matrix are contiguous, so "
-    "consecutive work-items are whole matrices apart"
-)
 
 
 class LocalMemory(Transpose):
@@ -276,7 +272,11 @@ class Columns(LocalMemory):
     sweeps_memory = False
     repeats = 201
     method = "local memory, 2D work-groups"
-    description = f"{_COLUMNS} and access the same bank of local memory; {_ROUTE}."
+    description = (
+        "Two-dimensional work-groups, as published: x is the matrix and y the row. The rows of a matrix are "
+        "contiguous, so consecutive work-items are whole matrices apart and access the same bank of local memory; "
+        f"{_ROUTE}."
+    )
 
     def shape(self, items: int) -> dict[str, int]:
         """32 rows, as published."""

@@ -14,7 +14,7 @@ from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, S
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 
 
-def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
+def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int) -> int:
     """Return a size far beyond all caches, in whole MiB.
 
     If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.

@@ -12,7 +12,6 @@ from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
 
-ADDRESSES = "range of addresses"
 _APART_BYTES = 1024
 """Bytes from one element of a cycle to the next: at least two of the longest lines."""
 _DISTANCES = (4, 28, 32, 60, 64, 124, 128, 256)

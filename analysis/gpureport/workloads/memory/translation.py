@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.memory.latency import ADDRESSES, Chase, chased, single
+from gpureport.workloads.memory.latency import Chase, chased, single
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
 
 _PARTS = 4
@@ -51,7 +51,7 @@ class Translation(Chase):
         shape = {"page": page, "line": line, "part": part, "steps": steps}
         sizes = grid.sizes(4 * page, high, grid.multiple(page))
         points = [{"bytes": size, **shape} for size in sizes if size <= _PARTS * part]
-        return (grid.by_working_set(points, limits, "span", ADDRESSES),) if points else ()
+        return (grid.by_working_set(points, limits, "span", "range of addresses"),) if points else ()
 
     def build_options(self, parameters: Parameters) -> str:
         return " ".join(f"-D{name.upper()}={parameters[name]}ul" for name in ("page", "line", "part"))
