@@ -48,7 +48,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     loads, stores = (requested_bytes([s for s in demand.streams if s.write == write]) / busy for write in (False, True))
     comparable = _is_comparable(code) and bool(demand.streams)
     loaded, stored = (_bytes(n) if comparable else None for n in (code.global_loads, code.global_stores))
-    agreements = {moves_as_modelled(loaded, loads), moves_as_modelled(stored, stores)}
+    agreements = moves_as_modelled(loaded, loads), moves_as_modelled(stored, stores)
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
@@ -58,7 +58,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
         loads_bytes_model=loads,
         stores_bytes_compiled=stored,
         stores_bytes_model=stores,
-        agrees=False if False in agreements else None if None in agreements else True,
+        agrees=all(agreements) if comparable else None,
     )
 
 
