@@ -38,14 +38,10 @@ class Search:
 
     Attributes:
         key: its sweep.
-        unit: of the value: ``cells/s``, ``s``.
-        best: value of the fastest shape.
         losses: by shape, as in :class:`ShapeLoss`.
     """
 
     key: SweepKey
-    unit: str
-    best: float
     losses: Mapping[Shape, float]
 
     @property
@@ -125,8 +121,7 @@ def _search(curve: Observation | Prediction) -> Search:
         rates[shape] = max(rate, rates.get(shape, rate))
     top, low, _ = max(rates.values(), default=(0.0, 0.0, 0.0))
     losses = {shape: 0.0 if high >= low else 1 - rate / top for shape, (rate, _, high) in rates.items()}
-    value = 1 / top if curve.metric.kind == "time" and top else top
-    return Search(curve.key, curve.metric.value_unit, value, losses)
+    return Search(curve.key, losses)
 
 
 def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
