@@ -68,10 +68,9 @@ class Quantity(StrEnum):
 
 
 class Origin(NamedTuple):
-    """What a key figure is taken from: one feature of one sweep, with the name of its level."""
+    """What a key figure is taken from: a sweep, and the name of a level of it."""
 
     key: SweepKey
-    position: str
     level: str
 
 
@@ -212,7 +211,7 @@ def _values(report: Report) -> dict[_Place, _Value]:
     rows += [(p.key, f, Estimate(f.value, f.ci_low, f.ci_high), None) for p in report.specified for f in p.features]
     values: dict[_Place, _Value] = {}
     for key, feature, predicted, measured in rows:
-        origin = Origin(key, feature.position, str(feature.level))
+        origin = Origin(key, str(feature.level))
         for sweep in (key.sweep, ""):
             place = (key.workload, sweep, feature.position, feature.level)
             values.setdefault(place, (origin, predicted, measured))
