@@ -31,7 +31,7 @@ def source_accesses(
     costs = [(each, _unit_s(run, each) / len(runs)) for run in runs for each in run.demand.accesses]
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
     memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
-    allocates = bool(device.architecture.write_allocate)
+    allocates = device.architecture.write_allocate
     traffic = sum(_transferred(each, allocates) for each, _ in costs) or 1.0
 
     def of_line(parts: Sequence[tuple[AccessDemand, float]]) -> SourceAccess:

@@ -265,8 +265,8 @@ def _link(listed: Device, present: PresentDevice) -> _Found:
 def _corrections(listed: Device, present: PresentDevice, *, clock: bool) -> Iterator[tuple[str, _Found]]:
     """Yield path and correction of memory size, *clock*, and the last cache if all units share it.
 
-    A value that the entry only assumes is replaced, others if the ratio is unusual. A driver that does not always
-    report the highest clock replaces none.
+    A value that the entry only assumes is replaced, others if the ratio is unusual. The clock stays if the driver does
+    not always report the highest one.
     """
     found, certain = reported.answers(present), present.implementation.highest_clock
     rows = [("memory.size", "{} of memory", listed.memory.size_bytes, _SAME_MEMORY, format_bytes)]

@@ -28,7 +28,7 @@ def placed(device: Device, program: Program, shape: Dispatch, resources: Resourc
     Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
     midpoint of its latency's transition range, which shows its replacement most clearly, and in the last cache up to
     that of cyclic sweeps. The last cache of a core that executes groups as loops is the last one of its own.
-    Numbers have no uncertainty here, because traces are kept for later predictions.
+    Numbers have no uncertainty here, because demands are kept for later predictions.
     """
     architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
     fitting = occupancy(architecture, shape.local_size, resources)
