@@ -246,7 +246,7 @@ def counting(label: str, lines: Sequence[Instruction]) -> tuple[set[str], bool]:
         elif line.opcode in _AFFINE and inside and fixed.keys() >= inside:
             fixed[line.result] = line.opcode == "icmp" or all(fixed[name] for name in inside)
     ends = [made[name] for line in lines[-1:] if label in line.labels for name in _names(line) if name in made]
-    if not any(each.result in fixed for each in ends):
+    if not any(each.result in fixed for each in ends) or any(_may_wrap(each, made) for each in ends):
         return set(), False
     once = {name for name in fixed if fixed[name] and made[name].opcode != "phi"}
     return once, all(fixed.values()) and not any(_wraps(label, line, made) for line in lines if line.opcode == "zext")
@@ -258,6 +258,15 @@ def _wraps(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bo
     if value and value.opcode == "phi" and label in value.labels:
         value = made.get(getattr(value.operands[value.labels.index(label)], "name", ""))
     return value is not None and value.opcode in _AFFINE and "nuw" not in value.words
+
+
+def _may_wrap(condition: Instruction, made: Mapping[str, Instruction]) -> bool:
+    """Return whether a loop might never end, because its counter has fewer bits than its limit and starts again.
+
+    Compilers cannot know how often it is executed: nvcc 13 unrolls ``int i < n``, not ``uint i < n`` of a ``ulong n``.
+    """
+    wider = (made[name] for name in _names(condition) if name in made and made[name].opcode == "zext")
+    return any("nneg" not in each.words and "nuw" not in made[_names(each)[0]].words for each in wider)
 
 
 def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set[str] | None:
