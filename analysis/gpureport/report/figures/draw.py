@@ -166,8 +166,6 @@ def _along(series: Series, axis: Axis, upright: bool, *, intervals: bool) -> lis
 def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     low, high = sorted(ends)
     most = max(2 if axis.scale == "log2" else 3, floor(most))
-    if axis.scale == "rows":
-        return list(enumerate(axis.rows))
     if axis.scale == "time":
         return _dates(low, high)
     if axis.scale == "log2":
@@ -218,7 +216,7 @@ def _dates(low: float, high: float) -> Ticks:
 
 
 def _unit(axis: Axis, ends: tuple[float, float]) -> str:
-    plain = axis.scale in ("log2", "rows", "ratio", "time")
+    plain = axis.scale in ("log2", "ratio", "time")
     return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
 
 
@@ -259,15 +257,15 @@ class _Drawing:
         if spec.scale in _LOGARITHMIC:
             axis.set(**{f"{name}scale": "log"})
         axis.set(**{f"{name}lim": ends})
+        if spec.scale == "rows":
+            self._name_rows()
+            return
         ticks, unit = _ticks(spec, ends, most), _unit(spec, ends)
         hidden = name == "x" and self.panel.joined
         texts = ["" if hidden else text for _, text in ticks]
-        if spec.scale == "rows":
-            self._name_rows()
-        else:
-            getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
-            if name == "x" and texts and needed_in(texts[-1]) / 2 > self.right_in + self._beyond_in(ticks[-1][0]):
-                axis.get_xticklabels()[-1].set_horizontalalignment("right")  # the picture ends there
+        getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
+        if name == "x" and texts and needed_in(texts[-1]) / 2 > self.right_in + self._beyond_in(ticks[-1][0]):
+            axis.get_xticklabels()[-1].set_horizontalalignment("right")  # the picture ends there
         getattr(axis, f"{name}axis").minorticks_off()
         if name == "y" and unit:
             self._write(unit, -0.03, self.height_in + 0.1, ha="right")
