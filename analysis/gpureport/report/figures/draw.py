@@ -408,7 +408,7 @@ class _Drawing:
             else:
                 spots = (right, y, 1), (left, y, -1), *_around(left, y, _HEIGHTS_IN + _FAR_IN)
                 place = self._write_first(text, each.role, spots)
-                if place and abs(place[1] - y) > _NEAR_IN:
+                if place and abs(place[1] - y) > 1.5 * _NEAR_IN:  # differences of places are rounded
                     x, up = np.array([(left, y), place]).T / [[self.width_in], [self.height_in]]
                     self.axis.plot(x, up, transform=self.axis.transAxes, color="#BBBBBB", linewidth=0.4, zorder=1)
 
