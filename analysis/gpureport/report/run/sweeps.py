@@ -39,13 +39,12 @@ class Selection:
         return (*self.typical, *self.deviating)
 
 
-def selection(curves: Iterable[CurveRecords]) -> Selection:
+def selection(drawn: Sequence[CurveRecords]) -> Selection:
     """Select curves: as typical, the one of each family with most compared features that all agree.
 
     Only sweeps over sizes are typical; without observations all agree. Of each kind, the most severe deviations are
     drawn.
     """
-    drawn = tuple(filter(is_drawn, curves))
     astray = tuple(curve for curve in drawn if curve.astray)
     agreeing = (curve for curve in drawn if curve.axis.quantity in _TYPICAL and curve not in astray)
     typical = (
@@ -66,7 +65,7 @@ def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selec
     None draws transfers within a memory that device and host share.
     """
     shared = report.device.host_link.kind == "shared"
-    drawn = (curve for curve in found if not (shared and curve.key.family == "transfer"))
+    drawn = (curve for curve in filter(is_drawn, found) if not (shared and curve.key.family == "transfer"))
     of = grouped((_chapter_of(curve), curve) for curve in drawn)
     return {anchor: selection(curves) for anchor, curves in of.items()}
 
@@ -74,9 +73,7 @@ def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selec
 def _chapter_of(curve: CurveRecords) -> str:
     if curve.key.family == "transfer":
         return "device"
-    return {"working_set": "caches", "work_items": "work", "work_group": "groups", "case": "limits"}[
-        curve.axis.quantity
-    ]
+    return {"working_set": "caches", "work_items": "work", "case": "limits"}[curve.axis.quantity]
 
 
 def is_drawn(curve: CurveRecords) -> bool:
