@@ -56,7 +56,7 @@ _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
 _TEXT = re.compile(
-    r"<(?P<tag>head|script|pre|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
+    r"<(?P<tag>head|script|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
     re.DOTALL,
 )
 """What of a page has no line breaks of ours, and its texts."""
