@@ -126,7 +126,7 @@ def _difference(machine: str, number: int) -> Difference:
 
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
-    html = filled("comparison.html.j2", {**content(made(machines)), "printed": True})
+    html = filled("comparison.html.j2", {**content(made(machines)), "printed": True, "file_name": "comparison"})
 
     assert "<b>" not in html
     assert list(strays(layout(html))) == []
