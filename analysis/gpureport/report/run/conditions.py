@@ -172,7 +172,7 @@ def conditions_table(report: Report) -> Table:
     reasons = [r.throttle_reasons for r in measuring if r.throttle_reasons is not None]
     counts = Counter(reason for each in reasons for reason in each)
     shares = (f"{reason} ({format_percent(count / len(reasons))})" for reason, count in counts.items())
-    throttled = ", ".join(shares) or ("none" if reasons else UNKNOWN)
+    throttled = ", ".join(shares) or "none"
     rows.append(("throttle reasons (share of readings)", throttled, UNKNOWN, UNKNOWN, str(len(reasons))))
     known = tuple(row for row in rows if row[-1] != "0")
     return Table(("reading", "median", "minimum", "maximum", "readings"), known)
