@@ -56,7 +56,7 @@ def compare_machines(options: CompareOptions) -> int:
 
 def _compared(options: CompareOptions) -> Comparison:
     database = open_database(options.entries)
-    workloads = (*selected(options.workloads, quick=False), *described(options.kernels))
+    workloads = selected(options.workloads, quick=False, kernels=described(options.kernels))
     chosen = [name for text in options.machines if (name := name_and_source(text)[0])]
     if twice := next((name for name in chosen if chosen.count(name) > 1), None):
         raise InputError(f"{quoted(twice)} is the name of two machines; choose another name")

@@ -177,7 +177,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         from gpureport.kernel_files import calibrating
 
         to_measure = calibrating(kernels)
-    workloads = (*selected(to_measure, quick=options.quick and not earlier, kernels=kernels), *kernels)
+    workloads = selected(to_measure, quick=options.quick and not earlier, kernels=kernels)
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)

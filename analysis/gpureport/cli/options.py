@@ -46,13 +46,13 @@ def chosen(names: Sequence[str], only: str | None) -> tuple[str, ...]:
     return WORKLOADS
 
 
-def selected(names: Sequence[str], *, quick: bool, kernels: Sequence[object] = ()) -> "tuple[Workload, ...]":
-    """Return the workloads with these names; without names all, or those of a quick run."""
+def selected(names: Sequence[str], *, quick: bool, kernels: "Sequence[Workload]" = ()) -> "tuple[Workload, ...]":
+    """Return the workloads with these names, without names all or those of a quick run; and the *kernels*."""
     from gpureport.workloads import select
 
     separate = separated(names)
     try:
-        return select(separate, quick=quick)
+        return (*select(separate, quick=quick), *kernels)
     except InputError as error:
         remark = " (--workload selects built-in workloads; kernels of --kernel are always included)"
         raise InputError(f"{error}{remark if kernels else ''}") from None

@@ -105,10 +105,9 @@ def _note(files: Sequence[Path]) -> None:
 def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
     """Return the requested workloads: with kernels of the user and no other name, only these."""
     kernels = described(options.kernels, options)
-    others = (
-        selected(options.workloads, quick=options.quick, kernels=kernels) if options.workloads or not kernels else ()
-    )
-    return (*others, *kernels)
+    if kernels and not options.workloads:
+        return kernels
+    return selected(options.workloads, quick=options.quick, kernels=kernels)
 
 
 def _devices(options: PredictOptions) -> list[Device]:
