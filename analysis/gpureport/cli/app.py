@@ -540,8 +540,8 @@ class DraftOptions:
     device: Annotated[str | None, typer.Option("--device", "-d", metavar="DEVICE")] = None
     """Index or part of a name from `gpureport devices`. Default: the best device."""
     relative: Annotated[str | None, typer.Option("--from", metavar="NAME")] = None
-    """Start from a similar device of the database. With --device or --report, its values replace those of the similar
-    device."""
+    """Start from a similar device of the database. With --device or --report, the values of that device replace those
+    of the similar device."""
     empty: _Flag = False
     """Write an empty entry to fill in; needs no device."""
     report: Annotated[Path | None, _path("REPORT")] = None
@@ -561,7 +561,7 @@ class FleetOptions:
 class FleetNodeOptions:
     """Measure the devices of this machine, each in a process of its own, and add the runs to the store.
 
-    The host's name is that of the node. Exit code 1 if a device was not measured.
+    The node is named after the host. Exit code 1 if a device was not measured.
     """
 
     output: _OutputFolder = None
@@ -598,8 +598,8 @@ class FleetQueryOptions:
     """Print the rows of a query. It can read the store only, and change nothing."""
 
     sql: Annotated[str, typer.Argument(metavar="SQL")]
-    """SELECT statement of DuckDB; the tables are runs, key_figures, features and points. One that begins with a comment
-    follows ``--``."""
+    """SELECT statement of DuckDB; the tables are runs, key_figures, features and points. Write ``--`` before one
+    that begins with a comment."""
     store: _Store = None
 
 
