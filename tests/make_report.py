@@ -128,7 +128,6 @@ def busy(at_s: float) -> Reading:
         clock_hz=1.71e9 if there else 1.98e9,
         utilisation=1.0 if there else 0.5,
         others_utilisation=0.9 if there else 0.0,
-        other_processes=int(there),
         throttle_reasons=("power cap",) if there else (),
         load_average=1.5,
     )

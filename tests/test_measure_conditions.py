@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -149,18 +148,10 @@ def test_utilisation_and_reasons_are_read() -> None:
     found = state(percent=37, mask=0x4 | 0x1, pids=[os.getpid(), 5], uses=[(os.getpid(), 40), (5, 30)])
     assert found["utilisation"] == 0.37
     assert found["throttle_reasons"] == ("idle", "power cap")
-    assert found["other_processes"] == 1
     assert found["others_utilisation"] == 0.3
     assert nvidia.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
     assert nvidia.reasons(0) == ()
     assert [share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
-
-
-@pytest.mark.parametrize(
-    ("pids", "count"), [([], None), ([77], 0), ([os.getpid()], 0), ([77, 78], 1), ([os.getpid(), 77, 77], 1)]
-)
-def test_one_process_of_the_list_is_this_one(pids: Sequence[int], count: int | None) -> None:
-    assert nvidia.others(pids) == count
 
 
 def test_own_pid_is_known_once_the_process_was_the_only_one() -> None:

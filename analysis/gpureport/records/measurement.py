@@ -182,8 +182,6 @@ class Reading(Record):
     """Share of the last second or less in which kernels of any process ran."""
     others_utilisation: RoughShare | None = None
     """Share in which kernels of other processes ran, if the driver counts processes separately; a lower bound."""
-    other_processes: Whole | None = None
-    """Number of other processes with a compute context on the device."""
     throttle_reasons: tuple[Name, ...] | None = None
     """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
     link_generation: Count | None = None

@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -183,19 +183,10 @@ class Nvml:
             clock_hz=self._device.clock_hz(_SM) or None,
             utilisation=share(rates and int(rates.gpu)),
             others_utilisation=others_share(uses or (), self._own),
-            other_processes=others(pids),
             throttle_reasons=self._device.throttle_reasons(),
             link_generation=query("CurrPcieLinkGeneration") or None,
             link_lanes=query("CurrPcieLinkWidth") or None,
         )
-
-
-def others(pids: Collection[int]) -> int | None:
-    """Return the number of other processes; ``None`` for an empty list, which should contain this process.
-
-    One of *pids* is this process, though its PID in a container may differ from the PID that NVML reports.
-    """
-    return len(set(pids)) - 1 if pids else None
 
 
 def others_share(uses: Iterable[Any], own: int | None) -> float | None:
