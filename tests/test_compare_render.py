@@ -18,10 +18,9 @@ from gpureport.compare.records import (
 from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
 from gpureport.records.curves import Metric
-from gpureport.report.comparison.document import content
+from gpureport.report.comparison.figures import speed_chart
 from gpureport.report.comparison.sentences import sentences
-from gpureport.report.comparison.tables import landmarks_table, machine_table, short_names
-from gpureport.report.figures.machines import speed_chart
+from gpureport.report.comparison.tables import kernels_table, landmarks_table, machine_table, short_names
 from gpureport.report.pdf import layout
 from gpureport.report.render import filled
 from tests.drawn_texts import faults
@@ -126,24 +125,21 @@ def _difference(machine: str, number: int) -> Difference:
 
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
-    html = filled("comparison.html.j2", {**content(made(machines)), "printed": True, "file_name": "comparison"})
+    html = filled("comparison.html.j2", {"comparison": made(machines), "printed": True, "file_name": "comparison"})
 
     assert "<b>" not in html
     assert list(strays(layout(html))) == []
 
 
 def test_tables_of_many_machines_are_shaded_by_their_ratios() -> None:
-    found = content(made(40))
-    first, *others, last = found["machines"].rows  # type: ignore[attr-defined]
+    first, *others, last = machine_table(made(40)).rows
     assert (first[0], len(others)) == ("machine 0 (baseline): Device", 38)
     assert first[2:] == ("1.00",) * 4
     assert last[2:] == ("0.0164",) * 4
-    assert (
-        f"Overall, relative to machine 0: machine 0 is the fastest (1.00), {made(40).names[39]} the slowest (0.0164)."
-        in (found["sentences"])
-    )
-    assert len(found["speeds"].rows) == len(WORKLOADS) * 2  # type: ignore[attr-defined]
-    page = filled("comparison.html.j2", found)
+    overall = f"machine 0 is the fastest (1.00), {made(40).names[39]} the slowest (0.0164)."
+    assert f"Overall, relative to machine 0: {overall}" in sentences(made(40))
+    assert len(kernels_table(made(40), "speed").rows) == len(WORKLOADS) * 2
+    page = filled("comparison.html.j2", {"comparison": made(40)})
     assert page.count('style="background: rgba(213, 94, 0, 0.60)"') > 10
 
 

@@ -28,7 +28,6 @@ from gpureport.records.curves import Points
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
 from gpureport.records.report import Report, save_report
-from gpureport.report.comparison.document import content
 from gpureport.report.curves import curves
 from gpureport.report.render import filled, render_html
 from gpureport.report.run.page_one import headline
@@ -147,7 +146,7 @@ def _two_runs() -> tuple[Report, Report]:
 def _compared(**machines: Report) -> list[str]:
     runs: dict[str, tuple[Run, ...]] = {name: (excerpt(report),) for name, report in machines.items()}
     found = compare(runs).model_copy(update={"created_at": CREATED})
-    return reduced(filled("comparison.html.j2", content(found)), dated=True)
+    return reduced(filled("comparison.html.j2", {"comparison": found}), dated=True)
 
 
 def two_machines() -> list[str]:

@@ -20,7 +20,6 @@ from gpureport.records.curves import Observation, ObservedPoint, Points
 from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
-from gpureport.report.comparison.document import content
 from gpureport.report.render import filled, render_html
 from gpureport.results.opening import predicted
 from gpureport.workloads import select
@@ -310,7 +309,7 @@ def page_of(kind: str) -> str:
         return render_html(predicted(database().device("nvidia/h200_sxm"), select(FEW))[0])
     if kind == "comparison":
         runs = {str(number): (excerpt(make_report(seed=number, only=("memory",))),) for number in range(2)}
-        return filled("comparison.html.j2", content(compare(runs)))
+        return filled("comparison.html.j2", {"comparison": compare(runs)})
     with TemporaryDirectory() as folder:
         assert main(["predict", "h200", "rx7900xt", "-w", ",".join(FEW), "--pdf", "-o", folder]) == 0
         return (Path(folder) / "report.html").read_text(encoding="utf-8")

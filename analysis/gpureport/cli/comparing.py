@@ -12,7 +12,7 @@ from gpureport.cli.tables import print_document_table
 from gpureport.compare import FEW, Comparison, Run, compare, regressions
 from gpureport.errors import InputError
 from gpureport.inputs import is_there
-from gpureport.report.comparison.sentences import FILE, sentences
+from gpureport.report.comparison.sentences import intervals, sentences
 from gpureport.report.comparison.tables import (
     buyers_table,
     effects_table,
@@ -20,7 +20,6 @@ from gpureport.report.comparison.tables import (
     sharing,
     works_table,
 )
-from gpureport.report.text.sentences import text
 from gpureport.results.opening import (
     device_named,
     matching_name,
@@ -32,7 +31,6 @@ from gpureport.results.opening import (
     sources_of,
     unique_names,
 )
-from gpureport.spec.uncertainty import SIGMA_MODEL
 from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent
 
@@ -70,13 +68,14 @@ def _compared(options: CompareOptions) -> Comparison:
         for number, source in enumerate(sources)
         if not any(is_there(Path(run)) for run in runs_of(source))
     }
-    predict = partial(predicted_run, workloads=workloads, only=names, contrasted=len(named) <= FEW)
+    few = len(named) <= FEW
+    predict = partial(predicted_run, workloads=workloads, only=names, few=few)
     # Predictions take seconds: files come first, so that bad ones are refused at once.
     with ProgressBar("reading") as bar:
         for number in set(range(len(named))) - devices.keys():
             bar.advance(options.machines[number], len(opened_runs) / len(named))
             opened_runs[number] = open_all(
-                named[number], lambda each: open_machine(each[1], database, workloads, names)
+                named[number], lambda each: open_machine(each[1], database, workloads, names, few=few)
             )
     runs = in_batches("predicting", predict, list(devices.values()), lambda device: device.name)
     opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(devices, runs, strict=True)}
@@ -123,7 +122,7 @@ def print_comparison(comparison: Comparison) -> None:
     for condition in comparison.conditions:
         if condition.severity == "caution":
             note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
-    if {machine.kind for machine in comparison.machines} == {"predicted"}:
+    if comparison.only_predicted:
         print_text("Predicted from the database; nothing was measured.")
     for each in sentences(comparison):
         print_text(each)
@@ -135,9 +134,9 @@ def print_comparison(comparison: Comparison) -> None:
         if found.left:
             print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
     if comparison.contrasts:
-        print_text(text("ratios_of_predictions", FILE, error=SIGMA_MODEL))
+        print_text(intervals())
         print_line("")
-    if len(comparison.machines) <= FEW:
+    if comparison.is_of_few:
         title = "Best values, and mean speeds with 95 % intervals"
         print_document_table(title, works_table(comparison), ("kernels", "range"))
     else:

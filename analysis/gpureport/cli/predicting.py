@@ -70,7 +70,7 @@ def predict_devices(options: PredictOptions) -> int:
         reports = [report for report, _ in found]
         comparison = None
         if len(devices) > 1:
-            predict = partial(predicted_run, workloads=workloads, quick=options.quick, contrasted=False)
+            predict = partial(predicted_run, workloads=workloads, quick=options.quick, few=False)
             runs = (excerpt(each, (), known) for each, known in found) if whole else _each(devices, predict)
             ids = [device.id for device in devices]
             comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))

@@ -7,15 +7,14 @@ from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
 from gpureport.compare.contrast import contrast
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import Comparison, Contrast, MachineCurve
+from gpureport.compare.records import FEW, Comparison, Contrast
 from gpureport.compare.results import contests
 from gpureport.compare.runs import Run, excerpt, same_device
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
-
-FEW = 4
-"""Machines up to which every value is shown."""
+from gpureport.records.curves import Observation
+from gpureport.records.prediction import Prediction
 
 __all__ = ["FEW", "MINIMUM_EFFECT", "Comparison", "Run", "compare", "excerpt", "regressions"]
 
@@ -103,9 +102,11 @@ def _contrasts(machines: Mapping[str, Run], baseline: str) -> Iterator[Contrast]
             yield contrast(name, first, run.forecast)
 
 
-def _common_curves(machines: Mapping[str, Run]) -> Iterator[MachineCurve]:
-    """Yield the curves of sweeps that at least two *machines* have, sweep by sweep, in the order of the machines."""
-    every = (c.model_copy(update={"machine": name}) for name, run in machines.items() for c in run.curves)
-    for found in grouped((str(curve.key), curve) for curve in every).values():
-        alike = [curve for curve in found if (curve.metric, curve.axis) == (found[0].metric, found[0].axis)]
-        yield from alike if len(alike) > 1 else ()
+def _common_curves(machines: Mapping[str, Run]) -> Iterator[dict[str, Observation | Prediction]]:
+    """Yield the sweeps that at least two *machines* have, by machine."""
+    every = ((curve.key, (name, curve)) for name, run in machines.items() for curve in run.curves)
+    for found in grouped(every).values():
+        first = found[0][1]
+        alike = {name: curve for name, curve in found if (curve.metric, curve.axis) == (first.metric, first.axis)}
+        if len(alike) > 1:
+            yield alike

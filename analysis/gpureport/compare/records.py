@@ -1,16 +1,19 @@
 """The records of a comparison of machines, as written to ``comparison.json``."""
 
 from math import exp, log
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 from pydantic import Field
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
-from gpureport.records.curves import Axis, Level, Metric, Record, SweepKey
+from gpureport.records.curves import Level, Metric, Observation, Record, SweepKey
+from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Compact, Count, Name, Rough, Table, Whole
 
 SCHEMA_VERSION = 1
+FEW = 4
+"""Machines up to which every value is shown."""
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 EQUAL = 0.05
 """Largest deviation from 1 of a ratio that counts as equal; the macros write it."""
@@ -177,31 +180,6 @@ class MachineFigure(Record):
         return self.basis in ("measured power", "board limit")
 
 
-class CurvePoint(NamedTuple):
-    """One point of a curve: a comparison keeps those of hundreds of runs in memory."""
-
-    label: str
-    x: float
-    """On the sweep's axis."""
-    value: float
-    """In the sweep's metric."""
-    ci_low: float | None
-    ci_high: float | None
-
-
-class MachineCurve(Record):
-    """A curve of one machine over sizes."""
-
-    machine: str = ""
-    key: SweepKey
-    axis: Axis
-    metric: Metric
-    observed: bool
-    """Whether it was measured or published; otherwise it is predicted."""
-    points: tuple[CurvePoint, ...]
-    """Ascending in x, which is above 0."""
-
-
 class RatioPoint(Record):
     """Speed on the other device / on the first, at one size or for one case."""
 
@@ -278,8 +256,18 @@ class Comparison(Record):
     """Of a few machines that are predicted, as the baseline is."""
     families: Table[Name, Name] = Field(default_factory=dict)
     """Titles of the families of users' kernels, by identifier."""
-    curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)
-    """Of a few machines, for the charts of the page; the reports have them, so ``comparison.json`` does not."""
+    curves: tuple[dict[str, Observation | Prediction], ...] = Field(default=(), exclude=True)
+    """Sweeps over sizes, by machine: of a few machines, for the charts of the page. ``comparison.json`` lacks them."""
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether every value is shown."""
+        return len(self.machines) <= FEW
+
+    @property
+    def only_predicted(self) -> bool:
+        """Whether nothing was measured."""
+        return all(machine.kind == "predicted" for machine in self.machines)
 
     @property
     def names(self) -> list[str]:

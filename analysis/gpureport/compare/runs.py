@@ -10,8 +10,8 @@ import numpy as np
 
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.contrast import Forecast
-from gpureport.compare.records import CurvePoint, Landmark, Machine, MachineCurve, MachineFigure
-from gpureport.compare.results import SIZES, BestPoints, best_points, interval_of, shown
+from gpureport.compare.records import Landmark, Machine, MachineFigure
+from gpureport.compare.results import SIZES, BestPoints, best_points, shown
 from gpureport.findings.key_figures import key_figures
 from gpureport.observe.statistics import Floats, medians, sampling_noise
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings, listed_rates
@@ -80,7 +80,7 @@ class Run:
         samples: by sweep.
         limits: of the hardware, from the specification.
         forecast: what is predicted, size by size, if nothing else is known.
-        curves: over sizes: as observed, or as predicted if nothing was observed.
+        curves: over sizes: as observed, or as predicted if nothing was observed; none for a comparison of many.
         figures: what buyers compare, and performance per watt.
         families: titles of the families of users' kernels, by identifier.
     """
@@ -91,7 +91,7 @@ class Run:
     samples: Mapping[str, SweepSamples]
     limits: tuple[Ceiling, ...] = ()
     forecast: Forecast | None = None
-    curves: tuple[MachineCurve, ...] = ()
+    curves: tuple[Observation | Prediction, ...] = ()
     figures: tuple[MachineFigure, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,8 +101,13 @@ class Run:
         return f"{self.machine.device} ({self.machine.compute_units} compute units)"
 
 
-def excerpt(report: Report, workloads: Collection[str] = (), forecast: Forecast | None = None) -> Run:
-    """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
+def excerpt(
+    report: Report, workloads: Collection[str] = (), forecast: Forecast | None = None, *, few: bool = True
+) -> Run:
+    """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs.
+
+    What only a comparison of a *few* machines shows takes most of the memory.
+    """
     limits = tuple(map(as_counted, ceilings(report.device)))
     curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]
     return Run(
@@ -119,8 +124,13 @@ def excerpt(report: Report, workloads: Collection[str] = (), forecast: Forecast 
         landmarks=tuple(_landmarks(report, curves)),
         samples=samples_by_sweep(curve.measurement for curve in curves if curve.measurement),
         limits=limits,
-        forecast=forecast,
-        curves=tuple(_curves(report, curves)),
+        forecast=forecast if few else None,
+        curves=tuple(
+            record
+            for curve in (curves if few else ())
+            if (record := shown(curve, report)) and record.axis.quantity in SIZES
+            if any(p.point.x > 0 and p.value > 0 for p in record.points)
+        ),
         figures=tuple(_figures(report, limits)),
         families=described_families(report.workloads.values()),
     )
@@ -140,24 +150,6 @@ def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, SweepSamp
         if times:
             found[str(measurement.key)] = SweepSamples(tuple(points), tuple(map(len, times)), np.concatenate(times))
     return found
-
-
-def _curves(report: Report, curves: Iterable[Curve]) -> Iterator[MachineCurve]:
-    for record in (record for curve in curves if (record := shown(curve, report))):
-        if record.axis.quantity in SIZES and (found := _machine_curve(record)).points:
-            yield found
-
-
-def _machine_curve(record: Observation | Prediction) -> MachineCurve:
-    """Return a curve with its intervals, without points that do not fit on logarithmic axes."""
-    points = sorted((p for p in record.points if p.point.x > 0 and p.value > 0), key=lambda p: p.point.x)
-    return MachineCurve(
-        key=record.key,
-        axis=record.axis,
-        metric=record.metric,
-        observed=isinstance(record, Observation),
-        points=tuple(CurvePoint(p.point.label, p.point.x, p.value, *(interval_of(p) or (None, None))) for p in points),
-    )
 
 
 def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:

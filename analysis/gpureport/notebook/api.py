@@ -108,7 +108,7 @@ def compare(
     runs: dict[str, tuple[ReducedRun, ...]] = {}
     for name, parts in named.items():
         opened = (
-            open_machine(part, database, chosen, only, contrasted=len(named) <= FEW)
+            open_machine(part, database, chosen, only, few=len(named) <= FEW)
             if isinstance(part, str)
             else [excerpt(part.report, only)]
             for part in parts

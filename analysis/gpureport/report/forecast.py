@@ -16,7 +16,6 @@ from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_frequency, format_interval, format_value
 
 _ENDS: tuple[Position, ...] = ("onset", "end")
-COPIES = "The limit of DRAM is that of a copy: kernels that only read or only write may be faster."
 
 
 def facts_of(device: Device) -> str:

@@ -18,6 +18,9 @@ from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper, forecast
+from gpureport.report.comparison import figures as comparison_figures
+from gpureport.report.comparison import sentences as comparison_sentences
+from gpureport.report.comparison import tables as comparison_tables
 from gpureport.report.curves import curves
 from gpureport.report.figures.chart import Chart, chart_json
 from gpureport.report.figures.picture import Picture
@@ -226,7 +229,6 @@ def _content(report: Report) -> Content:
         "slow_link": text("slow_link", slow=slow_link(report)),
         "restarts": sentence(text("restarts", report=report)),
         "failures": [sentence(failure) for failure in paragraphs("failures", report=report)],
-        "glossary": terms(),
         "page_one": page_one(report, found),
         "overview": first_figure(report, found),
         "found": found,
@@ -248,7 +250,11 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         hash=_hash,
         scripts=_SCRIPTS,
         printed=False,
+        terms=terms,
         tables=tables,
+        comparison_figures=comparison_figures,
+        comparison_sentences=comparison_sentences,
+        comparison_tables=comparison_tables,
         appendix=appendix,
         caches=caches,
         compiled=compiled,

@@ -120,7 +120,7 @@ def open_machine(
     workloads: "Sequence[Workload]",
     only: "Collection[str]" = (),
     *,
-    contrasted: bool = True,
+    few: bool = True,
 ) -> "tuple[Run, ...]":
     """Open the runs of a machine, or a record; predict a device of the database.
 
@@ -131,7 +131,7 @@ def open_machine(
         database: the current one.
         workloads: to predict for a device.
         only: names of the workloads to keep; empty for all.
-        contrasted: whether a predicted device may be contrasted with another, see :func:`predicted_run`.
+        few: whether the comparison is of a few machines, and shows whole predictions and curves.
 
     Raises:
         InputError: it is neither, or invalid.
@@ -140,8 +140,8 @@ def open_machine(
 
     def opened(run: str) -> "Run":
         if run and is_there(Path(run)):
-            return excerpt(open_report(Path(run), lambda: database), only)
-        return predicted_run(device_named(run, database), workloads, only, contrasted=contrasted)
+            return excerpt(open_report(Path(run), lambda: database), only, few=few)
+        return predicted_run(device_named(run, database), workloads, only, few=few)
 
     return tuple(map(opened, runs_of(source)))
 
@@ -167,16 +167,13 @@ def predicted_run(
     only: "Collection[str]" = (),
     *,
     quick: bool = False,
-    contrasted: bool = True,
+    few: bool = True,
 ) -> "Run":
-    """Predict a device for a comparison; *workloads* and *only* are those of :func:`open_machine`.
-
-    If it is *contrasted*, with its whole predictions, which take 25 MB.
-    """
+    """Predict a device for a comparison; *workloads*, *only* and *few* are those of :func:`open_machine`."""
     from gpureport.compare import excerpt
 
     report, forecast = predicted(device, workloads, quick=quick)
-    return excerpt(report, only, forecast if contrasted else None)
+    return excerpt(report, only, forecast, few=few)
 
 
 def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> "tuple[Report, Forecast]":

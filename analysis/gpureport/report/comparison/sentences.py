@@ -8,8 +8,9 @@ from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.records.ceilings import KIND_TEXTS
-from gpureport.report.text.sentences import paragraphs
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
+from gpureport.spec.uncertainty import SIGMA_MODEL
 from gpureport.text import listed, shorten
 
 FILE = "comparison_sentences.j2"
@@ -27,8 +28,8 @@ _OF = {"memory": "memory", "instructions": "instruction", "launch": "launch", "m
 
 def title(comparison: Comparison) -> str:
     """Return the names of the machines, of their devices if all are predicted, or their number."""
-    is_measured = any(machine.kind != "predicted" for machine in comparison.machines)
-    names = comparison.names if is_measured else [shorten(machine.device, 40) for machine in comparison.machines]
+    devices = [shorten(machine.device, 40) for machine in comparison.machines]
+    names = devices if comparison.only_predicted else comparison.names
     return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
 
 
@@ -72,6 +73,11 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
         *paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, several=SEVERAL),
         *paragraphs("same_device", FILE, baseline=baseline, same=same),
     )
+
+
+def intervals() -> str:
+    """Say what the intervals of ratios of predictions mean."""
+    return text("ratios_of_predictions", FILE, error=SIGMA_MODEL)
 
 
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:

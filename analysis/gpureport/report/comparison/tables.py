@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.compare import FEW
 from gpureport.compare.records import (
     BEYOND,
     WITHIN,
@@ -92,25 +91,27 @@ def short_names(names: Sequence[str], most: int) -> dict[str, str]:
     return {name: text if unique[text] == 1 else name for name, text in cut.items()}
 
 
-def figures_table(figures: Iterable[MachineFigure], names: Iterable[str], basis: str = "") -> Table:
-    """List what buyers compare, a row for each of *names* with any; those predicted of measured ones are marked.
+def buyers_table(comparison: Comparison) -> Table:
+    """List what buyers compare of all machines."""
+    return _figures_table(comparison, [each for each in comparison.figures if not each.is_per_watt])
 
-    *basis* heads a column with the bases of the figures.
-    """
+
+def per_watt_table(comparison: Comparison) -> Table:
+    """List performance per watt, with the kinds of power."""
+    return _figures_table(comparison, [each for each in comparison.figures if each.is_per_watt], "power")
+
+
+def _figures_table(comparison: Comparison, figures: Iterable[MachineFigure], basis: str = "") -> Table:
+    """Return a row for each machine with any figures; those predicted of measured machines are marked."""
     by_machine = grouped((each.machine, each) for each in figures)
     columns = list(dict.fromkeys(each.name for found in by_machine.values() for each in found))
     rows = []
-    for name in (name for name in names if name in by_machine):
+    for name in (name for name in ranked_machines(comparison) if name in by_machine):
         found = {each.name: each for each in by_machine[name]}
         is_measured = any(each.basis == "measured" for each in found.values())
         bases = (", ".join(dict.fromkeys(each.basis for each in found.values())),) if basis else ()
         rows.append((name, *(_figure(found.get(column), is_measured=is_measured) for column in columns), *bases))
     return Table(("machine", *columns, *filter(None, [basis])), tuple(rows))
-
-
-def buyers_table(comparison: Comparison) -> Table:
-    """List what buyers compare of all machines."""
-    return figures_table((each for each in comparison.figures if not each.is_per_watt), ranked_machines(comparison))
 
 
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
@@ -154,8 +155,7 @@ def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
 
 def ranked_machines(comparison: Comparison) -> list[str]:
     """Return the names of a few machines in their order, those of many the fastest first."""
-    few = len(comparison.machines) <= FEW
-    return comparison.names if few else [machine.name for machine in by_rank(comparison)]
+    return comparison.names if comparison.is_of_few else [machine.name for machine in by_rank(comparison)]
 
 
 def works_table(comparison: Comparison) -> Table:
@@ -293,14 +293,14 @@ def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATI
 
 def landmarks_table(comparison: Comparison) -> Table:
     """List the cliffs (midpoints) and tapers (n90) of sweeps in which at least two machines have any."""
-    short, is_measured = _short(comparison), any(machine.kind != "predicted" for machine in comparison.machines)
+    short = _short(comparison)
     sweeps = grouped(((mark.workload, mark.sweep), mark) for mark in comparison.landmarks)
     counts = Counter(workload for workload, _ in sweeps)
     rows = []
     for (workload, sweep), marks in sweeps.items():
         features = grouped((str(m.level) if m.feature == "cliff" else "n90", m) for m in marks)
         for name, found in features.items() if len({mark.machine for mark in marks}) > 1 else ():
-            texts = {mark.machine: _landmark(mark, is_measured=is_measured) for mark in found}
+            texts = {mark.machine: _landmark(mark, is_measured=not comparison.only_predicted) for mark in found}
             cells = {short[machine]: texts.get(machine) or UNKNOWN for machine in comparison.names}
             own = f"{workload}/{sweep}" if counts[workload] > 1 else workload
             rows.append({"workload": own, "feature": name} | cells)
@@ -342,7 +342,7 @@ def differences_left(comparison: Comparison) -> tuple[int, int]:
 
 
 def _shown_differences(comparison: Comparison) -> list[Difference]:
-    few = len(comparison.machines) <= FEW
+    few = comparison.is_of_few
     order = sorted(comparison.differences, key=lambda d: -d.effect)
     significant = [d for d in order if d.significant][:_MOST_SIGNIFICANT]
     within = [d for d in order if not d.significant][:_MOST_WITHIN] if few else []

@@ -126,18 +126,28 @@ def plateaus(record: Prediction | Observation | None, role: Role) -> Iterator[Se
             yield Series("", role, "line", (x[0], x[-1]), (feature.value,) * 2, labelled=True)
 
 
+def line_of(record: Prediction | Observation | None, base: Base = one) -> list[tuple[float, ...]]:
+    """Return x, value and both ends of its interval for each point that can be drawn; values are divided by *base*."""
+    return [
+        (
+            p.point.x,
+            *(end / base(p.point.x) for end in (p.value, min(p.interval[0], p.value), max(p.interval[1], p.value))),
+        )
+        for p in drawable(record.points if record else ())
+    ]
+
+
 def predictions(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
     """Yield the predictions, with the band of one of them, behind observations."""
     for record in (curve.specification, curve.calibrated):
-        if record is None or not (found := drawable(record.points)):
-            continue
-        points: list[tuple[float, ...]] = [(p.point.x, p.value / base(p.point.x)) for p in found]
-        banded = record is curve.prediction
-        if banded:
-            points = [(x, y, y / p.spread, y * p.spread) for (x, y), p in zip(points, found, strict=True)]
-        limits = tuple(ceiling_label(p.bottleneck) for p in found) if banded and base is one else ()
-        name = PREDICTED_NAMES[record.kind] if base is one else ""
-        yield Series.of(name, "predicted", "dashes" if record.specified else "line", points, texts=limits)
+        points, banded = line_of(record, base), record is curve.prediction
+        if record and points:
+            labelled = drawable(record.points) if banded and base is one else ()
+            limits = tuple(ceiling_label(p.bottleneck) for p in labelled)
+            name = PREDICTED_NAMES[record.kind] if base is one else ""
+            style: Style = "dashes" if record.specified else "line"
+            drawn = points if banded else [point[:2] for point in points]
+            yield Series.of(name, "predicted", style, drawn, texts=limits)
 
 
 PREDICTED_NAMES = {"specification": "predicted from the specification", "calibrated": "predicted, calibrated"}
@@ -145,11 +155,7 @@ PREDICTED_NAMES = {"specification": "predicted from the specification", "calibra
 
 def observed(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
     """Yield the observed points with their intervals."""
-    points = [
-        (p.point.x, *(end / base(p.point.x) for end in (p.value, min(p.ci_low, p.value), max(p.ci_high, p.value))))
-        for p in (drawable(curve.observation.points) if curve.observation else ())
-    ]
-    if points:
+    if points := line_of(curve.observation, base):
         name = seen_word([curve])
         yield Series.of(name if base is one else f"{name} / predicted", "observed", "dots", points)
 
