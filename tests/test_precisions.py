@@ -10,16 +10,17 @@ from gpureport.cli.app import RunOptions
 from gpureport.cli.measuring import command_line
 from gpureport.cli.options import chosen
 from gpureport.errors import InputError
-from gpureport.findings.key_figures import WORKLOADS, key_figures
+from gpureport.findings import key_figures as figures
 from gpureport.predict import limits_of, predict
 from gpureport.results.opening import predicted
 from gpureport.spec.database import Database
 from gpureport.workloads import select
-from gpureport.workloads.instructions import PRECISIONS, Operation, PrecisionLatency, PrecisionRate
+from gpureport.workloads.instructions import PRECISIONS, WORKLOADS, Operation
 from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit
 from gpureport.workloads.model import Features
 from tests.toy import TOY, toy
 
+*_, LATENCY, _, _, RATE = WORKLOADS
 FACTORS = {"fp16x2": 4, "bf16x2": 4, "dot_int8": 8, "int64": 1}
 LISTED = {
     # White papers and data sheets of NVIDIA (dense, without sparsity), TFLOP/s or TOP/s.
@@ -142,18 +143,18 @@ def test_only_listed_operations_are_predicted_and_measured() -> None:
     rates = {**TOY.architecture.rates_per_cycle, "fp64": 64.0, "int64": 16.0}
     device = toy(rates_per_cycle=rates, latency_cycles={**TOY.architecture.latency_cycles, "fp64": 8.0})
     limits = limits_of(device)
-    (rate,), (latency,) = (predict(device, workload, limits) for workload in (PrecisionRate(), PrecisionLatency()))
+    (rate,), (latency,) = (predict(device, workload, limits) for workload in (RATE, LATENCY))
     assert {p.point.label: p.value for p in rate.points} == pytest.approx(
         {"fp64": 64 * 100 * 1e9, "int64": 16 * 100 * 1e9}, rel=0.02
     )
     assert {p.point.label: p.value for p in latency.points} == pytest.approx({"fp64": 8e-9}, rel=0.05)
-    assert predict(TOY, PrecisionRate(), limits) == predict(TOY, MatrixRate(), limits) == ()
-    (sweep,) = PrecisionRate().sweeps(device, limits)
-    assert {p["case"] for p in PrecisionRate().to_verify([sweep])} == {p["case"] for p in sweep.points}
+    assert predict(TOY, RATE, limits) == predict(TOY, MatrixRate(), limits) == ()
+    (sweep,) = RATE.sweeps(device, limits)
+    assert {p["case"] for p in RATE.to_verify([sweep])} == {p["case"] for p in sweep.points}
 
 
 def test_an_operation_without_its_extension_is_left_out_with_the_reason() -> None:
-    workload = PrecisionRate()
+    workload = RATE
 
     def lacking(*extensions: str) -> set[str]:
         features = Features(frozenset(extensions), "gpu", 1)
@@ -230,12 +231,12 @@ def test_narrower_formats_are_never_slower(database: Database) -> None:
 
 def test_key_figures_come_from_the_selected_workloads(database: Database) -> None:
     report = predicted(database.device("nvidia/h100_sxm"), select(()), quick=True)[0]
-    figures = key_figures(report)
-    workloads = {figure.origin.key.workload for figure in figures if figure.origin}
-    assert workloads == set(WORKLOADS)
-    names = {figure.name for figure in figures}
+    found = figures.key_figures(report)
+    workloads = {figure.origin.key.workload for figure in found if figure.origin}
+    assert workloads == set(figures.WORKLOADS)
+    names = {figure.name for figure in found}
     assert {"fp64 FMA rate", "Packed fp16 FMA rate", "int8 dot product rate", "Matrix bf16 (mma.sync)"} <= names
-    by_name = {figure.name: figure for figure in figures}
+    by_name = {figure.name: figure for figure in found}
     assert by_name["Packed fp16 FMA rate"].specification == pytest.approx(133.8e12, rel=2e-3)
     assert by_name["Packed fp16 FMA rate"].predicted is not None
     assert by_name["fp64 FMA rate"].main
@@ -243,10 +244,10 @@ def test_key_figures_come_from_the_selected_workloads(database: Database) -> Non
 
 
 def test_only_key_figures_selects_their_workloads() -> None:
-    assert chosen((), "key-figures") == WORKLOADS
+    assert chosen((), "key-figures") == figures.WORKLOADS
     assert chosen(["memory"], None) == ("memory",)
     assert chosen((), None) == ()
     with pytest.raises(InputError, match="--workload"):
         chosen(["memory"], "key-figures")
-    command = command_line(RunOptions(workloads=WORKLOADS, only="key-figures"))
+    command = command_line(RunOptions(workloads=figures.WORKLOADS, only="key-figures"))
     assert re.fullmatch(r"gpureport --only key-figures", command)

@@ -14,7 +14,7 @@ from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.spec.uncertainty import SIGMA_RATE_TRANSFER
 from gpureport.workloads import select
-from gpureport.workloads.instructions import Barrier, InstructionLatency, Rate, SubGroupLatency, SubGroupRate
+from gpureport.workloads.instructions import WORKLOADS
 from gpureport.workloads.launch import Groups, Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.access import Scatter
@@ -25,6 +25,8 @@ from gpureport.workloads.model import Workload
 from tests.builders import altered
 from tests.make_report import make_report
 from tests.toy import TOY, toy
+
+BARRIER, LATENCY, SUB_GROUP_LATENCY, _, RATE, SUB_GROUP_RATE, _ = WORKLOADS
 
 
 def _predicted(workload: Workload, device: Device = TOY) -> list[Prediction]:
@@ -53,15 +55,15 @@ TWO_PIPES = toy(rates_per_cycle={**TOY.architecture.rates_per_cycle, "add": 128.
     ("workload", "factors", "device", "rates", "latencies"),
     [
         # Each class by its own case; classes with another predicted bottleneck stay.
-        (Rate(), {"fp32": 0.9, "int32_mul": 0.5, "barrier": 0.1}, TOY, {"fp32": 0.9 * 128, "int32_mul": 32}, {}),
+        (RATE, {"fp32": 0.9, "int32_mul": 0.5, "barrier": 0.1}, TOY, {"fp32": 0.9 * 128, "int32_mul": 32}, {}),
         # The toy has no rate of bitwise operations: predicted as additions, it gets its own when measured.
-        (Rate(), {"ternary": 2.0}, TOY, {"ternary": 2 * 64}, {}),
+        (RATE, {"ternary": 2.0}, TOY, {"ternary": 2 * 64}, {}),
         # Where additions are a class of their own, bitwise operations say what one pipe does.
-        (Rate(), {"add": 0.9}, TOY, {"int32": 0.9 * 64}, {}),
-        (Rate(), {"add": 0.9, "ternary": 0.8}, TWO_PIPES, {"add": 0.9 * 128, "ternary": 0.8 * 64, "int32": 51.2}, {}),
-        (InstructionLatency(), {"local": 1.25, "add": 1.5}, TOY, {}, {"local": 1.25 * 29, "int32": 6}),
-        (SubGroupRate(), {"shuffle": 0.5}, TOY, {"shuffle": 16}, {}),
-        (SubGroupLatency(), {"shuffle": 0.5}, TOY, {}, {"shuffle": 12}),
+        (RATE, {"add": 0.9}, TOY, {"int32": 0.9 * 64}, {}),
+        (RATE, {"add": 0.9, "ternary": 0.8}, TWO_PIPES, {"add": 0.9 * 128, "ternary": 0.8 * 64, "int32": 51.2}, {}),
+        (LATENCY, {"local": 1.25, "add": 1.5}, TOY, {}, {"local": 1.25 * 29, "int32": 6}),
+        (SUB_GROUP_RATE, {"shuffle": 0.5}, TOY, {"shuffle": 16}, {}),
+        (SUB_GROUP_LATENCY, {"shuffle": 0.5}, TOY, {}, {"shuffle": 12}),
         # What conflicts or wide accesses cost is no rate of the class.
         (Bandwidth(), {"4 B, stride 1": 0.8, "4 B, stride 32": 3.0, "16 B, stride 1": 2.0}, TOY, {"local": 25.6}, {}),
     ],
@@ -137,7 +139,7 @@ def _timed(prediction: Prediction, times_s: list[float]) -> Observation:
 
 def test_barriers_cost_their_waves_and_some_more() -> None:
     """Groups of w waves, of which each takes 2 cycles to arrive, while local memory is kept for 3."""
-    (prediction,) = _predicted(Barrier())
+    (prediction,) = _predicted(BARRIER)
     times = []
     for p in prediction.points:
         size = p.point.parameters["local"]
@@ -149,8 +151,8 @@ def test_barriers_cost_their_waves_and_some_more() -> None:
     assert device.architecture.barrier_cycles == pytest.approx(3.0, rel=1e-3)
     assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0, rel=1e-3)
     assert device.provenance["barrier_cycles"].kind == "measured"
-    sweep = Barrier().sweeps(TOY, limits_of(TOY))[0]
-    again = predict_sweep(device, Barrier(), sweep, "calibrated")
+    sweep = BARRIER.sweeps(TOY, limits_of(TOY))[0]
+    again = predict_sweep(device, BARRIER, sweep, "calibrated")
     assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.05)
 
 

@@ -54,19 +54,20 @@ def test_a_transfer_takes_its_latency_and_the_time_of_the_link() -> None:
     link = Link.pcie(4, 16)
     device = TOY.model_copy(update={"link": link})
     size = 2.0**30
-    found = sum(transfer_times(device, HostTraffic(size, 0.0, "pinned", by_host=False)).values())
-    both = sum(transfer_times(device, HostTraffic(size, size, "pinned", by_host=False)).values())
+    found = sum(transfer_times(device, HostTraffic(size, 0.0, "pinned")).values())
+    both = sum(transfer_times(device, HostTraffic(size, size, "pinned")).values())
     assert found == pytest.approx(TO_DEVICE_LATENCY * link.latency_s + size / link_bytes_per_s(link, "to_device"))
     assert found < both < 2 * found
 
 
 def test_ordinary_memory_is_also_copied_by_the_host_and_shared_memory_only() -> None:
     device = TOY.model_copy(update={"link": Link.pcie(5, 16)})
-    kinds: tuple[Memory, ...] = ("pinned", "pageable")
-    pinned, ordinary = (sum(transfer_times(device, HostTraffic(2.0**28, 0.0, memory)).values()) for memory in kinds)
-    assert pinned + 2.0**28 / device.host_link.host_copy_bytes_per_s == pytest.approx(ordinary)
+    pinned, ordinary = (transfer_times(device, HostTraffic(2.0**28, 0.0, memory)) for memory in ("pinned", "pageable"))
+    assert pinned["link"] == ordinary["link"]
+    assert ordinary["host copy"] == pytest.approx(2.0**28 / device.host_link.host_copy_bytes_per_s)
+    assert not pinned["host copy"]
     shared = TOY.model_copy(update={"link": Link(kind="shared")})
-    found = transfer_times(shared, HostTraffic(1e9, 0.0, "pinned"))
+    found = transfer_times(shared, HostTraffic(1e9, 0.0, "pageable"))
     assert sum(found.values()) == pytest.approx(shared.host_link.call_s + 1e9 / shared.host_link.host_copy_bytes_per_s)
     assert "link" not in found
 
@@ -76,13 +77,13 @@ def test_the_smallest_transfers_take_calls_or_the_latency_of_the_device() -> Non
     device = TOY.model_copy(update={"link": Link.pcie(5, 16)})
     link = device.host_link
 
-    def time_s(to_device: float, to_host: float, memory: Memory, *, by_host: bool = True) -> float:
-        return sum(transfer_times(device, HostTraffic(to_device, to_host, memory, by_host)).values())
+    def time_s(to_device: float, to_host: float, memory: Memory) -> float:
+        return sum(transfer_times(device, HostTraffic(to_device, to_host, memory)).values())
 
     assert time_s(4, 0, "pageable") == pytest.approx(link.call_s, rel=1e-3)
     assert time_s(0, 4, "pageable") == pytest.approx(2 * link.call_s, rel=1e-3)
-    assert time_s(0, 4, "pinned", by_host=False) == pytest.approx(link.latency_s, rel=1e-3)
-    assert time_s(4, 4, "pinned", by_host=False) == pytest.approx(link.call_s, rel=1e-3)
+    assert time_s(0, 4, "pinned") == pytest.approx(link.latency_s, rel=1e-3)
+    assert time_s(4, 4, "pinned") == pytest.approx(link.call_s, rel=1e-3)
 
 
 @pytest.mark.parametrize("latency_s", [1e-6, 2e-5])

@@ -128,7 +128,6 @@ def test_select_takes_families_and_variants() -> None:
         ("memory/pingpong", "did you mean 'memory/ping_pong'?"),
         ("memori", "did you mean 'memory'?"),
         ("gol", "there are: atomics, bit_transpose, game_of_life, "),
-        ("launch/zzz", "there are: launch/groups, launch/queued"),
     ],
 )
 def test_a_wrong_name_gets_a_suggestion(name: str, suggestion: str) -> None:

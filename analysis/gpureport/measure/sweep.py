@@ -98,8 +98,7 @@ def measure_sweep(
         points = run.measure(points, sweep.coarse, rng)
     finally:
         backend.clear()
-    without = (*((parameters, reason) for parameters, reason in reasons if reason), *sweep.absent)
-    absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in without]
+    absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in reasons if reason]
     reasons_of = (*(point.skipped for point in points), *(point.skipped for point in absent))
     refused = all(point.skipped and not point.samples for point in points)
     return _blank(workload, sweep).model_copy(

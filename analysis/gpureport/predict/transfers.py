@@ -86,10 +86,10 @@ def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
 
 
 def _first_s(device: Device, traffic: HostTraffic) -> float:
-    link = device.host_link
-    if not (traffic.by_host or device.architecture.on_host or (traffic.to_device and traffic.to_host)):
+    link, by_host = device.host_link, traffic.memory == "pageable"
+    if not (by_host or device.architecture.on_host or (traffic.to_device and traffic.to_host)):
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
-    waits = traffic.by_host and traffic.to_host and link.kind != "shared"
+    waits = by_host and traffic.to_host and link.kind != "shared"
     return link.call_s * (TO_HOST_CALLS if waits else 1.0)
 
 

@@ -38,17 +38,12 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
     known = {name for workload in all_workloads() for name in (workload.family, workload.name)}
     for name in names:
         if name not in {*known, POWER}:
-            raise InputError(f"no workload is called {quoted(name)}; {_suggestion(name)}")
+            raise InputError(f"no workload is called {quoted(name)}; {_suggestion(name, known)}")
     return tuple(w for w in all_workloads() if w.family in names or w.name in names)
 
 
-def _suggestion(name: str) -> str:
-    variants = [workload.name.partition("/") for workload in all_workloads()]
-    families = sorted({family for family, _, _ in variants})
-    family, _, variant = name.partition("/")
-    inside = [other for of, _, other in variants if of == family]
-    full_name = next((f"{of}/{other}" for of, _, other in variants if other == name), None)
-    similar = nearest(variant, inside) if inside else nearest(family, families)
-    nearest_name = full_name or (f"{family}/{similar}" if inside and similar else similar)
-    listed = [f"{family}/{other}" for other in sorted(inside)] or families
-    return f"did you mean {nearest_name!r}?" if nearest_name else f"there are: {', '.join(listed)}"
+def _suggestion(name: str, known: set[str]) -> str:
+    full = {workload.variant: workload.name for workload in all_workloads()} | {each: each for each in known}
+    if similar := nearest(name, full):
+        return f"did you mean {full[similar]!r}?"
+    return f"there are: {', '.join(sorted({workload.family for workload in all_workloads()}))}"

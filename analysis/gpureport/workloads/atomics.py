@@ -78,12 +78,7 @@ class Spread(Workload):
     variant = "spread"
     source = "atomics.cl"
     title = "Global atomic adds by number of addresses"
-    description = (
-        "Neighbouring work-items add to neighbouring addresses, modulo the number of addresses: one, one per lane of a "
-        "wave, up to 4 MiB of addresses. The compiler cannot see which work-items add to the same address. Assumed: "
-        "adds to one address follow one another, and so do adds to different sectors of one slice of the cache; all "
-        "adds use the cache's bandwidth."
-    )
+    description = "Neighbouring work-items add to neighbouring addresses, modulo the number of addresses."
     counted = "numbers added."
     metric = Metric(kind="rate", unit="adds", label="atomic adds")
     microbenchmark = True

@@ -13,7 +13,7 @@ from gpureport.spec.models import Device, resident_work_items
 from gpureport.spec.uncertainty import constant
 from gpureport.units import format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import Arguments, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
 from gpureport.workloads.sub_group import Exchanging
 
 ROWS = 32
@@ -107,11 +107,6 @@ class Transpose(Workload):
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
         return tuple({"local": n} for n in grid.work_groups(device, limits))
 
-    def x(self, parameters: Parameters, sweep: Sweep) -> float:
-        """Work-groups are in the order of the sweep."""
-        by_group = sweep.axis.quantity == "work_group"
-        return sweep.points.index(parameters) if by_group else super().x(parameters, sweep)
-
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         label = super().label(parameters, sweep)
         if sweep.axis.quantity == "work_group":
@@ -168,6 +163,7 @@ class Transpose(Workload):
             memory_chain=1.0,
             registers=20 + self.rows_per_item,
             sub_group=self.sub_group,
+            local_memory_bytes=self.local_bytes(parameters),
             lines_per_access=lines,
             line_conflicts=lines,
             stores_per_sector=max(1.0, min(sector, 4.0 * self.rows_per_item) / _ACCESS_BYTES),
@@ -180,8 +176,9 @@ class Transpose(Workload):
         touched = lanes * 4 * self.rows_per_item / grid.first_line_bytes(device)
         return min(float(lanes), max(float(parameters.get("local_x", 1)), touched))
 
-    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        return ("from", "to", np.uint32(parameters["tiles"]))
+    def local_bytes(self, parameters: Parameters) -> int:
+        """Return the local memory of a work-group: two halves, used in turn."""
+        return 2 * 4 * prod(self.launched(parameters)[1]) if self.local_rounds else 0
 
     def build_options(self, parameters: Parameters) -> str:
         """Transpositions per dispatch; first round; operations of an exchange; loops of rounds; dimensions."""
@@ -192,9 +189,10 @@ class Transpose(Workload):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         (items, group), nbytes = self.launched(parameters), TILE_BYTES * parameters["tiles"]
-        groups = -(-items // prod(group))
+        groups, local = -(-items // prod(group)), self.local_bytes(parameters)
+        arguments: Arguments = ("from", "to", np.uint32(parameters["tiles"]), *([Local(local)] if local else []))
         buffers = {"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)}
-        return Job.of(buffers, "transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters))
+        return Job.of(buffers, "transpose", (groups * group[0], *group[1:]), group, arguments)
 
     def verification(self) -> Sequence[Parameters]:
         """Partial work-groups; odd and even numbers of transpositions."""
@@ -233,12 +231,6 @@ def _saturating_tiles(device: Device, rows_per_item: int) -> int:
     return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS if resident else 1024 * device.compute_units
 
 
-_ROUTE = (
-    "in each round a work-item stores its row to local memory, waits at one barrier and reads its partner's row "
-    "(two halves of local memory in turn)"
-)
-
-
 class LocalMemory(Transpose):
     variant = "local"
     essential = True
@@ -246,24 +238,10 @@ class LocalMemory(Transpose):
     source = "bit_transpose/local.cl"
     method = "local memory"
     local_rounds = 5
-    description = f"One row of a tile per work-item, one-dimensional work-groups; {_ROUTE}."
-
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Add two halves of local memory and the bank conflicts of the first wave.
-
-        On a CPU these are its accesses, if they are not of adjacent words.
-        """
-        group, columns = self.launched(parameters)[1], parameters.get("local_x", 1)
-        lanes = range(min(device.architecture.wave_size, prod(group)))
-        words = [lane % columns * group[-1] + lane // columns for lane in lanes]
-        conflicts = grid.bank_conflicts(words, device)
-        if not grid.coalesces(device):
-            conflicts = 1.0 if words == [*range(len(words))] else float(len(words))
-        local_bytes = 2 * 4 * prod(group)
-        return replace(super().demand(parameters, device), local_memory_bytes=local_bytes, local_conflicts=conflicts)
-
-    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        return (*super().arguments(parameters), Local(2 * 4 * prod(self.launched(parameters)[1])))
+    description = (
+        "One row of a tile per work-item, one-dimensional work-groups: in each round a work-item stores its row to "
+        "local memory, waits at one barrier and reads its partner's row (two halves of local memory in turn)."
+    )
 
 
 class Columns(LocalMemory):
@@ -273,14 +251,22 @@ class Columns(LocalMemory):
     repeats = 201
     method = "local memory, 2D work-groups"
     description = (
-        "Two-dimensional work-groups, as published: x is the matrix and y the row. The rows of a matrix are "
-        "contiguous, so consecutive work-items are whole matrices apart and access the same bank of local memory; "
-        f"{_ROUTE}."
+        "Two-dimensional work-groups, as published: x is the matrix and y the row. Consecutive work-items are whole "
+        "matrices apart and access the same bank of local memory."
     )
 
     def shape(self, items: int) -> dict[str, int]:
         """32 rows, as published."""
         return {"local_x": items // ROWS, "local_y": ROWS}
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Add the bank conflicts of the first wave; on a CPU its accesses, if they are not of adjacent words."""
+        columns, rows = parameters["local_x"], parameters["local_y"]
+        lanes = range(min(device.architecture.wave_size, columns * rows))
+        words = [lane % columns * rows + lane // columns for lane in lanes]
+        in_turn = 1.0 if words == [*lanes] else float(len(words))
+        conflicts = grid.chosen(device, cpu=in_turn, gpu=grid.bank_conflicts(words, device))
+        return replace(super().demand(parameters, device), local_conflicts=conflicts)
 
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
         """Shapes whose columns contain whole matrices."""
@@ -304,10 +290,7 @@ class Registers(Transpose):
     repeats = 301
     source = "bit_transpose/registers.cl"
     method = "registers"
-    description = (
-        "Each work-item keeps a whole tile in 32 registers, without local memory or sub-groups. It loads 128 "
-        "contiguous bytes, 16 at a time, so the loads of neighbouring work-items touch different lines."
-    )
+    description = "Each work-item keeps a whole tile in 32 registers. It loads 128 contiguous bytes, 16 at a time."
 
     def operations(self, device: Device) -> Mapping[str, float]:
         """For each row and round a shift and a selection; a CPU permutes vectors, a GPU renames registers.
@@ -332,9 +315,8 @@ class Shuffle(Exchanging, Transpose):
     shuffled_rounds = 5
     method = "sub-group shuffle"
     description = (
-        "One row per work-item; in each round a shuffle within the sub-group exchanges the rows of a pair. Sub-groups "
-        "of 64 lanes process two tiles. With 16 or 8 lanes, a lane has two or four rows, some rounds use its "
-        "registers, and the surplus work-items return at once."
+        "One row per work-item; in each round a shuffle exchanges the rows of a pair. Sub-groups of 64 lanes process "
+        "two tiles; lanes of narrow ones have several rows."
     )
 
 
@@ -347,8 +329,7 @@ class Vector(Shuffle):
     shuffled_rounds = 3
     method = "sub-group shuffle, four rows per work-item"
     description = (
-        "Four rows per work-item, loaded as 16 contiguous bytes; eight lanes process a matrix. Distances 16, 8 and 4 "
-        "are shuffles between lanes, 2 and 1 stay in the lane's registers; sub-groups of 8 lanes suffice."
+        "Four rows per work-item, loaded as 16 contiguous bytes. Distances 16, 8 and 4 are shuffles between lanes."
     )
 
 
@@ -361,17 +342,7 @@ class Hybrid(Shuffle):
     local_rounds = 2
     shuffled_rounds = 3
     method = "local memory and sub-group shuffle"
-    description = (
-        "One row per work-item. Rows 16 and 8 apart are exchanged through local memory, rows 4, 2 and 1 apart by "
-        "shuffles, for which sub-groups of 8 lanes suffice."
-    )
-
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Add local memory, one half for each of two rounds."""
-        return replace(super().demand(parameters, device), local_memory_bytes=2 * 4 * parameters["local"])
-
-    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        return (*super().arguments(parameters), Local(2 * 4 * parameters["local"]))
+    description = "Rows 16 and 8 apart are exchanged through local memory, rows 4, 2 and 1 apart by shuffles."
 
 
 class Ballot(Exchanging, Transpose):
@@ -383,8 +354,7 @@ class Ballot(Exchanging, Transpose):
     method = "sub-group ballot"
     description = (
         "One row per work-item. A ballot of one bit of all rows is a row of the transposed matrix, so one "
-        "transposition takes 32 ballots, of which each lane selects its own. Sub-groups of 64 lanes process two "
-        "matrices; with 16 or 8 lanes, a row takes two or four ballots."
+        "transposition takes 32 ballots."
     )
 
     def operations(self, device: Device) -> Mapping[str, float]:

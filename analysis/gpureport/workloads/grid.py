@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Axis
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Limits, Parameters, Sweep
 
 T = TypeVar("T")
 
@@ -133,11 +133,6 @@ def seconds(device: Device, limits: Limits, purpose: str) -> float:
     return chosen(device, cpu=_CPU_S, gpu=(limits.quick and known.quick_s) or known.full_s)
 
 
-def runs(workload: Workload, device: Device) -> bool:
-    """Return whether *device* runs a workload; CPUs do not run some (:attr:`.Workload.not_on_cpu`)."""
-    return not (workload.not_on_cpu and device.architecture.groups_as_loops)
-
-
 def coalesces(device: Device) -> bool:
     """Return whether the lanes of a wave access memory together, line by line."""
     return not device.architecture.groups_as_loops
@@ -146,12 +141,7 @@ def coalesces(device: Device) -> bool:
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
     """Return :data:`FINE` sizes per factor of two from *low* to *high*, rounded by *to*, ascending, without repeats."""
     first, last = ceil(log2(low) * FINE - 1e-9), floor(log2(high) * FINE + 1e-9)
-    return rounded(np.exp2(np.arange(first, last + 1) / FINE), to)
-
-
-def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], int]) -> tuple[int, ...]:
-    """Return *sizes* rounded by *to*, ascending, without repeats."""
-    return tuple(sorted({to(float(size)) for size in sizes}))
+    return tuple(sorted({to(float(size)) for size in np.exp2(np.arange(first, last + 1) / FINE)}))
 
 
 def multiple(of: int) -> Callable[[float], int]:

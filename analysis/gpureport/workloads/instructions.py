@@ -5,7 +5,7 @@ First come the operations, each with one step of its chain in NumPy.
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import Any, ClassVar, Literal
 
@@ -324,37 +324,48 @@ EXCHANGES = (
 """Operations between the lanes of a sub-group."""
 
 
-_NO_BARRIER = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
+OPERATIONS = {"instructions": ARITHMETIC, "exchanges": EXCHANGES, "formats": PRECISIONS, "barriers": ARITHMETIC[-1:]}
 
 
-class Chains(UnstoredResults):
-    """The cases are operations."""
+class Chains(Exchanging, UnstoredResults):
+    """The cases are operations: those *of* a set (:data:`OPERATIONS`)."""
 
     family = "instructions"
     source = "instructions.cl"
     kernel = "instructions"
     macros = ("chains", "steps", "lanes")
     microbenchmark = True
-    essential = True
     working_set_of = (8 * TABLE,)
     operation_of = ("case",)
-    cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
-    listed_in: ClassVar[Literal["rates_per_cycle", "latency_cycles"] | None] = None
-    """The table of an architecture that must list an operation, so that it is predicted and measured."""
+    listed_in: ClassVar[Literal["rates_per_cycle", "latency_cycles"]]
+    """The table of an architecture that must list an operation on a number format, so that it is measured."""
+
+    def __init__(
+        self, variant: str, of: str, title: str, description: str, counted: str, *, essential: bool = True
+    ) -> None:
+        self.variant, self.of, self.title, self.essential = variant, of, title, essential
+        self.description, self.counted = description, counted
+        if of == "exchanges":
+            self.required = ("shuffle", "ballot")
+
+    @property
+    def cases(self) -> tuple[Operation, ...]:
+        return OPERATIONS[self.of]
 
     @abstractmethod
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Return ``chains`` per work-item, unrolled ``steps``, ``rounds``, ``groups``, ``local`` and ``lanes``."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each operation that the architecture may have; no barrier on a CPU."""
-        listed = getattr(device.architecture, self.listed_in) if self.listed_in else [each.name for each in self.cases]
-        missing = grid.chosen(device, cpu=("barrier",), gpu=())
-        cases = [(number, case) for number, case in enumerate(self.cases, 1) if case.name in listed]
-        points = {case.name: {"case": number, **self.shape(case, device, limits)} for number, case in cases}
-        absent = tuple((points.pop(name), _NO_BARRIER) for name in missing if name in points)
-        sweep = replace(grid.by_case("operation", "instruction class", points.values()), absent=absent)
-        return (sweep,) if sweep.points or absent else ()
+        """A case for each operation that the architecture may have; no barrier on a CPU, whose compilers remove it."""
+        listed = getattr(device.architecture, self.listed_in) if self.of == "formats" else {c.name for c in self.cases}
+        measured = {*listed} - grid.chosen(device, cpu={"barrier"}, gpu=set())
+        points = [
+            {"case": number, **self.shape(case, device, limits)}
+            for number, case in enumerate(self.cases, 1)
+            if case.name in measured
+        ]
+        return (grid.by_case("operation", "instruction class", points),) if points else ()
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
         return self.case(parameters).missing(features)
@@ -362,7 +373,7 @@ class Chains(UnstoredResults):
     def options(self, features: Features) -> str:
         """Dot products are functions of OpenCL C 3.0."""
         used = DOT_PRODUCT in features.extensions and any(DOT_PRODUCT in case.extensions for case in self.cases)
-        return "-cl-std=CL3.0" if used else ""
+        return "-cl-std=CL3.0" if used else super().options(features)
 
     def case(self, parameters: Parameters) -> Operation:
         return self.cases[parameters["case"] - 1]
@@ -432,17 +443,13 @@ def _of_items(table: NDArray[np.uint32], items: NDArray[np.int_], lanes: int) ->
     return vectors[items % len(vectors)].ravel()
 
 
-class InstructionLatency(Chains):
-    variant = "latency"
+class Latency(Chains):
+    """One wave computes one chain: each operation needs the result of the previous one."""
+
     calibrates = ("instruction_latencies",)
-    title = "Instruction latency"
-    description = (
-        "One wave computes one chain: each operation needs the result of the previous one. The barrier uses one "
-        "work-group of several waves."
-    )
-    counted = "the time of one operation."
     metric = Metric(kind="time", unit="instructions", label="latency")
     work_of = ("steps", "rounds")
+    listed_in = "latency_cycles"
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """A chain of about 0.2 ms."""
@@ -455,46 +462,18 @@ class InstructionLatency(Chains):
         return {"chains": 1, **shape, "rounds": rounds, "groups": 1, "lanes": lanes}
 
 
-class SubGroupLatency(Exchanging, InstructionLatency):
-    required = ("shuffle", "ballot")
-    variant = "sub_group_latency"
-    title = "Sub-group exchange latency"
-    description = "One wave computes one chain of shuffles (with the lane four away) or ballots (each after an AND)."
-    counted = "the time of one exchange, which includes the AND of a ballot."
-    cases = EXCHANGES
-
-
-class PrecisionLatency(InstructionLatency):
-    variant = "formats_latency"
-    essential = False
-    title = "Instruction latency of further number formats"
-    description = (
-        "One wave computes one chain: each operation needs the result of the previous one. Only operations whose "
-        "latency the architecture's file lists are measured. A reciprocal and a conversion to an integer include a "
-        "bitwise operation."
-    )
-    counted = "the time of one operation."
-    cases = PRECISIONS
-    listed_in = "latency_cycles"
-
-
 class Rate(Chains):
-    variant = "rate"
+    """All work-items compute several independent chains, with enough work-items for the peak rate of every unit."""
+
     calibrates: ClassVar[tuple[Calibration, ...]] = ("instruction_rates",)
-    title = "Instruction rate"
-    description = (
-        "All work-items compute several independent chains of one operation, with enough work-items for the peak rate "
-        "of every compute unit. Additions may use two pipes: NVIDIA's compiler turns every second one into a "
-        "multiply-add by one. Bitwise operations and shifts use one pipe only."
-    )
-    counted = "instructions times lanes; a multiply-add is one."
     metric = Metric(kind="rate", unit="instructions", label="instruction rate")
     work_of = ("chains", "steps", "rounds", "groups", "local", "lanes")
+    listed_in = "rates_per_cycle"
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Eight chains on a GPU; on a CPU as many as its registers allow."""
         purpose = "barriers" if case.name == "barrier" else "rates of exchanges" if case.group else "rates"
-        wide = device.architecture.wave_size if case.wide and not case.group else 1
+        wide = device.architecture.wave_size if case.wide else 1
         of_cpu = {1: 8, 2: 6}.get(case.states * case.words, 4)
         chains, lanes = grid.chosen(device, cpu=(of_cpu, wide), gpu=(8, 1))
         shape = {"chains": 1 if case.name == "barrier" else chains, **grid.launch(device, limits, purpose)}
@@ -504,48 +483,15 @@ class Rate(Chains):
         return {**shape, "rounds": max(1, ceil(wanted / (prod(shape.values()) * lanes))), "lanes": lanes}
 
 
-class SubGroupRate(Exchanging, Rate):
-    required = ("shuffle", "ballot")
-    variant = "sub_group_rate"
-    title = "Sub-group exchange rate"
-    description = (
-        "All work-items compute several independent chains of shuffles (with the lane four away) or ballots (each "
-        "after an AND)."
-    )
-    counted = "exchanges times lanes."
-    cases = EXCHANGES
-
-
-class PrecisionRate(Rate):
-    variant = "formats"
-    title = "Instruction rate of further number formats"
-    description = (
-        "All work-items compute several independent chains of one operation: multiply-adds of 64-bit numbers, of "
-        "16-bit numbers and of pairs of these, dot products of four bytes, additions of 64-bit integers, reciprocals, "
-        "and conversions to integers. Only operations whose rate the architecture's file lists are measured."
-    )
-    counted = "instructions times lanes; an instruction on a pair is one."
-    cases = PRECISIONS
-    listed_in = "rates_per_cycle"
-
-
 class Barrier(Rate):
-    variant = "barrier"
     calibrates = ("barrier_cost",)
-    title = "Barriers by work-group size"
-    description = (
-        "All compute units execute work-groups that wait at one barrier after another. A barrier takes a time for each "
-        "wave and a constant time, which matters most for small work-groups."
-    )
-    counted = "barriers times work-items."
-    cases = tuple(case for case in ARITHMETIC if case.name == "barrier")
-    not_on_cpu = _NO_BARRIER
+    not_on_cpu = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Work-groups of one wave, two, four ..., with a constant number of work-items; none on a CPU."""
-        if not grid.runs(self, device):
+        if not grid.coalesces(device):
             return ()
-        ((point,),) = (sweep.points for sweep in super().sweeps(device, limits))
+        point = {"case": 1, **self.shape(self.cases[0], device, limits)}
         items, wave = point["groups"] * point["local"], device.architecture.wave_size
         sizes = [size for size in grid.work_groups(device, limits) if size % wave == 0]
         points = ({**point, "local": size, "groups": items // size} for size in sizes)
@@ -558,12 +504,44 @@ class Barrier(Rate):
         return f"groups of {parameters['local']}"
 
 
+_ONE_CHAIN = "One wave computes one chain: each operation needs the result of the previous one."
+_EXCHANGED = "shuffles (with the lane four away) or ballots (each after an AND)."
 WORKLOADS = (
-    Barrier(),
-    InstructionLatency(),
-    SubGroupLatency(),
-    PrecisionLatency(),
-    Rate(),
-    SubGroupRate(),
-    PrecisionRate(),
+    Barrier(
+        *("barrier", "barriers", "Barriers by work-group size"),
+        "Work-groups wait at one barrier after another: a time for each wave and a constant time.",
+        "barriers times work-items.",
+    ),
+    Latency(
+        *("latency", "instructions", "Instruction latency"),
+        f"{_ONE_CHAIN} The barrier uses one work-group of several waves.",
+        "the time of one operation.",
+    ),
+    Latency(
+        *("sub_group_latency", "exchanges", "Sub-group exchange latency"),
+        f"One wave computes one chain of {_EXCHANGED}",
+        "the time of one exchange, which includes the AND of a ballot.",
+    ),
+    Latency(
+        *("formats_latency", "formats", "Instruction latency of further number formats"),
+        f"{_ONE_CHAIN} A reciprocal and a conversion to an integer include a bitwise operation.",
+        "the time of one operation.",
+        essential=False,
+    ),
+    Rate(
+        *("rate", "instructions", "Instruction rate"),
+        "All work-items compute several independent chains of one operation. Additions may use two pipes: NVIDIA's "
+        "compiler turns every second one into a multiply-add by one.",
+        "instructions times lanes; a multiply-add is one.",
+    ),
+    Rate(
+        *("sub_group_rate", "exchanges", "Sub-group exchange rate"),
+        f"All work-items compute several independent chains of {_EXCHANGED}",
+        "exchanges times lanes.",
+    ),
+    Rate(
+        *("formats", "formats", "Instruction rate of further number formats"),
+        "All work-items compute several independent chains of one operation that the architecture's file lists.",
+        "instructions times lanes; an instruction on a pair is one.",
+    ),
 )

@@ -50,10 +50,7 @@ class Groups(_Empty):
     microbenchmark = True
     calibrates = ("launch_cost", "group_rate")
     title = "Launch, number of work-groups"
-    description = (
-        "Empty work-groups of 64 work-items. Few groups measure the launch cost. Many groups measure the rate at which "
-        "the device starts work-groups, a limit for kernels with small work-groups."
-    )
+    description = "Empty work-groups of 64 work-items: few measure the launch cost, many the rate at which they start."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         local = min(64, limits.max_work_group)
@@ -67,9 +64,7 @@ class Queued(_Empty):
     calibrates = ("isolated_launch_cost",)
     title = "Launch, isolated and back-to-back"
     description = (
-        "Dispatches of an empty kernel. Isolated: each has its own time stamps and ends before the next is queued. "
-        "Back-to-back: the time from the first start to the last end, divided by the number of dispatches; it includes "
-        "the gaps between them."
+        "Isolated dispatches end before the next is queued. Times of back-to-back dispatches include the gaps."
     )
     counted = "dispatches."
     metric = Metric(kind="time", unit="launches", label="time of a dispatch")

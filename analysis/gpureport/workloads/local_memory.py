@@ -20,11 +20,7 @@ class Bandwidth(UnstoredResults):
     family = "local_memory"
     variant = "bandwidth"
     title = "Local-memory bandwidth by access width and stride"
-    description = (
-        "All work-items follow chains through a table in local memory. Neighbouring work-items read adjacent words of "
-        "4, 8 or 16 bytes, or 4-byte words with a stride of 2 to 33 words. Strides that share a factor with the number "
-        "of banks cause bank conflicts."
-    )
+    description = "Work-items follow chains. Strides that share a factor with the number of banks cause bank conflicts."
     source = "local_memory.cl"
     kernel = "bandwidth"
     macros = ("width", "chains", "steps")

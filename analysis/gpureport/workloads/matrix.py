@@ -185,9 +185,8 @@ class MatrixRate(UnstoredResults):
     essential = True
     title = "Matrix units"
     description = (
-        "Waves multiply small matrices in registers and add the products to sums: NVIDIA's mma.sync, MFMA of CDNA 3, "
-        "and WMMA of RDNA 3. No data are loaded. The asynchronous instructions of four warps (wgmma) on Hopper are "
-        "faster than its mma.sync; they need shared memory and are not measured."
+        "Waves multiply small matrices in registers and add the products to sums: NVIDIA's mma.sync (on Hopper, wgmma "
+        "is faster and not measured), MFMA of CDNA 3, and WMMA of RDNA 3."
     )
     counted = "multiply-adds."
     metric = Metric(kind="rate", unit="multiply-adds", label="multiply-add rate")

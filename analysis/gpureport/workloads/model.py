@@ -103,7 +103,8 @@ class Transfer(Dispatch):
 
     copies: tuple[Copy, ...] = ()
     by_host: bool = False
-    """Whether it is timed by the host's clock, from the call to its end; otherwise by the device's time stamps."""
+    """Whether it is timed by the host's clock, from the call to its end, as copies of pageable memory are; otherwise by
+    the device's time stamps."""
 
     @classmethod
     def of(cls, *copies: Copy, by_host: bool = False) -> "Transfer":
@@ -119,9 +120,7 @@ class HostTraffic:
     to_device: float
     to_host: float
     memory: Literal["pinned", "pageable"]
-    """Kind of the host's memory."""
-    by_host: bool = True
-    """See :class:`Transfer`."""
+    """Kind of the host's memory; see :attr:`Transfer.by_host`."""
 
 
 @dataclass(frozen=True)
@@ -328,8 +327,6 @@ class Sweep:
     read_between: bool = False
     """Whether another kernel reads the next dispatch's input between two dispatches. The caches then contain that input
     only."""
-    absent: tuple[tuple[Parameters, str], ...] = ()
-    """Points that are neither predicted nor run on this device, each with the reason in a sentence."""
 
 
 Calibration = Literal[

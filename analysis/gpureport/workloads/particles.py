@@ -151,10 +151,7 @@ class Arrays(Particles):
     variant = "arrays"
     kernel = "step_arrays"
     title = "Structure of arrays"
-    description = (
-        "Positions and velocities in separate arrays, 16 bytes per particle, all of them used; otherwise like the "
-        "structures of 16 bytes."
-    )
+    description = "Positions and velocities in separate arrays, 16 bytes per particle, all of them used."
     arrays: ClassVar[Mapping[str, int]] = {"positions_": 2, "velocities_": 2}
     accesses = 4.0
 
@@ -164,9 +161,8 @@ class Structs(Particles):
     essential = True
     title = "Structures of 32 bytes, half used"
     description = (
-        "Array of 32-byte structures. Position and velocity (16 bytes) are read and written, the rest is unused; two "
-        "buffers in turn. At the border a branch stores the velocity again with the opposite sign, for about one "
-        "particle in 64 per step."
+        "Position and velocity (16 of 32 bytes) are read and written, in two buffers in turn. At the border a branch "
+        "stores the velocity again, for about one particle in 64 per step."
     )
     arrays: ClassVar[Mapping[str, int]] = {"": 8}
     unused_bytes = 16
@@ -179,10 +175,7 @@ class ShortStructs(Particles):
     variant = "structs16"
     essential = True
     title = "Structures of 16 bytes"
-    description = (
-        "Array of 16-byte structures, position and velocity only: one vector load and one vector store per particle, "
-        "every byte used; two buffers in turn. The bounce is computed in registers."
-    )
+    description = "Position and velocity only: one vector load and one vector store per particle. No branch at borders."
     arrays: ClassVar[Mapping[str, int]] = {"": 4}
     kernel = "step_whole"
     accesses = 2.0

@@ -27,9 +27,8 @@ class Residency(Workload):
     variant = "work_groups"
     title = "Resident work-groups"
     description = (
-        "Each work-group counts itself when it starts, waits for a chain of dependent multiplications, and leaves the "
-        "count. The largest count is the number of work-groups that are resident at once. Groups never wait for each "
-        "other. The cases differ in work-group size, local memory and values that work-items keep in registers."
+        "Each work-group counts itself, waits for a chain of multiplications, and leaves the count. The largest count "
+        "is the number of work-groups that are resident at once."
     )
     source = "residency.cl"
     macros = ("kept",)
@@ -48,7 +47,7 @@ class Residency(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Sizes of work-groups; then more local memory, and more registers. None on a CPU."""
-        if not grid.runs(self, device):
+        if not grid.coalesces(device):
             return ()
         sizes = grid.work_groups(device, limits)
         middle = min(128, limits.max_work_group)

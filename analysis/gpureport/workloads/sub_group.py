@@ -1,7 +1,7 @@
 """Selects a back end of ``kernels_cl/common/sub_group.h`` for exchanges within sub-groups."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from gpureport.workloads.model import Features, Workload
 
@@ -28,9 +28,9 @@ def options(features: Features, exchange: Exchange) -> str:
 
 
 class Exchanging(Workload):
-    """A workload whose work-items exchange values within sub-groups."""
+    """A workload whose work-items may exchange values within sub-groups."""
 
-    required: ClassVar[tuple[Exchange, ...]]
+    required: tuple[Exchange, ...] = ()
 
     def missing(self, features: Features) -> str | None:
         """All exchanges are required, in one back end."""
@@ -41,7 +41,7 @@ class Exchanging(Workload):
                 return f"the device supports no sub-group {exchange} ({every})"
         if len({options(features, exchange) for exchange in self.required}) > 1:
             return "the device's sub-group shuffle and ballot need different extensions, which one kernel cannot use"
-        return None
+        return super().missing(features)
 
     def options(self, features: Features) -> str:
-        return options(features, self.required[-1])
+        return options(features, self.required[-1]) if self.required else ""

@@ -45,8 +45,6 @@ class _Copies(Workload):
     metric = Metric(kind="rate", unit="B", label="transfer bandwidth")
     microbenchmark = True
     memory: ClassVar[Memory]
-    by_host: ClassVar[bool] = True
-    """Whether the host's clock times it."""
     directions: ClassVar[tuple[str, ...]] = ("to_device", "to_host")
     work_items_of = ()
     verification_dispatches = 3
@@ -73,7 +71,7 @@ class _Copies(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         to_device, to_host = float(parameters["to_device"]), float(parameters["to_host"])
-        traffic = HostTraffic(to_device, to_host, self.memory, self.by_host)
+        traffic = HostTraffic(to_device, to_host, self.memory)
         return Demand(work_items=1, work_group=(1,), isolated=True, transfer=traffic)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
@@ -85,7 +83,7 @@ class _Copies(Workload):
                 buffers[source] = self._buffer(source, size, grid.random_words(rng, size))
                 buffers[target] = self._buffer(target, size)
                 copies.append(Copy(source, target, size))
-        return Job(buffers, (Transfer.of(*copies, by_host=self.by_host),))
+        return Job(buffers, (Transfer.of(*copies, by_host=self.memory == "pageable"),))
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """To the device, where a kernel increments each word, and back into other memory."""
@@ -108,13 +106,11 @@ class Pinned(_Copies):
     variant = "pinned"
     title = "Transfer, pinned memory"
     description = (
-        "Copies between a buffer of the device and pinned memory of the host (a mapped buffer with "
-        "CL_MEM_ALLOC_HOST_PTR). The time is that between the device's time stamps of the copy command, without the "
-        "cost of the call; on CPUs it is the host's. In both directions at once, two queues work at the same time."
+        "The host's buffer is pinned (CL_MEM_ALLOC_HOST_PTR). The time is that between the device's time stamps, "
+        "without the cost of the call; on CPUs it is the host's. Both directions at once use two queues."
     )
     counted = "bytes copied, of both directions together."
     memory = "pinned"
-    by_host = False
     essential = True
     directions = ("to_device", "to_host", "both_ways")
 
@@ -123,8 +119,7 @@ class Pageable(_Copies):
     variant = "pageable"
     title = "Transfer, ordinary memory"
     description = (
-        "Blocking copies between a buffer of the device and ordinary (pageable) memory of the host. The driver copies "
-        "the data through pinned memory of its own. The time is that of the host, from the call to its return."
+        "The host's memory is pageable: the driver copies through pinned memory of its own. Timed by the host."
     )
     memory = "pageable"
 

@@ -17,10 +17,7 @@ class Bytes(_Bytes):
     mapped = True
     kernel = "step_bytes"
     title = "Game of Life, 1 byte per cell, naive"
-    description = (
-        "One cell per work-item: nine byte loads and one store. Two boards in turn, random start, dead beyond the "
-        "border."
-    )
+    description = "One cell per work-item: nine byte loads and one store. Dead beyond the border."
     read_bytes = 9.0
     displaced = 6 / 10
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
@@ -34,10 +31,7 @@ class Bytes4(_Bytes):
     mapped = True
     kernel = "step_bytes4"
     title = "Game of Life, 1 byte per cell, four cells per work-item"
-    description = (
-        "Four cells of a row per work-item. Their neighbourhoods overlap: 18 byte loads and four stores instead of 36 "
-        "and four. Dead beyond the border."
-    )
+    description = "Four cells of a row per work-item: 18 byte loads instead of 36. Dead beyond the border."
     cells_per_item_x = 4
     read_bytes = 18.0
     stores = 4
@@ -54,10 +48,7 @@ class BytesWide(_Bytes):
     mapped = True
     kernel = "step_bytes_wide"
     title = "Game of Life, 1 byte per cell, 32-bit loads"
-    description = (
-        "One 32-bit word of four cells per work-item: nine word loads and one store. Neighbours are added in all four "
-        "bytes of a word at once. Rows are padded to whole words with dead bytes; dead beyond the border."
-    )
+    description = "One 32-bit word of four cells per work-item, whose bytes are added at once. Dead beyond the border."
     element_bytes = 4
     in_words = True
     cells_per_item_x = 4

@@ -62,12 +62,9 @@ class Interleaved(Board):
         self.variant = f"interleaved_steps{generations}"
         self.title = f"Game of Life, 1 bit per cell, {number} generations per pass"
         self.description = (
-            f"{generations} generations per dispatch. A work-item processes a strip of {self.strip} cells by row, four "
-            f"words with {self.bits} cells each. Neighbouring cells are in different words, so that few shifts are "
-            "needed, and two neighbouring cells share the sums of two columns. The last two rows of every generation "
-            "stay in registers, so that all generations need one pass over memory. The "
-            f"{_WORDS * self.halo} columns on either side, and {generations} rows above and below a strip, are "
-            f"computed twice. On a CPU a work-item processes {_CPU_LANES} strips at once. Dead beyond the border."
+            f"A work-item processes a strip of {self.strip} cells by row, on a CPU {_CPU_LANES} strips. The last two "
+            f"rows of every generation stay in registers. The {_WORDS * self.halo} columns on either side, and "
+            f"{generations} rows above and below a strip, are computed twice. Dead beyond the border."
         )
         self.counted = f"cells advanced, each {generations} times per dispatch."
 
@@ -230,9 +227,8 @@ class Packed(Board):
         self.variant = f"packed{bits}"
         self.title = f"Game of Life, {bits} cells per word"
         self.description = (
-            f"One bit per cell, one {bits}-bit word per work-item: nine word loads and one store. Bit-plane adders "
-            f"count the neighbours of {bits} cells at once. Dead beyond the border; bits beyond the last column are "
-            "masked."
+            f"One {bits}-bit word per work-item: nine word loads and one store. Adders on bit planes count the "
+            "neighbours of all its cells at once. Dead beyond the border."
         )
         self.mapped = bits == 64
         self.element_bytes = bits // 8

@@ -163,10 +163,8 @@ class BytesStrips(_Strips):
     variant = "bytes_strips"
     title = "Game of Life, 1 byte per cell, strips"
     description = (
-        "The fastest kernel with bytes. A work-item loads ten rows of 16 bytes, adds the cells of each row to their "
-        "neighbours once, and writes eight rows. Neighbouring work-items exchange the words at their edges through "
-        "local memory. On a CPU it writes four rows of 1024 bytes and loads them three times, one cell apart; rows of "
-        "whole pages are padded by one line there. Dead beyond the border."
+        "A work-item loads ten rows of 16 bytes and writes eight; work-items exchange edges through local memory. On a "
+        "CPU it writes four rows of 1024 bytes and loads them three times. Dead beyond the border."
     )
     bits_per_cell = 8
     gpu, cpu = _GPU_BYTES, _CPU_BYTES
@@ -177,9 +175,8 @@ class PackedStrips(_Strips):
     variant = "packed_strips"
     title = "Game of Life, 1 bit per cell, strips"
     description = (
-        "The fastest kernel with bits for one generation. Like the strips of bytes, with 128 cells per row of a "
-        "work-item (8192 on a CPU), added on bit planes; on a GPU it loads twelve rows and writes ten. Dead beyond the "
-        "border."
+        "Like the strips of bytes, with 128 cells per row of a work-item (8192 on a CPU), added on bit planes; on a "
+        "GPU it loads twelve rows and writes ten. Dead beyond the border."
     )
     bits_per_cell = 1
     gpu, cpu = _GPU_BITS, _CPU_BITS

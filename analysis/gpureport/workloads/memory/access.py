@@ -66,9 +66,8 @@ class Strided(_ByStride):
     variant = kernel = "strided"
     title = "Strided reads from memory"
     description = (
-        "Neighbouring work-items read 4-byte words that are 1 to 64 words apart, in a buffer much larger than all "
-        "caches. Memory transfers whole sectors or lines. Therefore the useful rate falls with the stride until each "
-        "word needs a sector or line of its own."
+        "Neighbouring work-items read 4-byte words that are 1 to 64 words apart, far beyond all caches. Memory "
+        "transfers whole sectors or lines."
     )
     counted = "the bytes of these words."
 
@@ -105,7 +104,7 @@ class Scatter(_ByStride):
     title = "Strided writes within the last cache"
     description = (
         "Neighbouring work-items write 4-byte words that are 1 to 64 words apart, in several passes over a quarter of "
-        "the last cache. The cache needs a fixed time for each line that an access writes, even in part."
+        "the last cache."
     )
     counted = "bytes written."
 

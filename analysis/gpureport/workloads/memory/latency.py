@@ -64,9 +64,8 @@ class PointerChase(Chase):
     essential = True
     title = "Load latency"
     description = (
-        "One work-item follows a random cycle through all lines of a buffer; the address of each load depends on the "
-        "previous load. An untimed warm-up traversal first reads every line in the same order, so that the caches "
-        "contain what one traversal leaves there."
+        "One work-item follows a random cycle through all lines of a buffer: each address depends on the previous "
+        "load. An untimed traversal in the same order comes first."
     )
     source = "memory/latency.cl"
     calibrates = ("load_latency", "cache_capacity")
@@ -151,10 +150,8 @@ class Sectors(Chase):
     verification_dispatches = 2
     title = "Latency of a second load nearby"
     description = (
-        "One work-item follows a random cycle through a buffer that is larger than the caches. After each element it "
-        "loads a word at a distance of 4 to 256 bytes. The pair takes longer as soon as the second word is not in the "
-        "sector that the first load brought into the nearest cache, and longer still if memory must be accessed again. "
-        "Before each sample, stores to another buffer fill the caches."
+        "After each load of a random cycle through a buffer larger than the caches, one work-item loads a word 4 to "
+        "256 bytes further. The pair takes longer if it is not in the sector that the first load brought."
     )
     counted = "the time of a pair."
 
@@ -166,7 +163,7 @@ class Sectors(Chase):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each distance, in a buffer of four last caches; none on a CPU."""
-        if not grid.runs(self, device):
+        if not grid.coalesces(device):
             return ()
         size = int(min(limits.max_buffer_bytes, 2**28, grid.beyond_bytes(device))) // _APART_BYTES * _APART_BYTES
         points = ({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)

@@ -73,8 +73,8 @@ class Read(_Reading):
     calibrates = ("device_cache_bandwidth", "cache_capacity")
     title = "Read bandwidth, data shared by all compute units"
     description = (
-        "Work-groups read one buffer in several passes; successive groups read successive parts, so that every compute "
-        "unit reads all data. The sweep starts at 16 times the capacity of the compute units' own caches."
+        "Successive work-groups read successive parts of one buffer, in several passes; every compute unit reads all "
+        "data."
     )
     counted = "bytes read, from any level."
     work_of = ("groups", "chunks", *_CHUNK)
@@ -124,10 +124,7 @@ class ReadPrivate(_Reading):
     data_of = ("bytes", "groups")
     calibrates = ("unit_cache_bandwidth", "cache_capacity")
     title = "Read bandwidth, own data of each compute unit"
-    description = (
-        "Large work-groups, one per compute unit, each read their own region repeatedly. The working set is the region "
-        "of one compute unit."
-    )
+    description = "Large work-groups, one per compute unit, each read their own region repeatedly."
     counted = "bytes read by all of them, from any level."
     work_of = ("bytes", "groups", "passes")
     verified = (

@@ -127,11 +127,7 @@ class PingPong(_Streaming):
     kernel = "copy"
     calibrates = ("ping_pong_transition",)
     title = "Stream copy, ping-pong"
-    description = (
-        "As the stream copy, but every second dispatch copies back: each dispatch reads what the previous one wrote, "
-        "as in simulations with two buffers. In caches with several partitions, more data then cross between the "
-        "partitions."
-    )
+    description = "As the stream copy, but every second dispatch copies back: each reads what the previous one wrote."
     counted = "bytes read plus written."
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     verification_dispatches = 2

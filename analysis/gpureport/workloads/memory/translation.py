@@ -25,10 +25,8 @@ class Translation(Chase):
     variant = "translation"
     title = "Load latency, one load per page"
     description = (
-        "One work-item follows a random cycle that visits each page of a range of addresses once; the address of each "
-        "load depends on the previous load. The data of all pages together fit in the caches. The latency therefore "
-        "rises where the pages exceed the reach of a translation lookaside buffer (TLB). GPUs read past the cache of "
-        "the compute unit. An untimed traversal comes first."
+        "One work-item follows a random cycle through the pages of a range of addresses, whose data fit in the caches. "
+        "The latency rises where the pages exceed the reach of a translation lookaside buffer (TLB)."
     )
     counted = "the time of one load."
     source = "memory/translation.cl"
