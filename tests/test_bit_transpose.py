@@ -1,6 +1,5 @@
 """Bit transpositions (reference, back ends, layouts, demands), and particles against known physics."""
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -9,18 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of
-from gpureport.workloads import bit_transpose, grid, sub_group
-from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Ballot, Columns, Shuffle, Transpose
+from gpureport.workloads import bit_transpose, grid, instructions
+from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Columns, Shuffle, Transpose
 from gpureport.workloads.model import Features
 from gpureport.workloads.particles import BOUNCING, advanced, drawn
 from tests.toy import TOY, toy
 
 VARIANTS: tuple[Transpose, ...] = WORKLOADS
-NONE = Features(frozenset(), "gpu", 1)
-
-
-def _with(*extensions: str) -> Features:
-    return replace(NONE, extensions=frozenset(extensions))
+*_, RATE, SUB_GROUP_RATE, _ = instructions.WORKLOADS
 
 
 @given(st.integers(0, 2), st.integers(0, 31), st.integers(0, 31), st.integers(0, 2**32 - 1))
@@ -75,23 +70,28 @@ def test_columns_conflict(x: int, y: int) -> None:
     assert Columns().demand(parameters, device).local_conflicts == min(x, device.architecture.wave_size)
 
 
-def test_back_ends_are_found_by_extension() -> None:
-    """Each vendor has its own; a missing one is reported in a sentence."""
-    shuffled, voted = Shuffle(), Ballot()
-    assert "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;" in (shuffled.missing(NONE) or "")
-    assert "no sub-group ballot (cl_khr_subgroup_ballot;" in (voted.missing(_with("cl_intel_subgroups")) or "")
-    for vendor in ("nv", "amd"):
-        present = _with(f"cl_{vendor}_device_attribute_query")
-        assert shuffled.missing(present) is voted.missing(present) is None
-        assert shuffled.options(present) == voted.options(present) != ""
-    assert shuffled.options(_with("cl_intel_subgroups")) == "-DSUB_GROUP_INTEL"
-
-
-def test_standard_extensions_come_first() -> None:
-    """Of several back ends the Khronos one is selected; required sub-group sizes are independent of it."""
-    several = _with("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size")
-    assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
-    assert sub_group.options(NONE, "shuffle") == ""
+@pytest.mark.parametrize(
+    ("extensions", "missing", "options"),
+    [
+        ((), "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;", ""),
+        (("cl_intel_subgroups",), "no sub-group ballot (cl_khr_subgroup_ballot;", "-DSUB_GROUP_INTEL"),
+        (("cl_intel_subgroups", "cl_khr_subgroup_ballot"), "different extensions", "-DSUB_GROUP_INTEL"),
+        (("cl_nv_device_attribute_query",), None, "-DSUB_GROUP_NVIDIA"),
+        (("cl_amd_device_attribute_query",), None, "-DSUB_GROUP_AMD"),
+        (
+            ("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"),
+            "no sub-group ballot",
+            "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED",
+        ),
+    ],
+)
+def test_back_ends_are_found_by_extension(extensions: tuple[str, ...], missing: str | None, options: str) -> None:
+    """Each vendor has its own, and Khronos' comes first; what is missing is said in a sentence."""
+    present = Features(frozenset(extensions), "gpu", 1)
+    assert (missing or "None") in str(SUB_GROUP_RATE.missing(present))
+    assert Shuffle().options(present) == options
+    assert (Shuffle().missing(present) is None) == bool(options)
+    assert RATE.missing(present) is None
 
 
 def test_a_particle_bounces() -> None:

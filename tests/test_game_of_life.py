@@ -158,15 +158,6 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
     assert read.elements * read.record_bytes == workload.board_bytes({"width": 2**16, "height": 64})
 
 
-def test_columns_waste_sectors() -> None:
-    """A column of work-items touches one line per lane; it reads and writes whole sectors for single bytes."""
-    demand = Bytes().demand(SQUARE | {"local_x": 1, "local_y": 256}, TOY)
-    read, written = demand.streams
-    assert demand.lines_per_access == pytest.approx(32 * (1 + 0.6 / 128))
-    assert written.outer_passes == 32
-    assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
-
-
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 def test_sweeps_fit_the_smallest_devices(device: Device) -> None:
     """Work-groups of 64 and little memory."""

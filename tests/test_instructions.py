@@ -8,9 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpureport.spec.models import Device
-from gpureport.workloads import sub_group
-from gpureport.workloads.instructions import ARITHMETIC, EXCHANGES, WORKLOADS, Chains, Operation, Words, fma
-from gpureport.workloads.model import Features, Limits
+from gpureport.workloads.instructions import ARITHMETIC, WORKLOADS, Chains, fma
+from gpureport.workloads.model import Limits
 from tests.toy import MIB, TOY, on_cpu
 
 CPU = on_cpu()
@@ -40,38 +39,9 @@ def test_rounding_twice_would_be_wrong() -> None:
     assert twice[0] == np.float32(1 + 2.0**-22)
 
 
-def _case(name: str) -> Operation:
-    return next(case for case in (*ARITHMETIC, *EXCHANGES) if case.name == name)
-
-
-def _words(*values: int) -> np.ndarray:
-    return np.array(values, dtype=np.uint32)
-
-
-def test_steps_are_the_operations_that_they_are_named_after() -> None:
-    assert _case("add").step((_words(2**32 - 1), _words(3)), (), 0)[1].tolist() == [2]
-    assert _case("int32_mul").step((_words(2**16 + 1),), (_words(7),), 0)[0].tolist() == [2**17 + 8]
-    assert _case("shift").step((_words(0b1011), _words(33)), (), 0)[1].tolist() == [0b101 | 1 << 31]
-    assert _case("shift").step((_words(0b1011), _words(32)), (), 0)[1].tolist() == [0b1011]
-    k = (_words(0b0011), _words(0b0101), _words(0b1111), _words(0))
-    ternary, x = _case("ternary"), (_words(0b0110), _words(0b1010))
-    assert [each.tolist() for each in ternary.step(x, k, 0)] == [[0b0101], [0b1010]]
-    assert ternary.step(x, k, 1)[0].tolist() == [2**32 - 1 & ~0b0110 & 0b1111]
-    assert ternary.vector_step
-    assert [each.tolist() for each in ternary.vector_step(x, k, 4)] == [[0b1010], [0b0011]]
-    assert ternary.vector_step(x, k, 6)[1].tolist() == [0b1011]
-
-
-def test_exchanges_are_those_of_the_sub_group() -> None:
-    """A shuffle brings the word of the lane four away; a ballot one bit for each of eight lanes, to all of them."""
-    lanes = np.arange(16, dtype=np.uint32)
-    assert _case("shuffle").step((lanes,), (), 0)[0].tolist() == [i ^ 4 for i in range(16)]
-    votes = _case("ballot").step((_words(1, 0, 0, 3, 0, 0, 0, 2),), (_words(*[0xFF] * 8),), 0)[0]
-    assert votes.tolist() == [0b10001001] * 8
-
-
 def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> None:
-    table = _case("local").operands(np.random.default_rng(1), 1)
+    (case,) = (case for case in ARITHMETIC if case.name == "local")
+    table = case.operands(np.random.default_rng(1), 1)
     at = np.arange(32, dtype=np.uint32)
     rows = []
     for _ in range(32):
@@ -79,16 +49,6 @@ def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> Non
         assert (at % 32).tolist() == list(range(32))
         rows.append(at // 32)
     assert all(len(set(column.tolist())) == 32 for column in np.array(rows).T)
-
-
-@pytest.mark.parametrize("lanes", [1, 8])
-def test_multiply_adds_stay_bounded(lanes: int) -> None:
-    case = _case("fp32")
-    words: tuple[Words, ...] = (case.initial(np.random.default_rng(4), lanes),)
-    operands = (case.operands(np.random.default_rng(5), lanes),)
-    for step in range(200):
-        words = case.step(words, operands, step)
-    assert np.abs(words[0].view(np.float32)).max() <= 2
 
 
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
@@ -106,18 +66,3 @@ def test_cases_are_labelled_by_their_class(workload: Chains, device: Device) -> 
     items = [p["groups"] * p["local"] for p in sweep.points]
     assert [key.work_items for key in keys] == items
     assert all(key.work > 0 for key in keys)
-
-
-def test_exchanges_are_skipped_with_the_reason() -> None:
-    def features(*extensions: str) -> Features:
-        return Features(frozenset(extensions), "gpu", 1)
-
-    mixed = features("cl_khr_subgroup_ballot", "cl_intel_subgroups")
-    both = features("cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot")
-
-    assert "no sub-group shuffle" in (SUB_GROUP_RATE.missing(features()) or "")
-    assert "no sub-group ballot" in (SUB_GROUP_LATENCY.missing(features("cl_khr_subgroup_shuffle")) or "")
-    assert "different extensions" in (SUB_GROUP_RATE.missing(mixed) or "")
-    assert SUB_GROUP_RATE.missing(both) is None
-    assert SUB_GROUP_LATENCY.options(both) == sub_group.options(both, "shuffle") != ""
-    assert RATE.missing(features()) is None

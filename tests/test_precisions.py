@@ -15,7 +15,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.results.opening import predicted
 from gpureport.spec.database import Database
 from gpureport.workloads import select
-from gpureport.workloads.instructions import PRECISIONS, WORKLOADS, Operation
+from gpureport.workloads.instructions import ARITHMETIC, PRECISIONS, WORKLOADS, Operation
 from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit
 from gpureport.workloads.model import Features
 from tests.toy import TOY, toy
@@ -86,12 +86,8 @@ def test_rates_clock_and_units_give_the_listed_peaks(database: Database, entry: 
     assert found == pytest.approx(LISTED[entry], rel=0.02)
 
 
-def _case(name: str) -> Operation:
-    return next(case for case in PRECISIONS if case.name == name)
-
-
 def _stepped(name: str, word: int, *operands: int) -> int:
-    case = _case(name)
+    (case,) = (case for case in PRECISIONS if case.name == name)
     words = (np.array([word], dtype=np.uint32),)
     return int(case.step(words, tuple(np.array([k], dtype=np.uint32) for k in operands), 0)[0][0])
 
@@ -104,22 +100,17 @@ def _brain(value: float) -> int:
     return int(np.float32(value).view(np.uint32)) >> 16
 
 
-def test_steps_are_the_operations_that_they_are_named_after() -> None:
-    """By hand: 2 * 2 - 1, 1 * 1 - 2; four products of bytes; 9000.5 without its fraction."""
+def test_steps_that_no_runtime_in_the_tests_runs() -> None:
+    """By hand: 2 * 2 - 1, 1 * 1 - 2; four products of bytes."""
     assert _stepped("fp16", _half(2), _half(-1)) == _half(3)
     assert _stepped("fp16x2", _half(2) | _half(1) << 16, _half(-1) | _half(-2) << 16) == _half(3) | _half(-1) << 16
     assert (
         _stepped("bf16x2", _brain(2) | _brain(1) << 16, _brain(-1) | _brain(-2) << 16) == _brain(3) | _brain(-1) << 16
     )
     assert _stepped("dot_int8", 0xFF_02_80_01, 0x03_04_01_05, 7) == (-1 * 3 + 2 * 4 - 128 * 1 + 1 * 5 + 7) % 2**32
-    reciprocal = _stepped("transcendental", int(np.float32(-8).view(np.uint32)), 6 << 23)
-    assert reciprocal == int(np.float32(-0.5).view(np.uint32))  # -1/8 with 126 instead of 124 in the exponent
-    number = int(np.float32(9000.5).view(np.uint32))
-    assert _stepped("conversion", number, 0x46000000) == 9000 ^ 0x46000000
-    assert _case("int64").folded(_case("int64").loaded(np.array([5], dtype=np.uint32))).tolist() == [0]
 
 
-@pytest.mark.parametrize("case", PRECISIONS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [ARITHMETIC[0], *PRECISIONS], ids=lambda case: case.name)
 def test_chains_stay_in_their_initial_range(case: Operation) -> None:
     """After many steps words still are numbers of the same kind: bounded, exact, and not all equal."""
     rng = np.random.default_rng(1)
@@ -127,6 +118,8 @@ def test_chains_stay_in_their_initial_range(case: Operation) -> None:
     operands = tuple(case.loaded(case.operands(rng, 1)) for _ in range(4))
     for step in range(100):
         words = case.step(words, operands, step)
+    if case.name == "fp32":
+        assert np.abs(words[0].view(np.float32)).max() <= 2
     if case.name == "fp64":
         assert np.abs(words[0].view(np.int32)).max() <= 2
     if case.name == "fp16x2":
