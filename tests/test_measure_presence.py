@@ -14,7 +14,7 @@ from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import child, presence
 from gpureport.measure.backends.runtimes import Runtime
-from gpureport.measure.child import Child
+from gpureport.measure.child import Child, Message
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working, find_devices, kernel_problems, named
 from tests.fake_backend import PRESENT
@@ -250,14 +250,12 @@ def test_an_interrupt_ends_the_processes(faulty: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("OCL_ICD_VENDORS", str(faulty))
     monkeypatch.setenv("FAULT", "hang_when_listed")
     waiting: list[Child] = []
-    wait = Child._wait
 
-    def interrupt(self: Child, seconds: float) -> None:
+    def interrupt(self: Child, _: float) -> Message:
         waiting.append(self)
-        wait(self, seconds)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Child, "_wait", interrupt)
+    monkeypatch.setattr(Child, "_receive", interrupt)
     with pytest.raises(KeyboardInterrupt):
         find_devices()
     assert waiting[0]._process.poll() == -9

@@ -53,7 +53,7 @@ def isolated(
     except subprocess.TimeoutExpired:
         raise InputError(f"{what} takes longer than {most_s:g} s") from None
     if not done.stdout:
-        raise GpuReportError(f"the process of {what} {_ending(done)}{limit_remark()}")
+        raise GpuReportError(f"the process of {what} {ending(done.returncode, done.stderr)}{limit_remark()}")
     result: R | GpuReportError = pickle.loads(done.stdout)  # noqa: S301 - of our own process
     if isinstance(result, GpuReportError):
         raise result
@@ -82,22 +82,12 @@ def arrays_of(what: str, file: Path, function: str, arguments: Mapping[str, Any]
     return arrays
 
 
-def _ending(done: subprocess.CompletedProcess[bytes]) -> str:
-    code = done.returncode
-    return (f"was ended by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}") + reason(done.stderr)
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal, such as ``SIGSEGV``."""
-    with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"
-
-
-def reason(printed: bytes) -> str:
-    """Return the last line that a process has *printed*, after a colon; empty if there is none."""
+def ending(code: int | None, printed: bytes) -> str:
+    """Return how a process ended, by its exit *code* of ``subprocess``, and the last line that it *printed*."""
+    names: dict[int | None, str] = {-each: f"crashed ({each.name})" for each in signal.Signals}
+    how = {None: "closed its connection", **names}.get(code, f"ended with exit code {code}")
     last = printed.decode(errors="replace").strip().rpartition("\n")[2]
-    return f": {last[:_LONGEST_REASON]}" if last else ""
+    return f"{how}: {last[:_LONGEST_REASON]}" if last else how
 
 
 def end_with_parent() -> None:
