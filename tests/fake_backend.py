@@ -203,9 +203,12 @@ class CopyWorkload(Workload):
 
 @dataclass
 class Steps:
-    """Records each step."""
+    """Records each step; an interrupt arrives at the one with the label *stop*."""
 
+    stop: str = ""
     seen: list[tuple[str, float]] = field(default_factory=list)
 
     def advance(self, label: str, done: float) -> None:
+        if label == self.stop:
+            raise KeyboardInterrupt
         self.seen.append((label, done))

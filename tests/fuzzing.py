@@ -260,7 +260,6 @@ def _part(report: dict[str, Any]) -> dict[str, Any]:
     part["workloads"] = {name: info for name, info in report["workloads"].items() if name in names}
     part["evidence"] = [each for each in report["evidence"] if each["workload"] in names]
     part["conditions"] = [{**each, "readings": each["readings"][:5]} for each in report.get("conditions", ())[:2]]
-    part["timings"] = report["timings"][:5]
     return part
 
 

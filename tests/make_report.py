@@ -19,7 +19,7 @@ from gpureport.records.curves import (
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
-from gpureport.records.report import Clock, Machine, Report, RunSettings, Timing, WorkloadInfo
+from gpureport.records.report import Clock, Machine, Report, RunSettings, WorkloadInfo
 from gpureport.spec.models import Device, EntryMatch, Launch, PresentDevice, Transition
 from gpureport.spec.values import Provenance
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
@@ -387,9 +387,7 @@ def many_variants(families: int = 10, each: int = 5) -> Report:
         _shape_sweep(builder, key, row, ALL_SHAPES)
         if family == 0:
             _case_sweep(builder, key, 12)
-    timings = [Timing(stage=stage, workload=name, seconds=0.5) for name in infos for stage in ("verify", "measure")]
-    report = _report(make_device(), builder, infos)
-    return report.model_copy(update={"timings": (Timing(stage="predict", seconds=1.5), *timings)})
+    return _report(make_device(), builder, infos)
 
 
 def make_report(

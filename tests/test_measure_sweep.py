@@ -1,13 +1,13 @@
 """Sweeps on a device whose clock is exact."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.protocol import BufferId, LaunchError, LaunchId
+from gpureport.measure.backends.protocol import BufferId, LaunchError
 from gpureport.measure.bench import Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
@@ -490,37 +490,6 @@ def test_the_time_left_is_estimated_from_the_workloads_own_points() -> None:
     ]
     rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
-
-
-class Sleeper(FakeBackend):
-    """Sleeps for twenty seconds during its first dispatch."""
-
-    sleepy = True
-
-    def run(self, launches: Sequence[LaunchId]) -> None:
-        super().run(launches)
-        if launches and self.sleepy:
-            self.sleepy = False
-            self.clock_s += 20.0
-
-
-@pytest.mark.parametrize(("cost_s", "gap_s"), [(0.0, 19.0), (0.5, 14.0), (1.8, 1.0), (2.0, 0.0)])
-def test_a_sample_may_take_a_second_and_ten_times_its_cost(cost_s: float, gap_s: float) -> None:
-    backend, point = Sleeper(), point_of(100)
-    point.cost_s = cost_s
-    rounds = rounds_on(backend)
-    rounds.rounds([point], np.random.default_rng(0))
-    assert len(point.samples_s) == 6
-    assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
-
-
-@pytest.mark.parametrize(("expected_s", "gap_s"), [(None, 15.0), (0.25, 10.0), (0.7, 1.0), (1.0, 0.0)])
-def test_a_pilot_run_may_take_five_seconds_and_ten_times_what_is_expected(
-    expected_s: float | None, gap_s: float
-) -> None:
-    rounds = rounds_on(Sleeper())
-    rounds.chosen([point_of(100, expected_s)], 1, np.random.default_rng(0))
-    assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
 
 
 def test_times_of_samples_begin_with_the_passes() -> None:

@@ -95,7 +95,11 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
         *((path, "x" * 1001, ": must have at most 1000 characters") for path in NAMES),
         ((*SAMPLES[:-1], "taken_at_s", 0), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
         (("machine", "clocks"), {"name": "core", "clock_hz": 1}, "must have a list of values in one of its columns"),
-        (("timings",), {"stage": ["x"] * 400_000, "workload": "", "seconds": 1}, "must have at most 200000 rows"),
+        (
+            ("conditions",),
+            [{"workload": "a/b", "readings": {"at_s": [0.0] * 400_000}}],
+            "must have at most 200000 rows",
+        ),
         (("device", "caches", 0, "latency_transition", "midpoint"), 9, "must ascend from onset through"),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
     ],

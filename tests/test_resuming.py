@@ -222,19 +222,6 @@ def test_a_run_that_has_not_ended_is_not_continued(capsys: Captured) -> None:
     assert Path("r.json").read_bytes() == before
 
 
-class Stopped(Steps):
-    """Interrupts the run when it gets to a sweep."""
-
-    def __init__(self, label: str) -> None:
-        super().__init__()
-        self._label = label
-
-    def advance(self, label: str, done: float) -> None:
-        if label == self._label:
-            raise KeyboardInterrupt
-        super().advance(label, done)
-
-
 def interrupted(progress: Steps, measurer: LocalMeasurer | None = None, earlier: Report | None = None) -> Report:
     """What a run of a workload with one sweep and one with two has saved when it is interrupted."""
     saved: list[Report] = []
@@ -274,7 +261,7 @@ def assert_whole(report: Report) -> None:
 
 
 def test_sweeps_of_a_workload_that_is_interrupted_once_or_twice_are_saved_and_not_measured_again() -> None:
-    report = interrupted(Stopped("test/two: many"))
+    report = interrupted(Steps("test/two: many"))
     assert (report.status, report.unfinished) == ("partial", ("test/two",))
     assert [str(m.key) for m in report.measurements] == ["test/copy/size", "test/two/size"]
     assert [o.key.variant for o in report.observations] == ["copy"]
@@ -288,7 +275,7 @@ def test_sweeps_of_a_workload_that_is_interrupted_once_or_twice_are_saved_and_no
     made = {p.key: p for p in report.predictions if p.kind == "specification"}
     assert made[continued.measurements[1].key] in continued.predictions
     assert_whole(continued)
-    twice = interrupted(Stopped("test/two: many"), earlier=report)
+    twice = interrupted(Steps("test/two: many"), earlier=report)
     assert twice.measurements == report.measurements
     continued, _ = resumed(twice)
     assert len(continued.resumed_at) == 2
@@ -312,7 +299,7 @@ def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeyp
 
 
 def test_sweeps_are_measured_again_if_they_failed_or_their_points_have_changed() -> None:
-    report = interrupted(Stopped("test/two: many"))
+    report = interrupted(Steps("test/two: many"))
     failed = report.measurements[1].model_copy(update={"failed": True})
     continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
     assert_whole(continued)
@@ -323,18 +310,6 @@ def test_sweeps_are_measured_again_if_they_failed_or_their_points_have_changed()
     assert all(
         p.points == points[p.key] for p in continued.predictions if p.kind == "specification" and p.key.variant == "two"
     )
-
-
-def test_the_end_of_a_process_is_recorded_though_the_run_is_interrupted() -> None:
-    class Restarted(LocalMeasurer):
-        def so_far(self) -> Measured:
-            return replace(super().so_far(), restarted="its driver crashed")
-
-    report = interrupted(Stopped("test/two: many"), Restarted(FakeBackend()))
-    assert report.workloads["test/two"].restarted == "its driver crashed"
-    continued, _ = resumed(report)
-    assert "test/two" in continued.restarts
-    assert report.workloads["test/copy"].restarted == ""
 
 
 def test_a_device_that_is_lost_while_it_measures_costs_no_workload_twice() -> None:

@@ -311,7 +311,7 @@ def _nothing_measured(report: Report, path: Path) -> str:
 
 def _close(report: Report, path: Path) -> int:
     """Report missing and wrong results, and return the exit code; raise if nothing was measured."""
-    for problem in (*paragraphs("restarts", report=report), *paragraphs("failures", report=report)):
+    for problem in paragraphs("failures", report=report):
         note(f"gpureport: {problem}")
     wrong = wrong_results(report)
     for name in wrong:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar, cast
 
@@ -36,16 +37,11 @@ class Measured:
         measurements: one for each sweep.
         readings: of the device and its machine since the last workload.
         state: of the device.
-        took_s: seconds for verifying the workload and measuring its sweeps.
-        restarted: how the driver process ended, if a new process measured the remaining sweeps; nothing was lost, but
-            it may be a fault of the driver.
     """
 
     measurements: tuple[Measurement, ...] = ()
     readings: tuple[Reading, ...] = ()
     state: State = field(default_factory=State)
-    took_s: float = 0.0
-    restarted: str = ""
 
 
 class Measurer:
@@ -66,7 +62,6 @@ class Measurer:
         self.candidate = candidate
         self._task: Task | None = None
         self._done: list[Measurement] = []
-        self._endings: list[str] = []  # how processes ended without loss, because a new one continued
         self._building_ahead = False
         self._suspect = False  # a kernel failed: drivers may refuse all later calls of the same process
         self._began_s = self.now()
@@ -92,7 +87,7 @@ class Measurer:
 
     def reopen(self) -> None:
         """Close the device and open it again, as another run would find it."""
-        self._began_s, self._endings = self.now(), []
+        self._began_s = self.now()
         self._replace()
 
     def _replace(self) -> None:
@@ -125,18 +120,15 @@ class Measurer:
         """Start builds of (source, options), where that saves time."""
         self._building_ahead = True
         self._child.send("build_ahead", tuple(requests))
-        try:
+        with suppress(EndedError):
             self._child.answer(SILENCE_LIMIT_S)
-        except EndedError as error:
-            self._endings.append(f"{error} (before the first workload)")
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Build kernels; on a CPU, the smallest points run once. If the process ends, no facts are known."""
         self._send("compiled", workload, tuple(sweeps))
         try:
             return cast("Compilations", self._child.answer(SILENCE_LIMIT_S))
-        except EndedError as error:
-            self._endings.append(f"{error} (while building kernels of {workload.name})")
+        except EndedError:
             return {sweep.name: (None,) * len(sweep.points) for sweep in sweeps}
 
     def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
@@ -162,7 +154,6 @@ class Measurer:
             self._suspect, measured = True, Measured()
             reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
             if self._building_ahead and isinstance(error, EndedError) and not error.hung:
-                self._endings.append(reason)
                 try:  # another workload's build ahead may have caused the crash: continue without any
                     self._send("measure", replace(task, sweeps=task.sweeps[len(self._done) :]))
                     return self.finish(progress)
@@ -171,13 +162,12 @@ class Measurer:
             self._done += [unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :]]
         else:
             self._suspect = any(measurement.failed for measurement in self._done)
-        endings, self._endings = self._endings, []
-        return replace(measured, measurements=tuple(self._done), restarted="; ".join(endings))
+        return replace(measured, measurements=tuple(self._done))
 
     def so_far(self) -> Measured:
         """Return the completed sweeps of the started task, without waiting and without readings."""
         self._done += self._child.arrived()
-        return Measured(tuple(self._done), restarted="; ".join(self._endings))
+        return Measured(tuple(self._done))
 
 
 def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> GpuReportError | None:

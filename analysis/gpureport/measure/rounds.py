@@ -1,7 +1,6 @@
 """The passes over points: pilot runs choose points and sample sizes; rounds in random order take the samples."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -29,12 +28,9 @@ _SETTLED = 0.02
 _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget for points beyond the coarse ones
 _OVERRUN = 2.0  # times the budget: then sampling ends, even below the fewest rounds but not within the first
-_SLOWEST_SET_UP_S = 5.0  # for building kernels and initialising buffers of a point
 _AGAIN = 0.5  # times the budget, for points that are measured again
 _SIMILAR = 4.0  # largest ratio of the work, or of the working sets, of similar points
 _FEWEST_SIMILAR = 2
-_UNEXPECTED = 10.0  # times the expected time, plus
-_UNEXPECTED_S = 1.0  # this many seconds: in the time beyond, the process was suspended
 
 
 class Progress(Protocol):
@@ -67,12 +63,10 @@ class Rounds:
         self._ratios: list[tuple[float, float]] = []  # work of a point, and its measured time / predicted time
         self._set_ups: list[tuple[float, float]] = []  # bytes of a point's working set, and seconds to prepare it
         self.compilations: dict[Compilation, None] = {}
-        self.gap_s = 0.0
-        """Seconds in which the process did not run, e.g. was suspended; they do not count towards the budget."""
         progress.advance(label, 0.0)
 
     def _elapsed(self) -> float:
-        return self._backend.now() - self._start - self.gap_s
+        return self._backend.now() - self._start
 
     def _report(self) -> None:
         self._progress.advance(self._label, min(1.0, self._elapsed() / self._settings.budget_s))
@@ -145,8 +139,7 @@ class Rounds:
             point.skipped = f"one sample is expected to take about {expected}, more than the limit of {most}"
             return False
         try:
-            with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * expected_s):
-                seconds = self._size_sample(point)
+            seconds = self._size_sample(point)
             point.s_per_work = seconds / point.key.work
             if point.expected_s:
                 self._ratios.append((point.key.work, seconds / point.expected_s))
@@ -166,15 +159,6 @@ class Rounds:
         """
         similar = [ratio for work, ratio in self._ratios if 1 / _SIMILAR <= work / point.key.work <= _SIMILAR]
         return min(similar) if len(similar) >= _FEWEST_SIMILAR else None
-
-    @contextmanager
-    def _charging(self, most_s: float) -> Iterator[None]:
-        """Charge the time inside the context to the budget, at most *most_s*: beyond that the process did not run."""
-        began = self._backend.now()
-        try:
-            yield
-        finally:
-            self.gap_s += max(0.0, self._backend.now() - began - most_s)
 
     def _size_sample(self, point: Point) -> float:
         """Set the point's dispatches and cost, and keep the time to prepare it; return the time of one dispatch."""
@@ -260,8 +244,7 @@ class Rounds:
 
     def _sample(self, point: Point) -> None:
         taken_at = self._backend.now() - self._start
-        with self._charging(_UNEXPECTED_S + _UNEXPECTED * point.cost_s):
-            seconds = self._try(point)
+        seconds = self._try(point)
         if seconds > 0:
             point.samples.append((seconds, taken_at))
 

@@ -109,7 +109,6 @@ def measure_sweep(
             "failed": refused and any(point.failed for point in points),
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,
-            "gap_s": run.gap_s,
         }
     )
 

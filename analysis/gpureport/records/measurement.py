@@ -153,8 +153,6 @@ class Measurement(SweepRecord):
     """Duration of the sweep in seconds."""
     began_s: Compact | None = None
     """Start of the sweep on the clock of the run's readings (:class:`Reading`); ``None`` without readings."""
-    gap_s: Amount = 0.0
-    """Part of the duration in which the process did not run: it was suspended, or waited far longer than expected."""
 
     @property
     def missing_share(self) -> float:

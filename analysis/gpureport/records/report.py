@@ -18,7 +18,6 @@ from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import ClockName, Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import (
-    Amount,
     Bytes,
     Count,
     Many,
@@ -94,18 +93,6 @@ class RunSettings(Record):
     """The command line."""
 
 
-class Timing(Record):
-    """Time that one stage of a run took."""
-
-    stage: Name
-    """``predict``, ``calibrate`` (build kernels, predict again), ``verify``, ``measure``, ``evidence``, ``observe``,
-    ``explain``, ``save``."""
-    workload: Name = ""
-    """``family/variant``; empty for stages of all workloads at once."""
-    seconds: Amount
-    """Duration in seconds."""
-
-
 class WorkloadInfo(Record):
     """Description of a workload."""
 
@@ -125,8 +112,6 @@ class WorkloadInfo(Record):
     """Whether it is a kernel of the user."""
     digest: str = ""
     """Of the source and description of a user's kernel."""
-    restarted: str = ""
-    """How the driver process ended before a new process continued the workload; empty: one process measured all."""
 
 
 def described_families(workloads: Iterable[WorkloadInfo]) -> dict[str, str]:
@@ -134,8 +119,8 @@ def described_families(workloads: Iterable[WorkloadInfo]) -> dict[str, str]:
     return {info.family: info.title for info in workloads if info.described}
 
 
-def workload_info(workload: "Workload", skipped: str | None = None, restarted: str = "") -> WorkloadInfo:
-    """Return the description of *workload*, with the reasons why it was *skipped* or its process *restarted*."""
+def workload_info(workload: "Workload", skipped: str | None = None) -> WorkloadInfo:
+    """Return the description of *workload*, with the reason why it was *skipped*."""
     return WorkloadInfo(
         family=workload.family,
         variant=workload.variant,
@@ -145,7 +130,6 @@ def workload_info(workload: "Workload", skipped: str | None = None, restarted: s
         described=workload.described,
         digest=workload.digest,
         skipped=skipped,
-        restarted=restarted,
     )
 
 
@@ -234,8 +218,6 @@ class Report(Record):
     """Statistics and features of the samples, by sweep."""
     findings: Rows[Finding] = Rows()
     """Comparisons of predicted and observed features."""
-    timings: Rows[Timing] = Rows()
-    """Time that the stages of the run took."""
     evidence: Rows[CodeEvidence] = Rows()
     """Comparisons of the model's memory traffic with compiled code."""
     advice: Many[Advice] = ()
@@ -280,12 +262,6 @@ class Report(Record):
     def failed_variants(self) -> dict[str, str]:
         """Workloads whose kernels did not build or launch, with the reasons."""
         return {m.key.workload: m.skipped or "" for m in self.measurements if m.failed}
-
-    @property
-    def restarts(self) -> dict[str, str]:
-        """Workloads that a new driver process continued without loss of results, with the reasons."""
-        failed = self.failed_variants
-        return {n: info.restarted for n, info in self.workloads.items() if info.restarted and n not in failed}
 
     @property
     def only_predicted(self) -> bool:

@@ -227,7 +227,6 @@ def _content(report: Report) -> Content:
         "wrong": list({m.key.workload: m.key.variant for m in wrong}.values()),
         "load": conditions.load_sentences(report),
         "slow_link": text("slow_link", slow=slow_link(report)),
-        "restarts": sentence(text("restarts", report=report)),
         "failures": [sentence(failure) for failure in paragraphs("failures", report=report)],
         "page_one": page_one(report, found),
         "overview": first_figure(report, found),

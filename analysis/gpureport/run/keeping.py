@@ -40,7 +40,7 @@ def keep_measurements(report: Report, workloads: Iterable[Workload], disturbed: 
     own = report.of_workloads(*names)
     measured = tuple(each.model_copy(update={"began_s": None}) for each in own.measurements)
     infos = {name: info for name, info in report.workloads.items() if name in names}
-    others = {"conditions": (), "timings": (), "energy": None}
+    others = {"conditions": (), "energy": None}
     kept = own.model_copy(update={"measurements": measured, "workloads": infos, **others})
     file = _file(report.machine.opencl, report.settings, names)
     with suppress(GpuReportError, OSError):

@@ -3,8 +3,7 @@
 Nothing here prints. Callers show the progress of the run through a :class:`Progress`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -92,7 +91,6 @@ class _Run:
         self.resumed_at: tuple[str, ...] = ()
         self.clocks: list[document.Clock] = []
         self.conditions: list[Conditions] = []
-        self.timings: dict[tuple[str, str], float] = {}  # seconds by stage and workload
         self.stopped = ""  # why the run ended before its last workload
         self.started: WorkloadRun | None = None  # whose measuring began last
         self.measured: tuple[WorkloadRun, Measured] | None = None  # last, until its measurements are evaluated
@@ -141,25 +139,10 @@ class _Run:
         self.calibrated_at = earlier.calibrated_at
         for part in self.parts:
             part.take_over(earlier)
-        finished = {part.name for part in self.parts if part.measurements}
-        begun = finished.union(part.name for part in self.parts if part.ended)
+        begun = {part.name for part in self.parts if part.measurements or part.ended}
         self.conditions += (each for each in earlier.conditions if each.workload in begun)
         self.clocks += earlier.machine.clocks if earlier.machine else ()
-        self.timings |= {(t.stage, t.workload): t.seconds for t in earlier.timings if t.workload in finished}
         self._earlier_s = end_s(self.conditions, self.measurements)
-
-    @contextmanager
-    def stage(self, name: str, part: WorkloadRun | None = None) -> Iterator[None]:
-        """Count the time of a stage."""
-        began = self.measurer.now()
-        try:
-            yield
-        finally:
-            self._spend(name, part, self.measurer.now() - began)
-
-    def _spend(self, stage: str, part: WorkloadRun | None, seconds: float) -> None:
-        key = stage, part.name if part else ""
-        self.timings[key] = self.timings.get(key, 0.0) + seconds
 
     def begin(self, save: Save) -> list[WorkloadRun]:
         """Start builds, predict and save; return the unfinished workloads in their order.
@@ -195,9 +178,8 @@ class _Run:
                 self.measured = part, self.measurer.finish(progress)
             if self.plan.with_power:
                 self._evaluate(save)
-                with self.stage("power"):
-                    loads = tuple(power_loads(self.plan.match.device, self.plan.settings.limits))
-                    self.energy = self.measurer.energy(loads, self.plan.settings, progress)
+                loads = tuple(power_loads(self.plan.match.device, self.plan.settings.limits))
+                self.energy = self.measurer.energy(loads, self.plan.settings, progress)
         except DeviceError as error:
             self.stopped = str(error)
             self._specify(None)
@@ -212,9 +194,8 @@ class _Run:
 
     def save(self, save: Save) -> None:
         """Save what there is."""
-        with self.stage("save"):
-            self._saved = self.report("partial")
-            save(self._saved)
+        self._saved = self.report("partial")
+        save(self._saved)
 
     def interrupted(self) -> Report:
         """Return the last saved report with the sweeps that have ended since; nothing is derived from them."""
@@ -225,24 +206,21 @@ class _Run:
         return report
 
     def _specify(self, most: int | None) -> None:
-        with self.stage("predict"):
-            for part in islice(self._unspecified, most):
-                part.specify()
+        for part in islice(self._unspecified, most):
+            part.specify()
 
     def _compiled(self, part: WorkloadRun) -> Compilations | None:
         """Return the compiler's facts for calibrated predictions, if there will be any."""
         observed = any(each.observations for each in self._microbenchmarks)
         if part.workload.microbenchmark or not observed or part.workload.missing(self._features):
             return None
-        with self.stage("calibrate", part):
-            return self.measurer.compiled(part.workload, part.sweeps)
+        return self.measurer.compiled(part.workload, part.sweeps)
 
     def _calibrate(self, part: WorkloadRun, compiled: Compilations | None) -> None:
         if compiled is not None:
-            with self.stage("calibrate", part):
-                specified = [prediction for each in self._microbenchmarks for prediction in each.specified]
-                observations = [observation for each in self._microbenchmarks for observation in each.observations]
-                part.calibrate(calibrated(self.plan.match.device, specified, observations), compiled)
+            specified = [prediction for each in self._microbenchmarks for prediction in each.specified]
+            observations = [observation for each in self._microbenchmarks for observation in each.observations]
+            part.calibrate(calibrated(self.plan.match.device, specified, observations), compiled)
 
     def _settings(self, workload: Workload, sweeps_left: int) -> SweepSettings:
         """Return the settings of a workload's sweeps, with their share of the remaining time.
@@ -251,11 +229,10 @@ class _Run:
         """
         settings = self.plan.settings
         weight = _WEIGHT if workload.calibrates and workload.essential else 1.0
-        gaps_s = sum(measurement.gap_s for part in self.parts for measurement in part.measurements)
         share_s = sweep_budget_s(
             self.measurer.device.kind,
             quick=settings.limits.quick,
-            spent_s=self._earlier_s + self.measurer.now() - self._began_s - gaps_s,
+            spent_s=self._earlier_s + self.measurer.now() - self._began_s,
             sweeps_left=sweeps_left,
         )
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
@@ -265,18 +242,10 @@ class _Run:
             return
         part, measured = self.measured[0], later(self.measured[1], self._earlier_s)
         self.conditions.append(Conditions(workload=part.name, readings=measured.readings))
-        running_s = sum(measurement.duration_s for measurement in measured.measurements)
-        self._spend("verify", part, max(0.0, measured.took_s - running_s))
         part.add(measured, self._features)
-        self._spend("measure", part, sum(measurement.duration_s for measurement in part.measurements))
-        with self.stage("evidence", part):
-            part.read_code()
-        with self.stage("observe", part):
-            part.observe()
         self._state, clocks = measured.state, measured.state.clocks_hz
         self.clocks += [document.Clock(name=name, after=part.name, clock_hz=hz) for name, hz in clocks.items()]
-        with self.stage("explain", part):
-            part.compare()
+        part.evaluate()
         self.save(save)
         self.measured = None
 
@@ -300,9 +269,7 @@ class _Run:
                 vendor_facts=self._state.facts,
             ),
             settings=self.plan.requested,
-            workloads={
-                part.name: document.workload_info(part.workload, part.skipped, part.restarted) for part in parts
-            },
+            workloads={part.name: document.workload_info(part.workload, part.skipped) for part in parts},
             predictions=(
                 *chain.from_iterable(part.specified for part in parts),
                 *chain.from_iterable(part.calibrated for part in parts),
@@ -311,10 +278,6 @@ class _Run:
             **{name: tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in DERIVED},
             conditions=tuple(self.conditions),
             energy=self.energy,
-            timings=tuple(
-                document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))
-                for (stage, workload), seconds in self.timings.items()
-            ),
         )
 
 

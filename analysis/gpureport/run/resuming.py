@@ -23,14 +23,11 @@ def with_ended(report: Report, name: str, measured: Measured) -> Report:
     if not ended:
         return report
     read = Conditions(workload=name, readings=measured.readings)
-    info = report.workloads[name]
-    restarted = "; ".join(filter(None, (info.restarted, measured.restarted)))
     return report.model_copy(
         update={
             "measurements": (*report.measurements, *ended),
             "unfinished": tuple(dict.fromkeys((*report.unfinished, name))),
             "conditions": (*report.conditions, read),
-            "workloads": {**report.workloads, name: info.model_copy(update={"restarted": restarted})},
         }
     )
 

@@ -48,7 +48,6 @@ class WorkloadRun:
     evidence: tuple[CodeEvidence, ...] = ()
     skipped: str | None = None
     """Why none of its sweeps was measured."""
-    restarted: str = ""
 
     @property
     def name(self) -> str:
@@ -86,7 +85,7 @@ class WorkloadRun:
             self.specified, self.calibrated = own.specified, tuple(p for p in own.predictions if not p.specified)
             vars(self).update((name, getattr(own, name)) for name in ("measurements", *DERIVED))
         if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
-            self.skipped, self.restarted = info.skipped, info.restarted
+            self.skipped = info.skipped
 
     def specify(self) -> None:
         """Predict from the specification; predictions of an earlier run stay."""
@@ -108,25 +107,18 @@ class WorkloadRun:
         measurements = (*self.ended, *measured.measurements)
         self.measurements = tuple(sorted(measurements, key=lambda each: order.index(each.key.sweep)))
         self.ended = ()
-        self.restarted = "; ".join(filter(None, (self.restarted, measured.restarted)))
         reasons = {each.skipped for each in self.measurements}
         if None not in reasons:
             missing = self.workload.missing(features)
             self.skipped = missing or next(filter(None, reasons), "none of its sweeps applies to this device")
 
-    def read_code(self) -> None:
-        """Compare the compiled code with the model."""
-        self.evidence = code_evidence(self.workload, self.device, self.measurements)
+    def evaluate(self) -> None:
+        """Derive what samples and compiled code show, compare it with predictions, and test hypotheses.
 
-    def observe(self) -> None:
-        """Derive what the samples show."""
-        self.observations = tuple(observed for each in self.measurements if (observed := observe(each)))
-
-    def compare(self) -> None:
-        """Compare observations with predictions, and test hypotheses where they differ.
-
-        Incomplete sweeps are left out: their best point may be among those that were not measured.
+        Incomplete sweeps are not compared: their best point may be among those that were not measured.
         """
+        self.evidence = code_evidence(self.workload, self.device, self.measurements)
+        self.observations = tuple(found for each in self.measurements if (found := observe(each)))
         incomplete = {each.key for each in self.measurements if each.missing_share}
         observed = [each for each in self.observations if each.key not in incomplete]
         predictions = (*self.specified, *self.calibrated)

@@ -1,7 +1,6 @@
-"""The tables of the appendix: methods, environment, what was skipped, sources, timings."""
+"""The tables of the appendix: methods, environment, what was skipped, sources."""
 
 from collections.abc import Sequence
-from math import fsum
 
 from gpureport.grouping import grouped
 from gpureport.records.measurement import Measurement
@@ -9,8 +8,6 @@ from gpureport.records.report import Report
 from gpureport.report.text.tables import Table
 from gpureport.text import sentence
 from gpureport.units import UNKNOWN, format_bytes, format_frequency, format_range, format_time
-
-_LONGEST = 10  # longest steps in the table of timings
 
 
 def methods_table(report: Report) -> Table:
@@ -38,16 +35,6 @@ def _method_row(name: str, found: Sequence[Measurement]) -> dict[str, str]:
         "verified": UNKNOWN if not checks else f"correct in {cases} cases" if correct else "WRONG",
         "time": format_time(duration_s) if duration_s else UNKNOWN,
     }
-
-
-def timings_table(report: Report) -> Table:
-    """List the run time by stage, followed by the longest steps."""
-    stages = grouped((timing.stage, timing.seconds) for timing in report.timings)
-    totals = sorted(((stage, fsum(seconds)) for stage, seconds in stages.items()), key=lambda total: -total[1])
-    longest = sorted((t for t in report.timings if t.workload), key=lambda timing: -timing.seconds)[:_LONGEST]
-    rows = [(stage, "all", format_time(seconds)) for stage, seconds in totals]
-    rows += [(timing.stage, timing.workload, format_time(timing.seconds)) for timing in longest]
-    return Table(("stage", "workload", "time"), tuple(rows))
 
 
 def environment_table(report: Report) -> Table:
