@@ -24,8 +24,8 @@ from gpureport.predict.cpu_memory import OPERATIONS, latency_s, machine_streams
 from gpureport.records.curves import Record
 from gpureport.spec.cores import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
+from gpureport.spec.files import ArchitectureFile
 from gpureport.spec.models import CoreType, StreamType, listed
-from gpureport.spec.values import Strict
 from gpureport.units import off_by
 from gpureport.validate.tables import (
     GENERIC,
@@ -179,17 +179,17 @@ def typical(cores: Mapping[str, CoreType], database: Database, name: str) -> Cor
 
 def core_of(database: Database, name: str) -> CoreType:
     """Return the core type of an architecture, with typical values where it has none yet."""
-    return CoreType.model_validate({**TYPICAL, **_known(CoreType, database.architecture(name).core)})
+    return CoreType.model_validate({**TYPICAL, **_known(CoreType, "core", database.architecture(name))})
 
 
 def streams_of(database: Database, name: str) -> StreamType:
     """Return the stream type of an architecture, with typical values where it has none yet."""
-    return StreamType.model_validate({**STREAMS, **_known(StreamType, database.architecture(name).streams)})
+    return StreamType.model_validate({**STREAMS, **_known(StreamType, "streams", database.architecture(name))})
 
 
-def _known(model: type[Record], part: Strict) -> dict[str, object]:
-    leaves = part.leaves()
-    return {field: leaves[key].value for field, (key, _) in listed(model).items() if key in leaves}
+def _known(model: type[Record], part: str, file: ArchitectureFile) -> dict[str, object]:
+    paths = {field: f"{part}.{key}" for field, (key, _) in listed(model).items()}
+    return {field: file.values[path].value for field, path in paths.items() if path in file.values}
 
 
 def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Database) -> None:

@@ -15,15 +15,15 @@ from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.ceilings import ceilings
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, is_architecture, load_database
-from gpureport.spec.files import architecture_schema, device_schema
+from gpureport.spec.files import ArchitectureFile, DeviceFile, file_schema
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Sweep
 
 FILES = sorted(data_dir("devices").rglob("*.yaml"))
 ENTRIES = sorted(p.relative_to(data_dir("devices")).with_suffix("").as_posix() for p in FILES if not is_architecture(p))
 SCHEMAS = {
-    "device": Draft202012Validator(device_schema()),
-    "architecture": Draft202012Validator(architecture_schema()),
+    "device": Draft202012Validator(file_schema(DeviceFile)),
+    "architecture": Draft202012Validator(file_schema(ArchitectureFile)),
 }
 
 
@@ -60,7 +60,7 @@ def test_schemas_are_printed(name: str, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_schema_refuses_what_the_models_refuse() -> None:
     """A misspelt field and a number without a unit are marked in the editor."""
-    validator = Draft202012Validator(device_schema())
+    validator = Draft202012Validator(file_schema(DeviceFile))
     good = {"name": "x", "vendor": "y", "architecture": "z", "clock": {"value": "1 GHz", "note": "n"}}
 
     assert validator.is_valid(good)

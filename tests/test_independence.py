@@ -59,8 +59,9 @@ def test_every_measured_value_names_the_devices_that_were_measured() -> None:
             named = source.kind != "measured" or "measured_on" in source.model_fields_set
             assert named, f"{name}, {key}: add measured_on, the entries of the devices"
             assert set(source.measured_on) <= set(DATABASE.entries), (name, key)
-        for path, leaf in file.leaves().items():
-            assert leaf.kind != "measured" or leaf.source, f"{name}, {path}: a measured value needs a source"
+        for path, value in file.values.items():
+            origin = value.provenance
+            assert origin.kind != "measured" or origin.source, f"{name}, {path}: a measured value needs a source"
 
 
 @pytest.mark.parametrize(

@@ -233,9 +233,9 @@ def test_a_key_that_appears_twice_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("".join(f"k{i}: 1\n" for i in range(25_000)), "has 24903 more mistakes; correct these first"),
+        ("".join(f"k{i}: 1\n" for i in range(25_000)), "has more mistakes; correct these first"),
         ("name: a\n" * 25_000, "the key appears twice, first in line 1"),
-        ("caches: {" + "".join(f"L{i}: 1 MiB, " for i in range(10_000)) + "}\n", "must have at most 16 items"),
+        ("caches: {" + "".join(f"L{i}: 1 MiB, " for i in range(10_000)) + "}\n", "must have at most 50 names"),
     ],
 )
 def test_thousands_of_mistakes_are_named_in_part(text: str, message: str, tmp_path: Path) -> None:

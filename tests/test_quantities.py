@@ -225,7 +225,7 @@ def test_every_number_of_the_database_has_a_usual_range() -> None:
     others = ("flops", "caches.*.capacity", "caches.*_transition", "tlb.*.transition", "opencl.*")
     for path in sorted(data_dir("devices").rglob("*.yaml")):
         model = ArchitectureFile if path.parent.name == "architectures" else DeviceFile
-        for field, leaf in read_file(path, model).get().leaves().items():
+        for field, leaf in read_file(path, model).get().values.items():
             if numbers_in(leaf.value) and not isinstance(leaf.value, bool):
                 known = declaration(field).most < inf or any(fnmatchcase(field, pattern) for pattern in others)
                 assert known, f"{path}: {field}"

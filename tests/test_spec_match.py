@@ -120,7 +120,7 @@ def _as_listed(entry: Entry, name: str, pci: str | None) -> PresentDevice:
     )
 
 
-ENTRIES = [entry for entry in _shipped().entries.values() if entry.file.opencl.names]
+ENTRIES = [entry for entry in _shipped().entries.values() if entry.file.opencl_names]
 FAST = {entry.file.architecture: entry.id for entry in ENTRIES}.values()
 
 
@@ -130,10 +130,10 @@ FAST = {entry.file.architecture: entry.id for entry in ENTRIES}.values()
 def test_every_entry_is_found_and_never_for_another(database: Database, entry: Entry) -> None:
     """By each PCI id with its names; by a name alone the entry itself or, if products share the name, none."""
     for pci in entry.file.pci_ids:
-        found = database.match(_as_listed(entry, entry.file.opencl.names[-1], pci))
+        found = database.match(_as_listed(entry, entry.file.opencl_names[-1], pci))
         assert found.entry in (entry.id, None), found.how
         assert found.notes == ()
-    named = {database.match(_as_listed(entry, name, None)).entry for name in entry.file.opencl.names}
+    named = {database.match(_as_listed(entry, name, None)).entry for name in entry.file.opencl_names}
     assert {entry.id} <= named <= {entry.id, None}
 
 

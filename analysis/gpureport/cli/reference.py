@@ -14,15 +14,12 @@ def print_schema(options: SchemaOptions) -> int:
     """Print the JSON Schema of a kind of file."""
     from gpureport.kernel_files.description import kernel_schema
     from gpureport.records.report import report_schema
-    from gpureport.spec.files import architecture_schema, device_schema
+    from gpureport.spec.files import ArchitectureFile, DeviceFile, File, file_schema
 
-    made = {
-        "device": device_schema,
-        "architecture": architecture_schema,
-        "kernel": kernel_schema,
-        "report": report_schema,
-    }
-    out().out(json.dumps(made[options.name](), indent=2, ensure_ascii=False), highlight=False)
+    files: dict[str, type[File]] = {"device": DeviceFile, "architecture": ArchitectureFile}
+    others = {"kernel": kernel_schema, "report": report_schema}
+    made = others[options.name]() if options.name in others else file_schema(files[options.name])
+    out().out(json.dumps(made, indent=2, ensure_ascii=False), highlight=False)
     return 0
 
 

@@ -94,7 +94,7 @@ def described(
     try:
         valid = KernelFields.model_validate(plain)
     except ValidationError as error:
-        where, message = next(mistakes(KernelFields, error, _paths(plain)))
+        where, message = next(mistakes(KernelFields, error, set(_paths(plain))))
         raise FieldError(".".join(map(str, where)), message, document) from None
     given = {name: np.asarray(array) for name, array in (arrays or {}).items()}
     for name, array in given.items():

@@ -8,7 +8,7 @@ from gpureport.predict.calibration.learned import Learned, ObservedSweep, is_lea
 from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
-from gpureport.spec.resolve import Value, queried
+from gpureport.spec.values import Value, queried
 from gpureport.units import format_value
 
 

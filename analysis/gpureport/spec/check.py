@@ -22,13 +22,13 @@ from gpureport.spec.database import (
     on_host,
     wrong_ending,
 )
-from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
+from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, declaration, levels, missing
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.reported import plain, same
-from gpureport.spec.resolve import Layer, layer, missing, resolve
-from gpureport.spec.values import steps_of
-from gpureport.text import nearest, suggestion
+from gpureport.spec.resolve import combined, resolve
+from gpureport.spec.values import TO_CHECK, TO_REPLACE, Layer, steps_of
+from gpureport.text import suggestion
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_number, format_value
 
 Checked = Document[DeviceFile] | Document[ArchitectureFile]
@@ -61,7 +61,7 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
     reported = set(map(real_path, paths))
     for document in map(_read, paths):
         problems += _check(document, database, reported)
-        if isinstance(file := document.salvaged, DeviceFile):
+        if isinstance(file := document.contents, DeviceFile):
             clashes = (_clash(document, file, *other) for other in former)
             problems += islice(filter(None, clashes), 1)
             former.append((document.path, file))
@@ -74,7 +74,7 @@ def _clash(document: Checked, file: DeviceFile, path: Path, other: DeviceFile) -
         return document.problem("name", message)
     if set(file.pci_ids) ^ set(other.pci_ids) or not alike(file, other):
         return None
-    shared = (name for name in other.opencl.names for known in file.opencl.names if same(name, known))
+    shared = (name for name in other.opencl_names for known in file.opencl_names if same(name, known))
     if (name := next(shared, None)) is None:
         return None
     message = (
@@ -112,15 +112,12 @@ def _check(document: Checked, database: Database, reported: set[Path]) -> list[P
 
 def _unsourced(document: Checked) -> Iterator[Problem]:
     """Yield a warning for each value with neither a source nor a note that explains its origin."""
-    file = document.salvaged
-    for path, leaf in file.leaves().items() if file else ():
-        marked = leaf.kind in ("assumed", "derived", "queried")
-        unsourced = leaf.source is None and file and file.source is None and not marked
-        if leaf.unfinished:
+    for path, value in document.contents.values.items() if document.contents else ():
+        origin = value.provenance
+        explained = origin.note and origin.kind in ("assumed", "derived", "queried")
+        if origin.kind == "assumed" and origin.note.endswith((TO_REPLACE, TO_CHECK)):
             yield document.problem(path, "is as drafted; replace it by the documented value and name its source")
-        elif leaf.source is None and marked and not leaf.note:
-            yield document.problem(path, f"is {leaf.kind}, but has no note on its origin")
-        elif unsourced and not document.spoiled(path) and not document.spoiled("source"):
+        elif not (origin.source or explained or document.spoiled(path) or document.spoiled("source")):
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
@@ -129,15 +126,14 @@ def _check_values(document: Checked, database: Database, reported: set[Path]) ->
 
     Architectures near the file take precedence over those of the *database*.
     """
-    if isinstance(document.salvaged, ArchitectureFile):
-        values = layer(document.salvaged)
-        yield from (document.problem(*remark) for remark in (*_out_of_range(values), *_uneven(values)))
-    if isinstance(document.salvaged, DeviceFile):
+    if isinstance(file := document.contents, ArchitectureFile):
+        yield from (document.problem(*remark) for remark in (*_out_of_range(file.values), *_uneven(file.values)))
+    if isinstance(file, DeviceFile):
         folder = real_path(document.path).parent
         near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
         if not near.items() <= database.architecture_paths.items():
             database = Database(database.entries, {**database.architecture_paths, **near})
-        yield from _check_device(document, document.salvaged, database, reported)
+        yield from _check_device(document, file, database, reported)
 
 
 def _check_device(document: Checked, file: DeviceFile, database: Database, reported: set[Path]) -> Iterator[Problem]:
@@ -145,25 +141,24 @@ def _check_device(document: Checked, file: DeviceFile, database: Database, repor
     overlay: Layer = {}
     if is_like(file, database.host):
         overlay, file = host_values(database.host), on_host(file, database.host)
-    own = {**layer(file), **overlay}
+    own = {**file.values, **overlay}
     yield from (document.problem(*remark) for remark in _out_of_range(own))
     try:
         architecture = database.architecture(file.architecture)
     except InputError as error:
         path = database.architecture_paths.get(file.architecture)
-        if path is None or real_path(path) not in reported:
+        if not document.spoiled("architecture") and (path is None or real_path(path) not in reported):
             yield document.problem("architecture", str(error), "error")
         reported |= {real_path(path)} if path else set()
         return
-    shared = layer(architecture)
-    values = {**shared, **own}
-    lacking = list(missing(values, architecture, file))
+    values = combined(file, architecture, overlay)
+    lacking = list(missing(values, DeviceFile))
     yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)
-        inherited = list(_uneven(shared))
+        inherited = list(_uneven(architecture.values))
         remarks = [*_implausible(device), *(each for each in _uneven(values) if each not in inherited)]
-        remarks += _wrong_peak(device, file.flops.value) if file.flops else ()
+        remarks += _wrong_peak(device, file.values["flops"].value) if "flops" in file.values else ()
         yield from (document.problem(*remark) for remark in remarks if not document.spoiled(remark[0]))
 
 
@@ -171,20 +166,19 @@ def _lacking(
     document: Checked, file: DeviceFile, architecture: ArchitectureFile, paths: list[str]
 ) -> Iterator[Problem]:
     """Yield an error for each missing path; one for all paths of a level that the architecture does not have."""
-    unknown: dict[str, list[str]] = {}
-    for part, *below in map(steps_of, paths):
-        if part == "caches" and below[0] in file.caches and below[0] not in architecture.caches:
-            unknown.setdefault(below[0], []).append(below[-1])
-    for level, keys in unknown.items():
-        message = (
-            f"the architecture {file.architecture} has no level {level!r}{suggestion(level, architecture.caches)} "
-            f"(a level that only the device has also needs {', '.join(keys)})"
-        )
-        yield document.problem(f"caches.{level}", message, "error")
-    similar = {nearest(level, architecture.caches) for level in unknown}
-    explained = tuple(f"caches.{level}." for level in (*unknown, *similar))
+    unknown = False
+    for part in LEVELLED:
+        known = levels(architecture.values, part)
+        for level in (each for each in levels(file.values, part) if each not in known):
+            if keys := [steps_of(path)[-1] for path in paths if path.startswith(f"{part}.{level}.")]:
+                unknown = True
+                message = (
+                    f"the architecture {file.architecture} has no level {level!r}{suggestion(level, known)} "
+                    f"(a level that only the device has also needs {', '.join(keys)})"
+                )
+                yield document.problem(f"{part}.{level}", message, "error")
     for path in paths:
-        if not path.startswith(explained):
+        if not (unknown and path.startswith(LEVELLED)):
             yield document.problem(path, "is missing in both the device and its architecture", "error")
 
 

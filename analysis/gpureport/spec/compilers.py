@@ -11,9 +11,8 @@ from functools import partial
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile
 from gpureport.spec.models import CoreType, PresentDevice, core_source
-from gpureport.spec.resolve import Value
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
-from gpureport.spec.values import Provenance
+from gpureport.spec.values import Provenance, Value
 
 _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 
@@ -115,8 +114,8 @@ def _of_intel(present: PresentDevice, file: ArchitectureFile, narrow: Architectu
     Where pipes of half the width execute a vector in two cycles, it counts as two.
     """
     emitted = partial(_emitted, present, note="the compiler vectorises over work-items")
-    own = file.leaves()
-    counted = narrow.leaves() if file.double_pumped else own
+    own = file.values
+    counted = narrow.values if file.double_pumped else own
     lanes, own_lanes = counted["wave_size"].value, own["wave_size"].value
     shuffles = own["shuffles_per_cycle"].value if "shuffles_per_cycle" in own else 1.0
     exchanges = COMPILERS["intel"].exchanges
@@ -135,7 +134,7 @@ def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: Architectur
     distribution compiles for such a target on AMD's processors, too. For a target without AVX-512, it emits code for
     AVX2. Code between barriers needs no masks.
     """
-    own, other = file.leaves(), narrow.leaves()
+    own, other = file.values, narrow.values
     lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
     has_masks, version = _WIDE.search(present.version) is not None, present.driver_version
     scalar = not version or version[0] >= _SCALAR_POCL

@@ -21,9 +21,8 @@ from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
-from gpureport.spec.resolve import Value, assumed, queried
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
-from gpureport.spec.values import Provenance
+from gpureport.spec.values import Provenance, Value, assumed, queried
 from gpureport.units import format_bandwidth, format_frequency, format_percent, format_time
 
 if TYPE_CHECKING:

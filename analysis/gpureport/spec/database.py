@@ -17,8 +17,8 @@ from gpureport.spec.host import HostProcessor, read_host
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.reading import read_file
 from gpureport.spec.reported import MEMORY_TOLERANCE, plain
-from gpureport.spec.resolve import Layer, record_of, resolve
-from gpureport.spec.values import Strict
+from gpureport.spec.resolve import record_of, resolve
+from gpureport.spec.values import Layer
 from gpureport.text import quoted, suggestion
 
 ENDING = ".yaml"
@@ -45,7 +45,7 @@ class Entry:
     @property
     def names(self) -> tuple[str, ...]:
         """All names of the device."""
-        return (*self.titles, *self.file.opencl.names)
+        return (*self.titles, *self.file.opencl_names)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Entry:
     @property
     def keys(self) -> frozenset[str]:
         """Identifiers that a present device may report."""
-        return frozenset((*map(plain, (self.file.name, *self.file.opencl.names)), *self.file.pci_ids))
+        return frozenset((*map(plain, (self.file.name, *self.file.opencl_names)), *self.file.pci_ids))
 
 
 @dataclass
@@ -105,15 +105,15 @@ class Database:
 
     def core_type(self, name: str) -> CoreType:
         """Return the type of core of a CPU's architecture; an InputError if it is no CPU's, or lacks values."""
-        return _complete(CoreType, self.architecture(name).core, f"{name}: core")
+        return _complete(CoreType, "core", self.architecture(name))
 
     def stream_type(self, name: str) -> StreamType:
         """Return how streaming kernels run on such cores; an InputError if it is no CPU's, or lacks values."""
-        return _complete(StreamType, self.architecture(name).streams, f"{name}: streams")
+        return _complete(StreamType, "streams", self.architecture(name))
 
     def write_allocate(self, name: str) -> bool:
         """Return whether a write miss on a CPU with this architecture fetches the line."""
-        return bool(self.architecture(name).leaves()["write_allocate"].value)
+        return bool(self.architecture(name).values["write_allocate"].value)
 
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
@@ -195,8 +195,9 @@ class Database:
         return (2,) if name and any(name in each for each in known) else ()
 
 
-def _complete(model: type[R], part: Strict, what: str) -> R:
-    if (found := record_of(model, part)) is None:
+def _complete(model: type[R], part: str, architecture: ArchitectureFile) -> R:
+    if (found := record_of(model, part, architecture)) is None:
+        what = f"{architecture.name}: {part}"
         raise InputError(f"{what} has no value, or not all of them; only architectures of CPUs have them")
     return found
 
@@ -246,7 +247,7 @@ def alike(one: DeviceFile, other: DeviceFile) -> bool:
 
 
 def _units_and_memory(file: DeviceFile) -> tuple[int | None, float | None]:
-    values = {path: leaf.value for path, leaf in file.leaves().items()}
+    values = {path: each.value for path, each in file.values.items()}
     return values.get("opencl.compute_units", values.get("compute_units")), values.get("memory.size")
 
 
@@ -303,5 +304,5 @@ def is_like(file: DeviceFile, host: HostProcessor) -> bool:
 
 def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
     """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
-    caches = {**file.caches, **dict.fromkeys(host.without)}
-    return file.model_copy(update={"name": host.name or file.name, "caches": caches})
+    without = file.without | {f"caches.{level}" for level in host.without}
+    return file.model_copy(update={"name": host.name or file.name, "without": without})

@@ -13,15 +13,14 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
-from gpureport.docstrings import field_docs
 from gpureport.errors import InputError
 from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
-from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, OpenclFields, Place, declaration, places
+from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, Place, declaration, missing, places
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.spec.resolve import Value, assumed, layer, missing, queried, resolve
-from gpureport.spec.values import TO_CHECK, TO_REPLACE, steps_of
+from gpureport.spec.resolve import combined, resolve
+from gpureport.spec.values import TO_CHECK, TO_REPLACE, Value, assumed, queried, steps_of
 from gpureport.text import printable, shorten
 from gpureport.units import format_bandwidth, format_bytes, parse
 
@@ -32,7 +31,7 @@ GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
 _PARTS = {name: list(of) for name, of in groupby(places(DeviceFile), lambda place: place.steps[0])}
 """Values and parts of a file that drafts contain."""
-_COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
+_COPIED = _PARTS.keys() - {"flops", "matrix_peak", "opencl"}
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B"))
 _MANY_BYTES = 1e4
 _DIGITS, _MEASURED_DIGITS = 6, 4
@@ -58,13 +57,15 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     units, unknown = counted.value, "the device reports no plausible value"
     values = {"compute_units": counted, "clock": assumed(1e9, unknown), "memory.size": assumed(2.0**30, unknown)}
     values |= reported.answers(present)
-    typical = architecture.typical
-    if typical.bandwidth is not None:
-        note = f"{format_bandwidth(typical.bandwidth.value)} per compute unit for {units} compute units"
-        values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
-    for level, leaf in typical.capacities.items():
-        note = f"{format_bytes(leaf.value)} per compute unit for {units} compute units; OpenCL does not report {level}"
-        values[f"caches.{level}.capacity"] = reported.device_cache(present) or assumed(leaf.value * units, note)
+    for path, typical in architecture.values.items():
+        match steps_of(path):
+            case ("typical", "bandwidth"):
+                note = f"{format_bandwidth(typical.value)} per compute unit for {units} compute units"
+                values["memory.bandwidth"] = assumed(typical.value * units, note)
+            case ("typical", "capacities", level):
+                each = f"{format_bytes(typical.value)} per compute unit for {units} compute units"
+                guess = assumed(typical.value * units, f"{each}; OpenCL does not report {level}")
+                values[f"caches.{level}.capacity"] = reported.device_cache(present) or guess
     wave_size = reported.wave_size(present)
     if wave_size is not None:
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
@@ -131,19 +132,16 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     file, name, found = _file(present, key, database), present.name, draft_values(present, architecture)
     if present.on_host:
         name, found = reported.name_of(name).product, cpu_values(host, present)
-        file = file.model_copy(update={"caches": dict.fromkeys(host.without)})
+        file = file.model_copy(update={"without": frozenset(f"caches.{level}" for level in host.without)})
     draft = of_relative(relative) if relative else Draft(file, {})
     if relative:
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
     values = {**draft.values, **{path: value for path, value in found.items() if steps_of(path)[0] in _COPIED}}
-    units, pci_id = values["compute_units"], (present.pci_id or "").lower()
-    opencl: dict[str, object] = {"names": (named(present.name),)}
-    if units.provenance.kind == "queried" and units.value != present.compute_units:
-        opencl["compute_units"] = {"value": present.compute_units, "source": "device"}
+    pci_id = (present.pci_id or "").lower()
     own = {
         "name": named(name),
         "vendor": file.vendor,
-        "opencl": OpenclFields.model_validate(opencl),
+        "opencl_names": (named(present.name),),
         "pci_ids": (pci_id,) if PCI_ID.match(pci_id) else (),
     }
     queried = f"{present.platform}, driver {present.driver}"
@@ -157,21 +155,21 @@ def _file(present: PresentDevice, key: str, database: "Database") -> DeviceFile:
 def of_relative(relative: "Entry") -> Draft:
     """Draft an entry of a device that is not present, with the values of a *relative*, for the author to check."""
     file, values = relative.file, dict[str, Value]()
-    for path, value in layer(file).items():
+    for path, value in file.values.items():
         if steps_of(path)[0] in _COPIED:
             origin = ", ".join(filter(None, (value.provenance.source, value.provenance.note)))
             note = f"as {file.name} ({value.provenance.kind}: {origin}); {TO_CHECK}"
             values[path] = assumed(value.value, note)
-    without = dict.fromkeys(level for level, fields in file.caches.items() if fields is None)
     name, key = named(f"like {file.name}"), file.architecture
-    return Draft(DeviceFile(name=name, vendor=file.vendor, architecture=key, caches=without), values, relative=relative)
+    own = DeviceFile(name=name, vendor=file.vendor, architecture=key, without=file.without)
+    return Draft(own, values, relative=relative)
 
 
 def empty(database: "Database") -> Draft:
     """Draft an entry with examples of the required values, as placeholders, and all optional fields."""
     architecture = database.architecture(GENERIC)
     file = DeviceFile(name="My device", vendor="My vendor", architecture=GENERIC)
-    declared = {path: declaration(path) for path in missing(layer(architecture), architecture, file)}
+    declared = {path: declaration(path) for path in missing(combined(file, architecture), DeviceFile)}
     values = {
         path: assumed(parse(each.written_example, each.dimension), f"a placeholder; {TO_REPLACE}")
         for path, each in declared.items()
@@ -222,7 +220,7 @@ def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
     if places[0].steps == (name,):
         yield from _value(draft, places[0], "")
     elif "*" in places[0].steps:
-        without = [level for level, fields in draft.file.caches.items() if fields is None] if name == "caches" else []
+        without = [steps[1] for level in sorted(draft.file.without) if (steps := steps_of(level))[0] == name]
         yield from [f"{name}:"] if given or without else ()
         for level in sorted({steps[1] for steps in given}):
             yield f"  {level}:"
@@ -238,7 +236,7 @@ def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator
     if path in draft.values:
         yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
     elif draft.optional:
-        means = field_docs(place.part).get(key)
+        means = place.description
         yield f"{indent}# {key}: {place.declared.written_example}{f'  # {_plain(means)}' if means else ''}"
 
 

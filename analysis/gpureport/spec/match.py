@@ -10,8 +10,7 @@ from gpureport.spec.cores import HostCore, cpu_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
 from gpureport.spec.reported import keys, name_of, pci_id, same, same_kind
-from gpureport.spec.resolve import Value, queried
-from gpureport.spec.values import Provenance
+from gpureport.spec.values import Provenance, Value, queried
 from gpureport.text import shorten
 from gpureport.units import format_bytes, format_frequency, format_percent
 
@@ -83,7 +82,7 @@ def _named(entry: "Entry", what: str, key: str) -> bool:
     """Whether the entry lists *key*; of a board name (``MI250X/MI250``), one alternative suffices."""
     if what == "PCI id":
         return key in entry.file.pci_ids
-    names = (entry.file.name, *entry.file.opencl.names)
+    names = (entry.file.name, *entry.file.opencl_names)
     alternatives = key.split("/") if what == "board name" else [key]
     return any(same(alternative, name) for alternative in alternatives for name in names)
 
@@ -133,7 +132,7 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
     if len(fitting) < 2:
         return fitting
     own = name_of(present.name).features.items()
-    names = [entry.file.opencl.names or ("",) for entry in fitting]
+    names = [entry.file.opencl_names or ("",) for entry in fitting]
     counts = [max(len(own & name_of(name).features.items()) for name in each) for each in names]
     fitting = [entry for entry, count in zip(fitting, counts, strict=True) if count == max(counts)]
     if len(fitting) < 2:
@@ -153,7 +152,8 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     if entry.file.host:
         return _any_cpu(database, present, entry.id, how)
     listed = database.device(entry.id)
-    part = _part(listed, present, entry.file.opencl.parts.value if entry.file.opencl.parts else 1)
+    parts = entry.file.values.get("opencl.parts")
+    part = _part(listed, present, parts.value if parts else 1)
     found = [_units(listed, present, part), _link(listed, present)]
     corrections = _corrections(listed, present, clock=not (entry.own or present.on_host))
     found += [each for path, each in corrections if part is None or path == "clock"]

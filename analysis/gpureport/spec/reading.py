@@ -1,28 +1,36 @@
 """Read one YAML file of the database or of a published record; each problem has its line, and its correction."""
 
-import copy
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, Step, Steps, read_yaml
-from gpureport.spec.files import ArchitectureFile, File, types_in
-from gpureport.spec.values import steps_of
+from gpureport.inputs import FileError, Steps, read_yaml
+from gpureport.spec.files import ArchitectureFile, File, Place, Tree, level_of, missing, tree
+from gpureport.spec.values import Leaf, Provenance, Value, steps_of
 from gpureport.text import nearest, quoted, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
+D = TypeVar("D", bound=File)
 Severity = Literal["error", "warning"]
-_OWN = ("extends", "identified_by", "matches", "source")
-"""Fields that architectures do not inherit; the source of each inherited value stays."""
+_NOT_INHERITED = {"extends", "identified_by", "matches", "sources", "source", "values", "without"}
+_PLACEHOLDERS = {"name": "?", "vendor": "?", "architecture": "?", "kind": "gpu"}
+"""Values in place of required ones that are invalid, so that one mistake does not hide others."""
+_MISSING = "is missing"
 _MOST = 100
 """Maximum number of reported mistakes per file."""
+_NAME = re.compile(r"[^.\x00-\x1f]{1,100}")
+"""A key of a field or a level."""
+_MOST_NAMES = 50
+"""Maximum number of cache levels, pipes, …."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +53,23 @@ class Problem:
 
 @dataclass
 class Document(Generic[F]):
-    """A file after reading: its contents (``None`` if it has errors), and its problems."""
+    """A file after reading: its contents, without what is invalid (``None`` if nothing is left), and its problems."""
 
     path: Path
     contents: F | None = None
     problems: list[Problem] = field(default_factory=list)
     lines: dict[Steps, int] = field(default_factory=dict)
-    salvaged: F | None = None
-    """The contents; if the file has errors, its valid part, if usable."""
 
     def problem(self, path: str | Steps, message: str, severity: Severity = "warning") -> Problem:
         """Return a problem of the field at a *path*, which is dotted or in steps."""
         steps = steps_of(path) if isinstance(path, str) else path
         return Problem(str(self.path), self.line(steps), ".".join(map(str, steps)), message, severity)
+
+    def refuse(self, path: str | Steps, message: str) -> None:
+        """Add an error, unless an earlier one explains that the field is missing."""
+        problem = self.problem(path, message, "error")
+        if message != _MISSING or not self.spoiled(problem.field):
+            self.problems.append(problem)
 
     def line(self, path: Steps) -> int | None:
         """Return the line of the deepest part of *path* that the file has."""
@@ -75,13 +87,17 @@ class Document(Generic[F]):
         Raises:
             InputError: the file has errors; the message is the first one.
         """
-        if self.contents is None:
-            raise InputError(str(self.problems[0]))
-        return self.contents
+        for problem in self.problems:
+            if problem.severity == "error":
+                raise InputError(str(problem))
+        return cast("F", self.contents)
 
 
-def read_file(path: Path, model: type[F]) -> Document[F]:
-    """Read and validate one file; return problems instead of raising them."""
+def read_file(path: Path, model: type[F], *, extended: bool = False) -> Document[F]:
+    """Read and validate one file; return problems instead of raising them.
+
+    A file that is *extended* by another one must not extend a third.
+    """
     document: Document[F] = Document(path)
     try:
         content = read_yaml(path)
@@ -95,170 +111,153 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
     ]
     if not isinstance(content.data, Mapping):
         document.problems.append(Problem(str(path), 1, "", "must be a mapping of fields to values"))
-        return document
-    try:
-        data = inherited(path, content.data) if issubclass(model, ArchitectureFile) else content.data
-    except InheritanceError as error:
-        document.problems.append(document.problem(error.steps, str(error), "error"))
-        return document
-    _validate(document, model, data)
+    elif issubclass(model, File):
+        document.contents = _file(document, model, content.data, extended=extended)
+    else:
+        document.contents = _valid(document, model, content.data)
+    if len(document.problems) > _MOST:
+        document.problems[_MOST:] = [Problem(str(path), None, "", "has more mistakes; correct these first")]
     return document
 
 
-def _validate(document: Document[F], model: type[F], data: Mapping[str, Any]) -> None:
-    contents: F | None = None
+def _valid(document: Document[Any], model: type[F], given: object, above: Steps = ()) -> F | None:
+    """Return what is given at the steps *above*; ``None`` with mistakes, which become problems."""
     try:
-        contents = document.salvaged = model.model_validate(data)
+        return model.model_validate(given)
     except ValidationError as error:
-        document.problems += [
-            document.problem(where, message, "error") for where, message in mistakes(model, error, document.lines)
-        ]
-        if (more := error.error_count() - _MOST) > 0:
-            message = f"has {more} more mistakes; correct these first"
-            document.problems.append(Problem(str(document.path), None, "", message))
-        document.salvaged = _salvage(model, data, document.lines)
-    if isinstance(document.salvaged, File):
-        document.problems += list(_undefined_sources(document, document.salvaged))
-    if not any(problem.severity == "error" for problem in document.problems):
-        document.contents = contents
+        _refuse(document, model, error, above)
+        return None
 
 
-def _undefined_sources(document: Document[F], contents: File) -> Iterator[Problem]:
-    used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
-    for path, key in used.items():
-        if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}"):
-            remedy = suggestion(key, contents.sources) or "; define it there"
-            yield document.problem(path, f"no source {quoted(key)} under 'sources'{remedy}", "error")
+def _refuse(document: Document[Any], model: type[BaseModel], error: ValidationError, above: Steps = ()) -> None:
+    for steps, message in mistakes(model, error, document.lines, above):
+        document.refuse(steps, message)
 
 
-class InheritanceError(InputError):
-    """A file cannot extend another one; the field at *steps* is the cause."""
+def _file(document: Document[Any], model: type[D], data: Mapping[Any, Any], *, extended: bool) -> D:
+    """Return a file of the database: its values are on top of those of the architecture that it extends."""
+    found = list(_located(document, data, tree(model)))
+    fields = {path: given for path, _, known, given in found if isinstance(known, FieldInfo)}
+    without = frozenset(path for path, _, known, _ in found if known is None)
+    values = dict[str, Value]()
+    if isinstance(name := fields.get("extends"), str):
+        try:
+            base = _base(document.path.parent, name, extended=extended)
+            fields = base.model_dump(exclude=_NOT_INHERITED, exclude_unset=True) | fields
+            values = {path: value for path, value in base.values.items() if level_of(path) not in without}
+        except InputError as error:
+            document.refuse("extends", str(error))
+    file = _header(document, model, fields)
+    _refuse_source(document, file, ("source",), file.source)
+    for path, steps, place, given in found:
+        if isinstance(place, Place) and (leaf := _valid(document, place.leaf, given, steps)):
+            _refuse_source(document, file, (*steps, "source"), leaf.source)
+            values[path] = _value(file, leaf)
+    if model is ArchitectureFile and not document.spoiled("extends"):
+        for path in missing(values, model):
+            document.refuse(path, _MISSING)
+    return file.model_copy(update={"values": values, "without": without})
 
-    def __init__(self, message: str, *steps: Step) -> None:
-        super().__init__(message)
-        self.steps: Steps = steps or ("extends",)
+
+def _located(
+    document: Document[Any], data: Mapping[Any, Any], known: Tree, above: Steps = ()
+) -> Iterator[tuple[str, Steps, object, object]]:
+    """Yield dotted path, steps, field and content of each field; for a level that is not there, ``None`` as field.
+
+    The capacity of a cache may stand for the cache.
+    """
+    if "*" in known and len(data) > _MOST_NAMES:
+        document.refuse(above, f"must have at most {_MOST_NAMES} names")
+        return
+    for key, given in data.items():
+        steps, inner = (*above, key), known.get(key) or known.get("*")
+        path = ".".join(map(str, steps))
+        if len(document.problems) > _MOST:
+            return
+        if inner is None or not _NAME.fullmatch(str(key)):
+            document.refuse(steps, f"unknown field{suggestion(str(key), known.keys() - {'*'})}")
+        elif not isinstance(inner, Mapping):
+            yield path, steps, inner, given
+        elif isinstance(given, Mapping) and ("capacity" not in inner or "value" not in given):
+            yield from _located(document, given, inner, steps)
+        elif given is None and "*" in known:
+            yield path, steps, None, None
+        elif "capacity" in inner:
+            yield f"{path}.capacity", steps, inner["capacity"], given
+        else:
+            document.refuse(steps, f"must be a mapping of {'names' if '*' in inner else 'fields'} to values")
 
 
-def inherited(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the contents of the file at *path* on top of those of the architecture that it extends, if any.
+def _header(document: Document[Any], model: type[D], fields: Mapping[str, object]) -> D:
+    """Return a file with its *fields* that are no values; placeholders are in place of invalid ones."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        _refuse(document, model, error)
+        wrong = {details["loc"][0] for details in error.errors()}
+    needed = {name: each for name, each in _PLACEHOLDERS.items() if name in model.model_fields}
+    return model.model_validate(needed | {name: each for name, each in fields.items() if name not in wrong})
+
+
+def _refuse_source(document: Document[Any], file: File, steps: Steps, key: str | None) -> None:
+    if key is not None and key not in file.sources and not document.spoiled("sources"):
+        remedy = suggestion(key, file.sources) or "; define it there"
+        document.refuse(steps, f"no source {quoted(key)} under 'sources'{remedy}")
+
+
+def _value(file: File, leaf: Leaf[Any]) -> Value:
+    """Return a value with its own source or the file's default."""
+    key = leaf.source or (None if leaf.kind in ("assumed", "queried") else file.source)
+    source = file.sources.get(key or "")
+    kind = leaf.kind or (source.kind if source else "assumed")
+    text, on = (source.text, source.measured_on) if source else ("", ())
+    return Value(leaf.value, Provenance(kind=kind, source=text, note=leaf.note, measured_on=on))
+
+
+def _base(folder: Path, name: str, *, extended: bool) -> ArchitectureFile:
+    """Return the architecture that a file in *folder* extends.
 
     Raises:
-        InheritanceError: that architecture does not exist, has errors, or itself extends another one; or one key of
-            ``sources`` has a citation in each file.
+        InputError: it does not exist, has errors, or itself extends another one.
     """
-    name = data.get("extends")
-    if not isinstance(name, str):
-        return data
-    folders = (path.parent, data_dir("devices") / "architectures")
+    if extended:
+        raise InputError("another architecture extends this one, so it must not extend a third")
+    folders = (folder, data_dir("devices") / "architectures")
     file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
     if file is None:
-        raise InheritanceError(f"there is no architecture {quoted(name)}")
-    base, without_own = _extended(file, file.stat().st_mtime_ns)
-    own, known = data.get("sources"), base.get("sources", {})
-    for key, citation in own.items() if isinstance(own, Mapping) else ():
-        if known.get(key, citation) != citation:
-            message = f"{name}, which this file extends, has another citation for this key; choose a different key"
-            raise InheritanceError(message, "sources", key)
-    return merged(without_own, data)
+        raise InputError(f"there is no architecture {quoted(name)}")
+    return _read_base(file, file.stat().st_mtime_ns)
 
 
 @cache
-def _extended(file: Path, changed: int) -> tuple[Mapping[str, Any], dict[str, Any]]:  # noqa: ARG001
-    """Return the contents of a file that others extend, last *changed* then, and what they inherit."""
-    name = file.stem
-    try:
-        base = read_yaml(file).data
-        if not isinstance(base, Mapping) or "extends" in base:
-            raise InheritanceError(f"{name} extends another architecture; extend one that does not")
-        inherited = _with_sources(base, ArchitectureFile.model_validate(base))
-    except FileError as error:
-        raise InheritanceError(str(error)) from None
-    except ValidationError:
-        raise InheritanceError(f"{file} has errors; correct them first") from None
-    return base, {key: value for key, value in inherited.items() if key not in _OWN}
+def _read_base(file: Path, changed: int) -> ArchitectureFile:  # noqa: ARG001
+    """Return a file that others extend, last *changed* then."""
+    return read_file(file, ArchitectureFile, extended=True).get()
 
 
-def _with_sources(data: Mapping[str, Any], contents: ArchitectureFile) -> dict[str, Any]:
-    """Return *data*, the valid *contents* of a file, with the default source written at each value that has none."""
-    copied = dict(copy.deepcopy(data))
-    for path, leaf in contents.leaves().items() if contents.source else ():
-        if leaf.source or leaf.kind in ("assumed", "queried"):
-            continue
-        *steps, last = steps_of(path)
-        part: Any = copied
-        for step in steps:
-            part = part.get(step) if isinstance(part, dict) else None
-        if isinstance(part, dict) and last in part:
-            value = part[last] if isinstance(part[last], dict) and "value" in part[last] else {"value": part[last]}
-            part[last] = value | {"source": contents.source}
-    return copied
+def mistakes(
+    model: type[BaseModel], error: ValidationError, written: Container[Steps], above: Steps = ()
+) -> Iterator[tuple[Steps, str]]:
+    """Yield path and message of each of pydantic's errors below the steps *above*, at most 100, missing fields last.
 
-
-def merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return mappings merged key by key; values of *own* replace those of *base*."""
-
-    def is_part(value: object) -> bool:
-        return isinstance(value, Mapping) and "value" not in value
-
-    both = {key for key in own if is_part(base.get(key)) and is_part(own[key])}
-    return {**base, **{key: merged(base[key], value) if key in both else value for key, value in own.items()}}
-
-
-def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
-    """Yield path and message of each of pydantic's errors, at most 100; *written* are the paths of all values."""
-    found, known = error.errors()[:_MOST], set(written)
-    unknown = [details for details in found if details["type"] == "extra_forbidden"]
-    misspelt = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
-    for details in found:
-        if details["type"] != "missing" or tuple(details["loc"]) not in misspelt:
-            yield _written(tuple(details["loc"]), known), _message(model, details)
-
-
-def _salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
-    """Return a file's contents without its invalid fields, so that one mistake does not hide others.
-
-    ``None`` if a required field is invalid or missing, or there are too many mistakes.
+    *written* are the paths of all values.
     """
-    left, known = copy.deepcopy(dict(data)), set(written)
-    while True:
-        try:
-            return model.model_validate(left)
-        except ValidationError as error:
-            wrong = [path for path, _ in mistakes(model, error, known)]
-            if error.error_count() > _MOST or not sum(_removed(left, path) for path in wrong):
-                return None
-
-
-def _removed(data: dict[str, Any], path: Steps) -> bool:
-    """Delete the deepest existing part of *path* (lists as a whole), or add a missing name; return whether it did."""
-    container: Any = data
-    last: tuple[dict[Any, Any], Any] | None = None
-    for step in path:
-        if not isinstance(container, dict) or step not in container:
-            break
-        last, container = (container, step), container[step]
-    if last:
-        del last[0][last[1]]
-        return True
-    if missing := path in (("name",), ("vendor",)):
-        data[str(path[0])] = "?"
-    return missing
+    for details in sorted(error.errors()[: _MOST + 1], key=lambda details: details["type"] == "missing"):
+        first = (step for name in details["loc"][:1] for step in steps_of(str(name)))
+        yield _written((*above, *first, *details["loc"][1:]), written), _message(model, details)
 
 
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
     if details["type"] == "extra_forbidden":
         return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
-    return "is missing" if details["type"] == "missing" else requirement(details["msg"])
+    return _MISSING if details["type"] == "missing" else requirement(details["msg"])
 
 
-def _written(location: Steps, known: set[Steps]) -> Steps:
+def _written(location: Steps, known: Container[Steps]) -> Steps:
     """Remove steps of pydantic's location that are not in the file: implied ``value``s and discriminators."""
     path: Steps = ()
-    for index, step in enumerate(location):
-        last = index == len(location) - 1
-        # A plain value of a cache, instead of a mapping, is its capacity.
-        implied = step == "capacity" and path in known and not any(p[:-1] == path for p in known)
-        if (*path, step) in known or (last and step != "value" and not implied):
+    for index, step in enumerate(location, start=1):
+        if (*path, step) in known or (index == len(location) and step != "value"):
             path = (*path, step)
     return path
 
@@ -267,6 +266,13 @@ def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
     models = {model}
     for step in details["loc"][:-1]:  # those that are no fields are levels, places in a list and discriminators
         fields = [each.model_fields[str(step)] for each in models if step in each.model_fields]
-        types = (kind for field in fields for kind in types_in(field.annotation))
+        types = (kind for field in fields for kind in _types_in(field.annotation))
         models = {kind for kind in types if isinstance(kind, type) and issubclass(kind, BaseModel)} or models
     return sorted({name for each in models for name in each.model_fields})
+
+
+def _types_in(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - types
+    """Yield a type and all parts of a union, a mapping or an annotation."""
+    yield kind
+    for each in get_args(kind):
+        yield from _types_in(each)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpureport.spec import drivers
 from gpureport.spec.models import Device, Kind, PresentDevice
-from gpureport.spec.resolve import Value, queried
+from gpureport.spec.values import Value, queried
 
 _NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
 _NO_LETTER = re.compile(r"[^a-z0-9]")

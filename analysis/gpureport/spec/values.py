@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -45,6 +45,28 @@ class Provenance(Record):
     """Whether the run itself measured the value, on this device."""
     measured_on: tuple[str, ...] = ()
     """Database entries of the devices on which the value was measured; none for values that were not measured."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value in SI base units, and its provenance."""
+
+    value: Any
+    provenance: Provenance
+
+
+Layer = Mapping[str, Value]
+"""Values by dotted path: ``caches.L2.capacity``."""
+
+
+def queried(value: object, source: str, note: str = "") -> Value:
+    """Make a value that the device or the operating system reports; *source* names the query."""
+    return Value(value, Provenance(kind="queried", source=source, note=note))
+
+
+def assumed(value: object, note: str) -> Value:
+    """Make a value without a source; *note* gives the reason for it."""
+    return Value(value, Provenance(kind="assumed", source="", note=note))
 
 
 def steps_of(path: str) -> tuple[str, ...]:
@@ -140,16 +162,10 @@ class Quantity:
         return number
 
 
-Bytes = Annotated[float, Quantity("bytes")]
-BytesPerSecond = Annotated[float, Quantity("bytes/s")]
-OperationsPerSecond = Annotated[float, Quantity("flop/s")]
-Count = Annotated[int, Quantity("count")]
 Number = Annotated[float, Quantity("count")]
 LinkKind = Literal["pcie", "nvlink_c2c", "shared"]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(printable)]
-Key = Annotated[str, StringConstraints(max_length=200), AfterValidator(printable)]
-"""The name of a cache level or a pipe."""
 Names = Annotated[tuple[Name, ...], once("name", str, str)]
 """Instruction classes without repetitions."""
 _LEAST_SHARE = 0.05
@@ -197,19 +213,6 @@ class Strict(BaseModel):
         mapping = handler.resolve_ref_schema(mapping)
         return {"anyOf": [mapping["properties"][cls.short_for], mapping]}
 
-    def leaves(self, prefix: str = "") -> dict[str, "Leaf[Any]"]:
-        """Return all values in this part by dotted path: ``caches.L2.capacity``."""
-        found: dict[str, Leaf[Any]] = {}
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            for key, item in value.items() if isinstance(value, dict) else (("", value),):
-                path = ".".join(step for step in (prefix, name, key) if step)
-                if isinstance(item, Leaf):
-                    found[path] = item
-                elif isinstance(item, Strict):
-                    found |= item.leaves(path)
-        return found
-
 
 class Leaf(Strict, Generic[T]):
     """One value and its source."""
@@ -223,21 +226,6 @@ class Leaf(Strict, Generic[T]):
     """``spec`` (documented, the default), ``queried``, ``measured``, ``derived`` or ``assumed``."""
     note: str = ""
     """How the value was derived, or which sources disagree."""
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether this is a draft value that the author has not edited yet."""
-        return self.kind == "assumed" and self.note.endswith((TO_REPLACE, TO_CHECK))
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        """Name the class after the type of its value, for readable schemas."""
-        base, *metadata = get_args(params[0]) or params
-        quantity = next((each for each in metadata if isinstance(each, Quantity)), None)
-        if quantity is None:
-            return super().model_parametrized_name(params)
-        details = "_whole" * (base is int) + "_or_zero" * quantity.zero + "_share" * (quantity.most == 1)
-        return f"{quantity.dimension}{details}".replace("/", "_per_")
 
 
 class Source(Strict):

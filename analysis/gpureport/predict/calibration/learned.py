@@ -13,12 +13,11 @@ from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.uncertainty.sensitivity import figures
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import CurveFeature, Observation, ObservedPoint
-from gpureport.spec.files import PrecisionRates
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device
-from gpureport.spec.resolve import Value, assumed
 from gpureport.spec.uncertainty import constant
-from gpureport.spec.values import Provenance
+from gpureport.spec.values import Provenance, Value, assumed
 from gpureport.units import format_bandwidth, format_bytes, format_value
 from gpureport.workloads.model import Calibration, Sweep, Workload
 
@@ -243,7 +242,7 @@ def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         for observed, predicted in one.observation.points.pairs(prediction.points):
             name = observed.point.label
-            if predicted.bottleneck != name or name not in PrecisionRates.model_fields:
+            if predicted.bottleneck != name or INSTRUCTION_CLASSES[name].listed != "special":
                 continue
             ratio, listed = predicted.time_s / observed.time_s, device.architecture.rates_per_cycle[name]
             if not 1 / AGREES < ratio < AGREES:
