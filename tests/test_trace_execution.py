@@ -18,7 +18,7 @@ from gpureport.kernel_files import load_kernels
 from gpureport.trace.chains import TOGETHER, Chains
 from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, execute
-from gpureport.trace.program import Access, program, programs
+from gpureport.trace.program import Access, program
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Dispatch, Features, Workload
 
@@ -82,7 +82,7 @@ def run(
     file.write_text(source)
     module = compile_file(file, more.pop("options", ""))
     shape = Dispatch("k", (items,), (local,))
-    kernel = program(module, programs(module)[0], more.pop("unrolled", 4))
+    kernel = program(module, next(iter(module.kernels)), more.pop("unrolled", 4))
     more |= {"chains": Chains(kernel, more.pop("latencies"))} if "latencies" in more else {}
     return execute(kernel, arguments, shape, range(prod(shape.groups)), **more)
 

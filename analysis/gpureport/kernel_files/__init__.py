@@ -96,7 +96,7 @@ def described(
     except ValidationError as error:
         where, message = next(mistakes(KernelFields, error, set(_paths(plain))))
         raise FieldError(".".join(map(str, where)), message, document) from None
-    given = {name: np.asarray(array) for name, array in (arrays or {}).items()}
+    given = {name: np.array(array) for name, array in (arrays or {}).items()}
     for name, array in given.items():
         if not array.size or array.dtype.kind not in "biuf":
             raise InputError(f"arrays: {name!r} needs at least one real number")

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
-from hashlib import blake2b
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from gpureport.inputs import read_text
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
-from gpureport.trace.compiler import Module, compile_file
+from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, emitted_as, placed
 from gpureport.trace.execution import execute
-from gpureport.trace.program import Program, program, programs
+from gpureport.trace.ir import Module
+from gpureport.trace.program import Program, program
 from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
 
 _MOST_FILLED = 256 << 20
@@ -39,7 +39,7 @@ def program_of(
 
 def kernels_of(path: Path, options: str) -> tuple[str, ...]:
     """Return the names of the kernels of a file, with options and errors of :func:`.compile_file`."""
-    return programs(_module(path.absolute(), read_text(path), options))
+    return tuple(_module(path.absolute(), read_text(path), options).kernels)
 
 
 @cache
@@ -95,8 +95,8 @@ def demand_of(
 ) -> Demand:
     """Return the demand of a dispatch on a device, from the execution of some of its work-groups.
 
-    A run asks several times for each point: *formulas* keep demands by the contents of their arrays, which may change,
-    and by the classes of instructions, because calibrated rates may change what compilers emit.
+    A run asks several times for each point: *formulas* keep demands, also by the classes of instructions, because
+    calibrated rates may change what compilers emit.
     """
     options, architecture = formulas.build_options(parameters), device.architecture
     unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
@@ -106,8 +106,7 @@ def demand_of(
     placement = placed(device, kernel, shape, resources)
     listed = architecture.rates_per_cycle, architecture.latency_cycles
     classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
-    contents = (blake2b(each.tobytes()).digest() for each in formulas.arrays.values())
-    key = (kernel.digest, placement, *classes, *parameters.items(), *contents)
+    key = (kernel, placement, *classes, *parameters.items())
     if key not in formulas.demands:
         arguments = host_arguments(formulas, parameters)
         formulas.demands[key] = replace(

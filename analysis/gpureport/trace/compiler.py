@@ -6,14 +6,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
-from gpureport.trace.ir import Reader
+from gpureport.trace.ir import Module
 
 _FLAGS = shlex.split(
     "-x cl --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
@@ -37,25 +36,6 @@ INSTALLATION = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
 
 class _RefusedError(InputError):
     """A source that does not compile."""
-
-
-@dataclass(frozen=True)
-class Module:
-    """A compiled file."""
-
-    path: Path
-    text: str
-    """LLVM's assembly language."""
-
-    @cached_property
-    def reader(self) -> Reader:
-        """Reads the text."""
-        return Reader(self.text)
-
-    def line_of(self, kernel: str) -> int:
-        """Return the line of a kernel's name."""
-        found = re.search(rf'!DISubprogram\(name: "{kernel}".*?\bline: (\d+)', self.text)
-        return int(found[1]) if found else 1
 
 
 def compile_file(path: Path, options: str = "", *, variables: bool = False, restrict: bool = False) -> Module:

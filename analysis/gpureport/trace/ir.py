@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -127,7 +128,7 @@ class Instruction:
 class Words:
     """The words of a piece of code, read in turn; *module* knows its types and the addresses of variables."""
 
-    def __init__(self, module: "Reader", text: str) -> None:
+    def __init__(self, module: "Module", text: str) -> None:
         """Begin with the first word."""
         self._module = module
         self._rest: list[str] = _TOKEN.findall(text)[::-1]
@@ -294,15 +295,15 @@ class Words:
         each.operands.append(self._value(kind))
 
 
-class Reader:
-    """Reads a module. *addresses* of its variables must be known before instructions are read.
+class Module:
+    """The code of a compiled file. *addresses* of its variables must be known before instructions are read.
 
     ``line`` is the source line of what was last read.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, path: Path, text: str) -> None:
         """Find the kernels and types."""
-        self.text, self.line = text, 0
+        self.path, self.text, self.line = path, text, 0
         self.addresses: dict[str, int] = {}
         self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
         self._nodes: dict[str, str] = dict(re.findall(r"^(!\d+) = (?:distinct )?!(.*)$", text, re.M))

@@ -5,16 +5,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
 
 from gpureport.errors import InputError
 from gpureport.trace import instructions, operations
-from gpureport.trace.compiler import Module
 from gpureport.trace.instructions import Counts
-from gpureport.trace.ir import SPACES, Instruction, Name, Operand, Space, Type, Unsupported, Words, walk
+from gpureport.trace.ir import SPACES, Instruction, Module, Name, Operand, Space, Type, Unsupported, Words, walk
 from gpureport.trace.operations import Function, Value
 
 LOCAL, PRIVATE, TABLES = -1, -2, -3
@@ -123,15 +121,13 @@ class Block:
     outputs: tuple[int, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """A kernel, ready to be executed."""
 
     name: str
     file: str
-    digest: str
-    """Of the code from which it was made."""
-    line: int = 1
+    line: int
     parameters: tuple[Parameter, ...] = ()
     accesses: tuple[Access, ...] = ()
     blocks: tuple[Block, ...] = ()
@@ -163,11 +159,6 @@ class Program:
         return found
 
 
-def programs(module: Module) -> tuple[str, ...]:
-    """Return the names of a module's kernels, in the order of the file."""
-    return tuple(module.reader.kernels)
-
-
 @cache
 def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False) -> Program:
     """Return the kernel *name* of a module; compilers interleave at most *unrolled* iterations of loops.
@@ -178,21 +169,21 @@ def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False
         Unsupported: it uses what cannot be executed; the message has file, line and its name.
         InputError: there is no such kernel.
     """
-    if name not in programs(module):
-        raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(programs(module)) or 'none'}")
+    if name not in module.kernels:
+        raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(module.kernels) or 'none'}")
     try:
         return _Builder(module, name, unrolled, joins=joins).built
     except Unsupported as error:
-        raise Unsupported(f"{module.path}:{module.reader.line}: {error}") from error
+        raise Unsupported(f"{module.path}:{module.line}: {error}") from error
     except (LookupError, ValueError) as error:
-        raise Unsupported(f"{module.path}:{module.reader.line}: this is not supported ({error!r})") from error
+        raise Unsupported(f"{module.path}:{module.line}: this is not supported ({error!r})") from error
 
 
 class _Builder:
     def __init__(self, module: Module, name: str, unrolled: int, *, joins: bool) -> None:
-        self.reader, self.unrolled, self.joins = module.reader, unrolled, joins
-        digest = blake2b(f"{unrolled} {joins} {module.text}".encode()).hexdigest()
-        self.built = Program(name, str(module.path), digest, module.line_of(name))
+        self.module, self.unrolled, self.joins = module, unrolled, joins
+        self.notes = module.notes(name)
+        self.built = Program(name, str(module.path), module.line)
         self.slot_of: dict[Any, int] = {}
         self.roots: dict[str, int] = {}
         self.accesses: list[Access] = []
@@ -208,24 +199,23 @@ class _Builder:
 
     def _place_variables(self) -> None:
         tables, arrays, end = bytearray(), [], 0
-        for name, space, of, contents in self.reader.variables(self.reader.kernels[self.built.name][1]):
+        for name, space, of, contents in self.module.variables(self.module.kernels[self.built.name][1]):
             if space != "local":
                 tables += bytes(-len(tables) % 64)
-                self.reader.addresses[name] = int(address(TABLES)) + len(tables)
+                self.module.addresses[name] = int(address(TABLES)) + len(tables)
                 tables += contents.constant(of)
             else:
                 arrays.append(LocalArray(name.split(".")[-1], end, of.nbytes))
-                self.reader.addresses[name] = int(address(LOCAL)) + end
+                self.module.addresses[name] = int(address(LOCAL)) + end
                 end = next_local(end, of.nbytes)
         self.built.local_arrays, self.built.tables = tuple(arrays), bytes(tables)
 
     def _parameters(self) -> Iterator[Parameter]:
-        notes = self.reader.notes(self.built.name)
-        self.built.work_group = tuple(map(int, notes.get("reqd_work_group_size", ())))
-        read = Words(self.reader, self.reader.kernels[self.built.name][0]).parameters()
+        self.built.work_group = tuple(map(int, self.notes.get("reqd_work_group_size", ())))
+        read = Words(self.module, self.module.kernels[self.built.name][0]).parameters()
         for number, (value, of, attributes) in enumerate(read):
             self.slot(Name(value))
-            name, text = (notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
+            name, text = (self.notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
             if "byval" in attributes:
                 raise Unsupported(f"a structure by value, {name}, is not supported")
             space = SPACES[of.count] if of.name == "ptr" else "private"
@@ -250,7 +240,7 @@ class _Builder:
 
     # blocks
     def _blocks(self) -> Iterator[Block]:
-        text = self.reader.blocks(self.built.name, f"%{len(self.built.parameters)}")
+        text = self.module.blocks(self.built.name, f"%{len(self.built.parameters)}")
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
         pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
@@ -263,7 +253,7 @@ class _Builder:
             once, steady = instructions.counting(label, lines)
             self.merged = instructions.merged([line for line in lines if line.result not in once])
             for line in lines:
-                self.reader.line = line.line
+                self.module.line = line.line
                 self._add(block, line, starts, ends)
             if once:
                 size = sum(each.width for each in block.operations if each.counts)
