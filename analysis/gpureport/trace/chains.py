@@ -45,7 +45,6 @@ class Chains:
         self._fences: dict[int, Link] = {}
         self._apart = frozenset[int]().union(*(block.apart for block in program.blocks))
         self._iterations: Counter[int] = Counter()
-        self._followed = self._mean = 0.0
         self._steps = [
             [
                 (op.operands, op.result, op.counts, self._cycles(op.counts), op.access)
@@ -60,8 +59,8 @@ class Chains:
         usual = self._latencies.get("int32", 0.0)
         return sum(count * self._latencies.get(kind, usual) for kind, count in counts.items())
 
-    def block(self, number: int, seen: Mapping[int, tuple[int, float]], share: float) -> None:
-        """Follow a block; *seen*: region and share of misses of the accesses by number; *share*: of groups with it."""
+    def block(self, number: int, seen: Mapping[int, tuple[int, float]]) -> None:
+        """Follow a block; *seen*: region and share of misses of the accesses by number."""
         if self._reordered:
             self._slide(number)
         links, begin = self._links, self._begin
@@ -81,8 +80,6 @@ class Chains:
                 links[result] = link
             if link[0] > self._latest[0]:
                 self._latest = link
-        self._mean += share * (self._latest[0] - self._followed)
-        self._followed = self._latest[0]
 
     def _slide(self, number: int) -> None:
         """Let a block wait for what ended before the instructions that may be reordered with it."""
@@ -134,11 +131,6 @@ class Chains:
         values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
         for slot, link in values:
             self._links[slot] = link
-
-    @property
-    def share(self) -> float:
-        """Mean time for which groups take part / time of the longest chain."""
-        return self._mean / self._followed if self._followed else 1.0
 
     def longest(self) -> Mapping[str, float]:
         """Return the instructions of the longest chain by class."""

@@ -141,6 +141,8 @@ class _Sample:
         self.weight = stratum.represented / len(stratum.groups)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
         self.chain = sum(execution.chain.values())
+        work = execution.work.max(axis=1)  # of the longest wave of each group
+        self.mean_chain = self.chain * float(work.mean() / (work.max() or 1.0))
 
     def miss_as(self, other: "_Sample") -> None:
         """Let accesses miss as often as those of groups that share a nearest cache."""
@@ -376,7 +378,7 @@ def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
     inner = samples[:-1] or samples
     longest = max(inner, key=lambda sample: sample.chain)
     total = sum(sample.represented for sample in inner)
-    mean = sum(sample.chain * sample.execution.share * sample.represented for sample in inner) / total
+    mean = sum(sample.mean_chain * sample.represented for sample in inner) / total
     expected = max(sample.chain for sample in samples) if together else mean
     share = expected / longest.chain if longest.chain else 1.0
     chain = {name: count * share for name, count in longest.execution.chain.items()}

@@ -81,8 +81,6 @@ class Execution:
     """Instructions of each wave: a row for each group."""
     chain: Mapping[str, float]
     """Instructions by class of a work-item's longest chain of dependent ones; loads are ``hit`` and ``miss``."""
-    share: float
-    """Mean length of the chains of groups / that of the longest."""
 
 
 def local_arrays(program: Program, arguments: Sequence[Any]) -> tuple[LocalArray, ...]:
@@ -143,10 +141,6 @@ class _Lanes:
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         return self._machine.group_of[self.index]
-
-    @cached_property
-    def group_count(self) -> int:
-        return int(np.count_nonzero(np.diff(self.groups))) + 1
 
     def within(self, other: "_Lanes") -> bool:
         """Return whether *other* contains these lanes."""
@@ -461,7 +455,7 @@ class _Machine:
         if self.chains:
             if block.waits:
                 self.chains.barrier()
-            self.chains.block(number, self.seen, lanes.group_count * self.group_size / self.items)
+            self.chains.block(number, self.seen)
         for slot in block.outputs:
             self._write(slot, now[slot], lanes)
         if block.targets:
@@ -497,7 +491,7 @@ class _Machine:
         queue[target] = self.lanes_of(queue[target].chosen | lanes.chosen) if target in queue else lanes
 
     def _result(self) -> Execution:
-        chain, share = (self.chains.longest(), self.chains.share) if self.chains else ({}, 1.0)
+        chain = self.chains.longest() if self.chains else {}
         operations = defaultdict[str, float](float)
         issued = defaultdict[str, float](float, {"branch": self.split * self.wave} if self.split else {})
         uniform = defaultdict[str, float](float)
@@ -508,7 +502,7 @@ class _Machine:
                 operations[kind] += count * lanes
                 issued[kind] += count * waves * self.wave
                 uniform[kind] += min(count, scalar[kind]) * waves * self.wave
-        return Execution(operations, issued, uniform, self.work.reshape(len(self.groups), -1), chain, share)
+        return Execution(operations, issued, uniform, self.work.reshape(len(self.groups), -1), chain)
 
 
 def _scalar_counts(block: Block) -> list[tuple[int, Mapping[str, float]]]:
