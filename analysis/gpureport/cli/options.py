@@ -66,10 +66,7 @@ def described(
         return ()
     from gpureport.kernel_files import load_kernels
 
-    found = load_kernels(files, _given(options) if options else {})
-    for remark in (step.remark for kernel in found for step in kernel.formulas.steps if step.remark):
-        note(f"Note: {remark}.")
-    return found
+    return load_kernels(files, _given(options) if options else {})
 
 
 def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:

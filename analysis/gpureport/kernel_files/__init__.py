@@ -1,6 +1,6 @@
 """Kernels of users: OpenCL C, and what it does not determine, become workloads."""
 
-import re
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from gpureport.errors import InputError
 from gpureport.inputs import Steps, is_there, read_text
 from gpureport.kernel_files.description import KernelFields
-from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.kernel_files.formulas import problem_of
 from gpureport.kernel_files.inference import completed
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.spec.reading import Document, Problem, Severity, mistakes, read_file
@@ -90,12 +90,12 @@ def described(
     Raises:
         InputError: a field is wrong.
     """
-    plain = _plain(fields)
+    plain = json.loads(json.dumps(dict(fields), default=_plain))
     try:
         valid = KernelFields.model_validate(plain)
     except ValidationError as error:
         where, message = next(mistakes(KernelFields, error, set(_paths(plain))))
-        raise FieldError(".".join(map(str, where)), message, document) from None
+        raise problem_of(".".join(map(str, where)), message, document) from None
     given = {name: np.array(array) for name, array in (arrays or {}).items()}
     for name, array in given.items():
         if not array.size or array.dtype.kind not in "biuf":
@@ -108,11 +108,7 @@ def described(
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
 def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -147,23 +143,9 @@ def _workload(
     if not source.is_file() or "\0" in read_text(source):
         what = f"there is no file of text {quoted(str(source))}"
         remedy = "; give the source of a kernel (FILE.cl), or its description (FILE.yaml)" if is_there(source) else ""
-        raise FieldError("source", what + remedy, document)
-    used = str(fields.model_dump(exclude={"name", "description", "sizes"}))
-    used += str([each for each in fields.sizes.values() if isinstance(each, str)])
+        raise problem_of("source", what + remedy, document)
     formulas = completed(fields, folder, arrays, document)
     found = KernelFileWorkload(formulas, folder)
     if found.family in {other.family for other in all_workloads()}:
-        raise FieldError("name", f"{found.family!r} is a family of gpureport; choose another name", document)
-    used += str([each.text for step in formulas.steps for each in step.arguments])
-    _check_used(formulas, used)
+        raise problem_of("name", f"{found.family!r} is a family of gpureport; choose another name", document)
     return found
-
-
-def _check_used(formulas: Formulas, texts: str) -> None:
-    """Refuse a size that no text contains; functions that return expected results receive all."""
-    words, fields = set(re.findall(r"\w+", texts)), formulas.fields
-    integers = {each.name for each in formulas.arguments if each.kind == "scalar" and each.dtype.kind in "iu"}
-    for name in fields.sizes if not fields.expect_from else ():
-        if name not in words:
-            known = ", ".join(sorted({*integers, *fields.sizes} - {name})) or "none"
-            raise formulas.error(f"sizes.{name}", f"nothing uses {name}; integer arguments and sizes are: {known}")

@@ -19,14 +19,9 @@ from gpureport.trace.demand import dispatch_demand, emitted_as, placed
 from gpureport.trace.execution import execute
 from gpureport.trace.ir import Module
 from gpureport.trace.program import Program, program
-from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
+from gpureport.workloads.model import Demand, Job, Local, Parameters
 
 _MOST_FILLED = 256 << 20
-
-
-def shape_of(formulas: Formulas, parameters: Parameters) -> Dispatch:
-    """Return the work-items of a dispatch."""
-    return Dispatch(formulas.fields.kernel, formulas.global_size(parameters), formulas.local_size(parameters))
 
 
 def program_of(
@@ -101,7 +96,7 @@ def demand_of(
     options, architecture = formulas.build_options(parameters), device.architecture
     unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
     kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled, joins=joins)
-    shape = shape_of(formulas, parameters)
+    shape = formulas.dispatch(parameters, {})
     resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     placement = placed(device, kernel, shape, resources)
     listed = architecture.rates_per_cycle, architecture.latency_cycles

@@ -6,7 +6,7 @@ Memory is limited.
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from inspect import Parameter, signature
@@ -56,11 +56,12 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     _check_names("function", [name for name, _ in calls], known)
     for name, call in calls:
         _check_arguments(name, call, known[name])
-    own = {_of_function(name): function for name, function in {**known, **_OWN}.items()}
+    own = {_of_function(name): known[name] for name, _ in calls}
     large = calls or any(np.ndim(names[name]) for name in used)
     try:
         with np.errstate(all="ignore"), limited_growth(_MOST_BYTES) if large else nullcontext():
-            return eval(code, {"__builtins__": {}, **own, **names})  # noqa: S307 - its syntax was checked
+            value = eval(code, {"__builtins__": {}, **_OWN, **own, **names})  # noqa: S307 - its syntax was checked
+            return _array(value) if isinstance(value, list | tuple) else value
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -135,35 +136,25 @@ def _check_syntax(text: str, nodes: list[ast.AST]) -> None:
 
 
 class _Arrays(ast.NodeTransformer):
-    """Makes arrays of lists, limits powers and shifts, and tells functions from values of the same name."""
-
-    def visit_List(self, node: ast.List | ast.Tuple) -> ast.expr:
-        self.generic_visit(node)
-        return _call("array", [node])
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
-        return self.visit_List(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        keys: Callable[[ast.expr], Any] = self.generic_visit if isinstance(node.slice, ast.Tuple) else self.visit
-        node.value, node.slice = self.visit(node.value), keys(node.slice)
-        return node
+    """Makes arrays of lists in operations, limits powers and shifts, and tells functions from values of one name."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
+        lists = ast.List | ast.Tuple
+        node.left, node.right = (
+            _call("array", each) if isinstance(each, lists) else each for each in (node.left, node.right)
+        )
         name = {ast.Pow: "power", ast.LShift: "shift"}.get(type(node.op))
-        return _call(name, [node.left, node.right]) if name else node
+        return _call(name, node.left, node.right) if name else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        name, lists = getattr(node.func, "id", ""), ast.List | ast.Tuple
-        parts = [name == "concatenate" and isinstance(each, lists) for each in node.args]  # of different lengths
-        visits = [self.generic_visit if part else self.visit for part in parts]
-        given = [visit(each) for visit, each in zip(visits, node.args, strict=True)]
-        return _call(name, given, [self.generic_visit(each) for each in node.keywords])
+        self.generic_visit(node)
+        node.func = ast.Name(_of_function(getattr(node.func, "id", "")), ast.Load())
+        return node
 
 
-def _call(name: str, arguments: list[Any], keywords: Sequence[Any] = ()) -> ast.Call:
-    return ast.Call(ast.Name(_of_function(name), ast.Load()), arguments, [*keywords])
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(_of_function(name), ast.Load()), [*arguments], [])
 
 
 def _of_function(name: str) -> str:
@@ -230,12 +221,6 @@ def _array(values: Any) -> NDArray[np.generic]:  # noqa: ANN401
     return found
 
 
-def _concatenate(arrays: Any, axis: int | None) -> NDArray[np.generic]:  # noqa: ANN401
-    if not isinstance(arrays, list | tuple):
-        raise ExpressionError("concatenate needs a list of arrays, such as concatenate([x, y])")
-    return np.concatenate(arrays, axis=axis)
-
-
 def _histogram(array: Value, count: int, /) -> NDArray[np.int64]:
     values = np.asarray(array, np.int64)
     return np.bincount(values[values < index(count)], minlength=index(count))
@@ -258,7 +243,7 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> 
     return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
 
-_OWN: Mapping[str, Function] = {"array": _array, "power": _power, "shift": _shift}
+_OWN: Mapping[str, Function] = {"array()": _array, "power()": _power, "shift()": _shift}
 """What lists, ``**`` and ``<<`` become."""
 _FUNCTIONS: Mapping[str, Function] = {
     **{name: _unary(getattr(np, name)) for name in ("abs", "sqrt", "exp", "log", "sin", "cos")},
@@ -269,7 +254,7 @@ _FUNCTIONS: Mapping[str, Function] = {
     "roll": lambda array, shift, /, axis=None: np.roll(array, index(shift), axis),
     "transpose": lambda array, /, axes=None: np.transpose(array, _axis(axes)),
     "where": lambda condition, a, b, /: np.where(condition, a, b),
-    "concatenate": lambda arrays, /, axis=0: _concatenate(arrays, axis),
+    "concatenate": lambda arrays, /, axis=0: np.concatenate(arrays, axis),
     "min": lambda value, /, *other: min(value, *other) if other else np.min(value),
     "max": lambda value, /, *other: max(value, *other) if other else np.max(value),
     "ceil": ceil,

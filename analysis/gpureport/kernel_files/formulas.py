@@ -20,7 +20,7 @@ from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Va
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
 from gpureport.workloads.model import Argument as Passed
-from gpureport.workloads.model import Demand, Job, Local, Parameters
+from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
 
 N = TypeVar("N", int, float)
 _ANY_SIZE = re.compile(r"random|zeros|iota|[-+]?[\d.]+")
@@ -33,19 +33,9 @@ _MOST_S, _MOST_BYTES = 300.0, 2**34
 """Limits of a function that computes expected results."""
 
 
-class FieldError(InputError):
-    """A problem of one field of the description."""
-
-    def __init__(self, field: str, message: str, document: Document[KernelFields] | None = None) -> None:
-        """Describe a problem of the *field* at a dotted path, in the file of *document*."""
-        super().__init__(field, message, document)
-        self.field, self.message, self.document = field, message, document
-
-    def __str__(self) -> str:
-        """File and line, if known, field and problem."""
-        if self.document is None:
-            return f"{self.field}: {self.message}"
-        return str(self.document.problem(self.field, self.message, "error"))
+def problem_of(field: str, message: str, document: Document[KernelFields] | None) -> InputError:
+    """Return a problem of the *field* at a dotted path, with file and line if a *document* has them."""
+    return InputError(str(document.problem(field, message, "error")) if document else f"{field}: {message}")
 
 
 @dataclass(frozen=True)
@@ -87,7 +77,7 @@ class Argument:
 class Formulas:
     """A kernel whose sizes are expressions.
 
-    All methods raise a :class:`FieldError` if one is invalid. *arrays* replace the initial contents of buffers, by
+    All methods raise a :class:`InputError` if one is invalid. *arrays* replace the initial contents of buffers, by
     name; *prefix* is that of the kernel's fields in the description, *document* the file, if it has one.
     """
 
@@ -98,19 +88,16 @@ class Formulas:
     document: Document[KernelFields] | None = None
     later: "tuple[Formulas, ...]" = ()
     """Kernels of a sequence that follow."""
-    remark: str = ""
-    """What is suspicious in the source."""
-    _known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False)
     demands: dict[tuple[Hashable, ...], Demand] = field(default_factory=dict, init=False)
     """Of dispatches of this kernel."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is only remembered, when a kernel goes to another process."""
-        return {**self.__dict__, "_known": {}, "demands": {}}
+        return {**self.__dict__, "demands": {}}
 
-    def error(self, path: str, message: str) -> FieldError:
+    def error(self, path: str, message: str) -> InputError:
         """Return a problem of a field of this kernel."""
-        return FieldError(self.prefix + path, message, self.document)
+        return problem_of(self.prefix + path, message, self.document)
 
     @contextmanager
     def of_field(self, path: str) -> Iterator[None]:
@@ -151,28 +138,19 @@ class Formulas:
 
     def names(self, parameters: Parameters) -> Mapping[str, Value]:
         """Return the sizes of a point and its work-group's dimensions, for expressions."""
-        key = tuple(parameters.items())
-        if key not in self._known:
-            known: dict[str, Value] = {**dict.fromkeys(RESERVED, 1), **parameters}
-            for name, value in self.fields.sizes.items():
-                if name not in known:
-                    with self.of_field(f"sizes.{name}"):
-                        known[name] = whole(str(value), known)
-            self._known[key] = known
-        found: Mapping[str, Value] = self._known[key]
-        return found
+        known: dict[str, Value] = {**dict.fromkeys(RESERVED, 1), **parameters}
+        for name, value in self.fields.sizes.items():
+            if name not in known:
+                with self.of_field(f"sizes.{name}"):
+                    known[name] = whole(str(value), known)
+        return known
 
     def _value(
         self, evaluated: Callable[[str, Mapping[str, Value]], N], text: str, path: str, parameters: Parameters
     ) -> N:
-        """Evaluate an expression once for each point: searches for sizes come back to the same few."""
-        key = (evaluated, text, *parameters.items())
-        if key not in self._known:
-            names = self.names(parameters)
-            with self.of_field(path):
-                self._known[key] = evaluated(text, names)
-        found: N = self._known[key]
-        return found
+        names = self.names(parameters)
+        with self.of_field(path):
+            return evaluated(text, names)
 
     def count(self, argument: Argument, parameters: Parameters) -> int:
         """Return the elements of a buffer or in local memory."""
@@ -246,6 +224,11 @@ class Formulas:
             raise self.error(argument.field, f"{value:g} is not a value of type {argument.dtype}")
         scalar: np.generic = (lanes if len(lanes) == 1 else lanes.view(np.dtype((np.void, lanes.nbytes))))[0]
         return scalar
+
+    def dispatch(self, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
+        """Return the dispatch at a point; *handles* as of :meth:`value`."""
+        arguments = tuple(self.value(each, parameters, handles) for each in self.arguments)
+        return Dispatch(self.fields.kernel, self.global_size(parameters), self.local_size(parameters), arguments)
 
     def contents(self, argument: Argument, parameters: Parameters, rng: np.random.Generator) -> NDArray[np.generic]:
         """Return the initial contents of a buffer, which may be a beginning that it repeats."""

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
-from gpureport.kernel_files.body import body_of
 from gpureport.kernel_files.description import (
     RESERVED,
     ArgumentFields,
@@ -25,15 +24,15 @@ from gpureport.kernel_files.description import (
     WorkFields,
     steps_of,
 )
-from gpureport.kernel_files.execution import host_arguments, kernels_of, program_of, shape_of
+from gpureport.kernel_files.execution import host_arguments, kernels_of, program_of
 from gpureport.kernel_files.expressions import whole
-from gpureport.kernel_files.formulas import Argument, FieldError, Formulas
+from gpureport.kernel_files.formulas import Argument, Formulas
 from gpureport.spec.reading import Document
 from gpureport.text import listed, suggestion
+from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import execute, local_arrays
 from gpureport.trace.program import Access, Parameter, Program
 
-_NUMBERS = re.compile(r"(?:u?(?:char|short|int|long)|half|float|double)(\d*)")
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
 _BASE = 1024
 _LARGEST_BASE = 2**24
@@ -59,7 +58,7 @@ def completed(
     """Return a kernel and those after it in its sequence, with what their source in *folder* determines.
 
     Raises:
-        FieldError: a field is wrong, or something is missing that the source does not determine; the message says what
+        InputError: a field is wrong, or something is missing that the source does not determine; the message says what
             to give.
     """
     shared, steps = dict[str, Any](), list[Formulas]()
@@ -83,7 +82,8 @@ def _work_of(formulas: Formulas) -> WorkFields:
     items = [formulas.wanted(fields.point(size)) for size in {*sizes} if swept]
     if len(items) == 2 and items[0] == items[1]:
         return WorkFields(amount=fields.swept, unit=fields.swept)
-    return WorkFields(amount=" * ".join(f"({each})" for each in fields.global_size), unit="work-items")
+    parts = (each if each.isidentifier() else f"({each})" for each in fields.global_size)
+    return WorkFields(amount=" * ".join(parts), unit="work-items")
 
 
 class _Kernel:
@@ -94,7 +94,7 @@ class _Kernel:
         self.options = formulas.build_options(self.fields.point(_BASE))
         self._change(kernel=self._name(kernels_of(self.path, self.options)))
         self.program = program_of(self.path, self.options, self.fields.kernel)
-        self.body = body_of(self.path, self.options, self.fields.kernel)
+        self.body = _body_of(self.path, self.options, self.fields.kernel)
         self.where = f"{self.fields.kernel} ({self.path.name}:{self.program.line})"
         self.given = {each.name: each for each in self.fields.arguments}
 
@@ -105,7 +105,7 @@ class _Kernel:
     def _change(self, **fields: object) -> None:
         self.formulas = replace(self.formulas, fields=self.fields.model_copy(update=fields))
 
-    def _error(self, path: str, message: str) -> FieldError:
+    def _error(self, path: str, message: str) -> InputError:
         return self.formulas.error(path, f"{self.where} {message}")
 
     def _name(self, known: Sequence[str]) -> str:
@@ -168,12 +168,11 @@ class _Kernel:
         text = given.elements or given.value or given.local or ""
         if parameter.kind == "scalar" and not text:
             text = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
-        numbers = _NUMBERS.fullmatch(parameter.type)
         return Argument(
             name=parameter.name,
             kind=parameter.kind,
-            dtype=parameter.dtype if numbers else self._dtype(number),
-            lanes={"": 1, "3": 4}.get(numbers[1], int(numbers[1] or 1)) if numbers else 1,
+            dtype=parameter.dtype if parameter.lanes else self._dtype(number),
+            lanes={0: 1, 3: 4}.get(parameter.lanes, parameter.lanes),
             text=text,
             values=given.values,
             buffer_name=given.buffer or parameter.name,
@@ -191,12 +190,13 @@ class _Kernel:
         """Determine sizes, work-items and work-groups; ask at once for all that is missing."""
         fields, scalars = self.fields, {each.name: each.text for each in arguments if each.kind == "scalar"}
         sizes, missing = self._sizes(arguments)
-        guards = {axis: scalars[name] for axis, name in reversed([*self.body.guards]) if name in scalars}
-        items = fields.global_size or tuple(guards.get(axis, "") for axis in range(self.body.dimensions))
+        guards = {axis: scalars[name] for axis, name in reversed([*_guards(self.body)]) if name in scalars}
+        dimensions = 1 + max(map(int, re.findall(_GLOBAL_ID, self.body)), default=0)
+        items = fields.global_size or tuple(guards.get(axis, "") for axis in range(dimensions))
         required, asked = self.program.work_group[: len(items)], dict[str, str]()
         if missing:
             asked["sizes"] = f"values of {listed(missing)}"
-        if not all(items) or (not fields.global_size and "get_global_size" in self.body.text):
+        if not all(items) or (not fields.global_size and "get_global_size" in self.body):
             asked["global_size"] = "its number of work-items"
         local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
         if fields.work_groups == "auto" and not required and local:
@@ -222,7 +222,7 @@ class _Kernel:
         self, sizes: Mapping[str, Any], missing: Sequence[str], scalars: Collection[str], dimensions: int
     ) -> Mapping[str, str]:
         """Return options that may give sizes, work-items and work-groups."""
-        bounding = [name for name in (*sizes, *missing) if name not in scalars or self.body.bounds(name)]
+        bounding = [name for name in (*sizes, *missing) if name not in scalars or _bounds(self.body, name)]
         swept = next((name for name in bounding if isinstance(sizes.get(name), Swept)), "")
         first = swept or next(iter(bounding), "n")
         others = swept or ("16" if self.fields.sizes else first)
@@ -264,10 +264,6 @@ class _Kernel:
         takes_all = self.fields.guarded and self.fields.multiple == 1 and bool(self._items(values[0] + 1))
         between = [value + 1 for value in values] if len(values) > 1 and takes_all else []
         found, odd = ([*self._of_sizes(each, ask=not given)] for each in (values, between))
-        if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
-            where = f"{self.path.name}:{line}"
-            remark = f"{where}: some work-items of a group do not reach this barrier, and its behaviour is undefined"
-            self.formulas = replace(self.formulas, remark=remark)
         if found[0].before:  # at larger sizes, indices of 32 bits may exceed their type
             raise InputError(found[0].before)
         for number, argument in enumerate(arguments):
@@ -286,7 +282,7 @@ class _Kernel:
         """Yield what executions at sizes touch, up to the first one that is long; *ask* for contents of indices."""
         for number, value in enumerate(values, 1):
             yield (found := self._touched(self.fields.point(value), ask=ask))
-            if sum(found.operations.values()) > _MANY and number >= _FEWEST:
+            if sum(found.issued.values()) > _MANY and number >= _FEWEST:
                 return
 
     def _check_elements(self, argument: Argument, value: int, accessed: int, line: int) -> None:
@@ -299,7 +295,7 @@ class _Kernel:
 
     def _items(self, value: int) -> tuple[int, ...]:
         """Return the work-items at a size; none if expressions are invalid there."""
-        with suppress(FieldError):
+        with suppress(InputError):
             return self.formulas.wanted(self.fields.point(value))
         return ()
 
@@ -367,18 +363,14 @@ class _Kernel:
     def _indices(
         self, parameters: Mapping[str, int], extents: "_Extents", given: Collection[str], names: Sequence[str]
     ) -> list[str]:
-        """Return the buffers on whose contents depends what is accessed, or how much is executed."""
+        """Return the buffers on whose contents depends what is accessed, or how much is executed, if all have some."""
 
-        def outcome(*changed: str) -> object:
-            """Return what depends on the contents of buffers only if these decide which data are accessed."""
-            executed = self._executed(parameters, extents, given, changed)
-            return executed.ends, executed.operations
+        def outcome(without: str = "") -> object:
+            executed = self._executed(parameters, extents, given, {*names} - {without})
+            return executed.ends, executed.issued
 
-        found, usual = list[str](), outcome() if names else None
-        for number, name in enumerate([*names, *names]):  # what an index selects may be an index
-            if name not in found and (found or number < len(names)) and (now := outcome(*found, name)) != usual:
-                found, usual = [*found, name], now
-        return found
+        usual = outcome() if names else None
+        return [name for name in names if outcome(name) != usual]
 
     def _executed(
         self,
@@ -395,14 +387,14 @@ class _Kernel:
         least = [_FEW_BYTES if each.name in changed else 1 for each in self.formulas.arguments]
         sized = (self._sized(each, ends.get(n, least[n])) for n, each in enumerate(self.formulas.arguments))
         formulas = replace(self.formulas, arguments=tuple(sized))
-        shape = shape_of(formulas, parameters)
+        shape = formulas.dispatch(parameters, {})
         host = host_arguments(formulas, parameters, given, _Extremes())
         for number, each in enumerate(formulas.arguments):
             if each.name in changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
         program = program_of(self.path, self.formulas.build_options(parameters), self.fields.kernel)
-        extents = _Extents(program, prod(shape.local_size), host)
-        extents.operations = dict(execute(program, host, shape, _corners(shape.groups), _WAVE, extents).operations)
+        extents = _Extents(program, host)
+        extents.issued = execute(program, host, shape, _corners(shape.groups), _WAVE, extents).issued
         return extents
 
     def _sized(self, argument: Argument, nbytes: int) -> Argument:
@@ -416,17 +408,13 @@ class _Extents:
     """Records the end of what each argument's accesses touch, bytes by its number."""
 
     program: Program
-    items: int
-    """Of a group."""
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
     """Of the source, with the last access that moved an end."""
-    operations: Mapping[str, float] = field(default_factory=dict)
+    issued: Mapping[str, float] = field(default_factory=dict)
     before: str = ""
     """Problem of an access before the first element of a buffer."""
-    divergent: int = 0
-    """Line of a barrier that only some work-items of a group reach."""
 
     def accessed(
         self,
@@ -445,9 +433,7 @@ class _Extents:
         return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
-        """Record a barrier that lanes of *waves* leave, unless they are whole groups."""
-        lanes = np.bincount(waves // -(-self.items // _WAVE))
-        self.divergent = self.divergent if np.isin(lanes, (0, self.items)).all() else line
+        """Accept that work-items leave a barrier."""
 
     def _check_index(self, access: Access, buffer: int, lowest: int, highest: int) -> None:
         """Refuse what a negative number is without its sign; record an element before the first one."""
@@ -481,6 +467,32 @@ class _Extremes(np.random.Generator):
         return np.where(np.arange(size) % 2, low, high - 1)
 
 
+# the source as text
+_GLOBAL_ID = r"\bget_global_id\s*\(\s*([012])\s*\)"
+
+
+def _body_of(path: Path, options: str, kernel: str) -> str:
+    """Return the code of a *kernel* up to the next one; all of the file if it does not declare it."""
+    code = preprocessed(read_text(path), path.parent, options)
+    declared = re.search(rf"\b(?:__)?kernel\b[^;{{}}]*?\b{re.escape(kernel)}\s*\([^;{{}}]*\{{", code)
+    return re.split(r"\b(?:__)?kernel\b", code[declared.end() :])[0] if declared else code
+
+
+def _bounds(body: str, name: str) -> bool:
+    """Return whether a value may limit work-items, loops or indices: it is compared, assigned, or within an index."""
+    return re.search(rf"(?<![-+*/])[<>=]\s*{name}\b|\[[^\]]*\b{name}\b", body) is not None
+
+
+def _guards(body: str) -> Iterator[tuple[int, str]]:
+    """Yield the dimensions whose index is compared with a name, and the name."""
+    for match in re.finditer(rf"(?:\b(\w+)\s*=\s*(?:\(\w+\)\s*)?)?{_GLOBAL_ID}", body):
+        same = _GLOBAL_ID.replace("([012])", match[2])
+        index = rf"(?:\b{match[1]}\b|{same})" if match[1] else same
+        compared = rf"{index}\s*(?:<|>=)\s*\(?\s*(\w+)|\b(\w+)\s*\)?\s*(?:>|<=)\s*{index}"
+        for other in re.finditer(compared, body):
+            yield int(match[2]), other[1] or other[2]
+
+
 def _corners(groups: Sequence[int]) -> list[int]:
     """Return the numbers of the work-groups at the corners of a range, and of one in its middle; of a few, all."""
     if prod(groups) <= _FEW:
@@ -491,15 +503,13 @@ def _corners(groups: Sequence[int]) -> list[int]:
 
 
 def _enough(name: str, xs: Sequence[int], ys: Sequence[int], odd: Sequence[int], more: Sequence[int]) -> str | None:
-    """Return an expression with the values *ys* at *xs*, or larger ones if others do not have *more* at *odd* sizes."""
-    text = _polynomial(name, xs, ys)
-    if text is None:
-        return _bound(name, (*xs, *odd), (*ys, *more))
-    if all(whole(text, {name: x}) >= y for x, y in zip(odd, more, strict=True)):
-        return text
-    other = _polynomial(name, odd, more) or text
-    enough = all(whole(other, {name: x}) >= y for x, y in zip(xs, ys, strict=True))
-    return other if enough else f"max({text}, {other})"
+    """Return an expression with the values *ys* at *xs*, or *more* at *odd* sizes, that is enough at the others."""
+    every = [*zip((*xs, *odd), (*ys, *more), strict=True)]
+    for sizes, counts in ((xs, ys), (odd, more)):
+        text = _polynomial(name, sizes, counts) if sizes else None
+        if text and all(whole(text, {name: x}) >= y for x, y in every):
+            return text
+    return _bound(name, *zip(*every, strict=True))
 
 
 def _polynomial(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:

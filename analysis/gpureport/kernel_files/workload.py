@@ -16,7 +16,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
 from gpureport.kernel_files.execution import demand_of, executed_results, program_of
-from gpureport.kernel_files.formulas import FieldError, Formulas, expected_results, function_file
+from gpureport.kernel_files.formulas import Formulas, expected_results, function_file
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.text import shorten
@@ -24,7 +24,7 @@ from gpureport.trace.compiler import preprocessed
 from gpureport.trace.program import Program
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, Workload
 
 _MOST_TEXT = 72
 """Characters of a source line that reports show."""
@@ -56,7 +56,7 @@ class KernelFileWorkload(Workload):
         """Describe a kernel, whose fields name files in *folder*.
 
         Raises:
-            FieldError: an expression is invalid, or sizes do not fit together.
+            InputError: an expression is invalid, or sizes do not fit together.
         """
         self.formulas, self.folder = formulas, folder.absolute()
         self.fields = fields = formulas.fields
@@ -75,8 +75,7 @@ class KernelFileWorkload(Workload):
         self.is_executable = not any(each.has_sub_groups for each in self._programs())
         self.description = self._description()
         per = "sequence" if fields.sequence else "dispatch"
-        amount = re.sub(r"\B\((\w+)\)", r"\1", fields.work.amount)  # one name needs no parentheses
-        self.counted = f"{amount} {fields.work.unit} per {per}."
+        self.counted = f"{fields.work.amount} {fields.work.unit} per {per}."
 
     def _digest(self) -> str:
         """Return a hash of the fields, the source with its included files, the function of expected results, arrays."""
@@ -92,8 +91,7 @@ class KernelFileWorkload(Workload):
         said = self.fields.description.strip().rstrip(".")
         scalars = [each for each in self.formulas.arguments if each.kind == "scalar" and each.text != each.name]
         values = ", ".join(f"{each.name} = {each.text}" for each in scalars)
-        remarks = [f"{each.remark}." for each in self.formulas.steps if each.remark]
-        sentences = [f"{said}." if said else "", f"Scalars: {values}." if values else "", *remarks]
+        sentences = [f"{said}." if said else "", f"Scalars: {values}." if values else ""]
         if not self.is_verified:
             sentences.append(_EXECUTED if self.is_executable else "Its results are not verified.")
         return " ".join(filter(None, sentences))
@@ -122,10 +120,6 @@ class KernelFileWorkload(Workload):
             self.formulas.nbytes(parameters)
             self.formulas.work(parameters)
             self.build_options(parameters)
-        for value in self._listed:
-            if not self._computable(self.formulas.nbytes(self.fields.point(value))):
-                what = f"contents that are computed have at most 2^27 elements; {value} needs more"
-                raise self.formulas.error(f"sizes.{self.fields.swept}", what)
         if self.is_verified:
             parameters = self.verification()[0]
             self.expected(parameters, self.verification_job(parameters, np.random.default_rng(0)), 1)
@@ -146,7 +140,7 @@ class KernelFileWorkload(Workload):
         *odd*: an odd multiple of the size's unit. *work*: the most units of work.
 
         Raises:
-            FieldError: the size is ``auto``, and no buffer grows with it.
+            InputError: the size is ``auto``, and no buffer grows with it.
         """
         unit, (first, _) = self.fields.multiple, self.formulas.ends
 
@@ -181,7 +175,7 @@ class KernelFileWorkload(Workload):
         """The swept size; and the work-group shapes at a size beyond the caches.
 
         Raises:
-            FieldError: the device supports none of the work-groups or sizes.
+            InputError: the device supports none of the work-groups or sizes.
         """
         shape, shapes = self.fields.shape, self._shapes(device, limits)
         if prod(shape) > limits.max_work_group:
@@ -296,7 +290,7 @@ class KernelFileWorkload(Workload):
             value -= value % least if value > least and least % self.fields.multiple == 0 else 0
         points = []
         for point in (self.fields.point(value, shape) for shape in shapes):
-            with suppress(FieldError):  # work-items do not divide into its work-groups
+            with suppress(InputError):  # work-items do not divide into its work-groups
                 self.formulas.global_size(point)
                 points.append(point)
         return grid.by_group_size(self._possible(points, limits), self._size_label(points[0]) if points else "")
@@ -329,11 +323,8 @@ class KernelFileWorkload(Workload):
         """The size of all buffers."""
         return sum(self.formulas.nbytes(parameters).values())
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
+    def demand(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
         """That of work-groups that are executed on the host; of a sequence, that of each kernel."""
-        return self._demands(parameters, device)
-
-    def _demands(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
         first, *others = (
             demand_of(each, self.path, parameters, device, restrict=restrict) for each in self.formulas.steps
         )
@@ -342,7 +333,7 @@ class KernelFileWorkload(Workload):
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return the demand with ``restrict``, if pointers lack it."""
         if any(not parameter.noalias for kernel in self._programs() for parameter in kernel.parameters):
-            yield "declare all pointers restrict", self._demands(parameters, device, restrict=True)
+            yield "declare all pointers restrict", self.demand(parameters, device, restrict=True)
 
     def source_line(self, line: int) -> str:
         """The line, without indent, which may be cut."""
@@ -373,7 +364,7 @@ class KernelFileWorkload(Workload):
             sized = argument.is_sized and name not in step.arrays
             handles[name] = f"{name} {contents.nbytes}" if sized else name
             buffers[handles[name]] = Buffer(self.formulas.nbytes(parameters)[name], contents)
-        dispatches = tuple(self._dispatch(step, parameters, handles) for step in self.formulas.steps)
+        dispatches = tuple(step.dispatch(parameters, handles) for step in self.formulas.steps)
         job, swap = Job(buffers, dispatches), self.fields.swap
         return job.ping_pong([handles[swap[0]]], [handles[swap[1]]]) if swap else job
 
@@ -381,16 +372,12 @@ class KernelFileWorkload(Workload):
         """Return the job of a point of :meth:`verification`.
 
         Raises:
-            FieldError: results of such a size cannot be checked.
+            InputError: results of such a size cannot be checked.
         """
         if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
             what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
             raise self.formulas.error("sizes", what)
         return self.job(parameters, rng)
-
-    def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
-        arguments = tuple(step.value(each, parameters, handles) for each in step.arguments)
-        return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), arguments)
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it, and a large one."""

@@ -71,10 +71,9 @@ class Recorder(Protocol):
 class Execution:
     """What an execution did."""
 
-    operations: Mapping[str, float]
-    """Executed instructions of lanes by class."""
     issued: Mapping[str, float]
-    """The same with the idle lanes of waves; ``branch`` also counts those of waves whose lanes took different ways."""
+    """Instructions of lanes by class, also idle ones of executing waves; ``branch`` also counts those of waves whose
+    lanes took different ways."""
     uniform: Mapping[str, float]
     """Those of integers, and branches, among them that have one result for all lanes."""
     work: NDArray[np.float64]
@@ -210,7 +209,6 @@ class _Machine:
         self.seen: dict[int, tuple[int, float]] = {}
         for slot, constant in program.constants.items():
             self.now[slot] = constant
-        self.executed = [0] * len(program.blocks)
         self.issued = [0] * len(program.blocks)
         self.instructions = [sum(block.counts.values()) for block in program.blocks]
         self.work = np.zeros(int(self.wave_of[-1]) + 1)
@@ -440,8 +438,7 @@ class _Machine:
 
     def _step(self, number: int, lanes: _Lanes) -> None:
         block, now = self.program.blocks[number], self.now
-        self.lanes, first = lanes, not self.executed[number]
-        self.executed[number] += lanes.size
+        self.lanes, first = lanes, not self.issued[number]
         self.issued[number] += lanes.wave_count
         self.work[lanes.own_waves] += self.instructions[number]
         for slot in block.inputs:
@@ -492,17 +489,14 @@ class _Machine:
 
     def _result(self) -> Execution:
         chain = self.chains.longest() if self.chains else {}
-        operations = defaultdict[str, float](float)
         issued = defaultdict[str, float](float, {"branch": self.split * self.wave} if self.split else {})
         uniform = defaultdict[str, float](float)
-        each_block = zip(self.program.blocks, self.executed, self.issued, self.uniform, strict=True)
-        for block, lanes, waves, found in each_block:
+        for block, waves, found in zip(self.program.blocks, self.issued, self.uniform, strict=True):
             scalar = sum((Counter(counts) for _, counts in found), Counter[str]())
             for kind, count in block.counts.items():
-                operations[kind] += count * lanes
                 issued[kind] += count * waves * self.wave
                 uniform[kind] += min(count, scalar[kind]) * waves * self.wave
-        return Execution(operations, issued, uniform, self.work.reshape(len(self.groups), -1), chain)
+        return Execution(issued, uniform, self.work.reshape(len(self.groups), -1), chain)
 
 
 def _scalar_counts(block: Block) -> list[tuple[int, Mapping[str, float]]]:
@@ -526,7 +520,7 @@ def _uniform(values: Value, name: str) -> Value:
 def _argument(argument: Any, parameter: Parameter) -> Value:
     if isinstance(argument, np.void):
         rows = np.frombuffer(argument, parameter.dtype.str.replace("u", "i"))[:, None]
-        return rows[:3] if parameter.type.endswith("3") else rows
+        return rows[:3] if parameter.lanes == 3 else rows
     return signed(np.asarray(argument).reshape(-1)[0].astype(parameter.dtype))
 
 

@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 
 from gpureport.trace.ir import Instruction, Name, Operand, Type, walk
-from gpureport.trace.operations import TESTS, demangled, plain_name
+from gpureport.trace.operations import TESTS, plain_name
 
 Counts = Mapping[str, float]
 """Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
@@ -57,9 +57,10 @@ _FREE = frozenset(
 )
 
 
-def counts(instruction: Instruction, called: str = "") -> Counts:
+def counts(instruction: Instruction) -> Counts:
     """Return the instructions that one element needs in one lane, by class."""
-    name, of = plain_name(called) if called else instruction.opcode, instruction.of.element
+    called, of = instruction.called, instruction.of.element
+    name = plain_name(called) if called else instruction.opcode
     kind = instruction.types[name == "select"].element
     if name in ("zext", "sext") and kind.bits == 1:
         return {"int32": 1.0}
@@ -68,7 +69,7 @@ def counts(instruction: Instruction, called: str = "") -> Counts:
     if name in ("extractelement", "insertelement"):
         return {"int32": 1.0 / instruction.types[0].width} if kind.bits in (8, 16) else {}
     if name.startswith("convert") or (name in _CONVERTING and "f" in (of.dtype.kind, kind.dtype.kind)):
-        signed = name == "sitofp" or demangled(called)[1][-1:] in ("c", "s")
+        signed = name == "sitofp" or instruction.codes[-1:] in ("c", "s")
         return _converted(of, kind, signed=signed) if of != kind or not name.startswith("convert") else {}
     words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
     if of.dtype.kind != "f" or name == "select" or name in _COMPARING:
@@ -106,7 +107,7 @@ _VARYING = re.compile(r"get_(local|global)_(linear_)?id|sub_group|work_group|ato
 def varying(lines: Sequence[Instruction]) -> set[str]:
     """Return the values of a function that may differ between the work-items of a group, as compilers see."""
     made = [line for line in lines if line.result]
-    found = {line.result for line in made if line.opcode == "load" or _VARYING.search(" ".join(line.words))}
+    found = {line.result for line in made if line.opcode == "load" or _VARYING.search(line.called)}
     ways, size = [line for line in lines if line.opcode in ("br", "switch")], -1
     while size != (size := len(found)):
         joined = "phi" if any(found.intersection(_names(line)) for line in ways) else ""

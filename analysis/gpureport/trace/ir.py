@@ -109,7 +109,7 @@ class Instruction:
     line: int = 0
     result: str = ""
     words: list[str] = field(default_factory=list)
-    """Flags, predicates, the called function."""
+    """Flags and predicates."""
     operands: list[Operand] = field(default_factory=list)
     types: list[Type] = field(default_factory=list)
     """Of the operands."""
@@ -118,6 +118,9 @@ class Instruction:
     labels: list[str] = field(default_factory=list)
     """Blocks to which a branch leads (``switch``: the default first), or from which a ``phi`` takes its values."""
     align: int = 0
+    called: str = ""
+    """The function's name; *codes*: of the types of its parameters, if the name is mangled (Itanium C++ ABI)."""
+    codes: str = ""
 
     @property
     def of(self) -> Type:
@@ -266,7 +269,7 @@ class Words:
             each.labels.append(self._take(2))
             self._take()
         elif each.opcode == "call" and each.bare and word[0] in "@%":
-            each.words.append(self._take())
+            each.called, each.codes = _demangled(self._take()[1:])
             self._take()
             for kind, _, value in self._typed():
                 each.types.append(kind)
@@ -364,6 +367,12 @@ def walk(source: Type, indices: list[Operand]) -> tuple[int, list[tuple[Name, in
             fixed += kind.offset(int(index))
         kind = kind.parts[int(index)] if kind.name == "struct" else kind.element
     return fixed, terms
+
+
+def _demangled(name: str) -> tuple[str, str]:
+    found = re.match(r"_Z(\d+)", name)
+    end = found.end() + int(found[1]) if found else len(name)
+    return (name[found.end() : end], name[end:]) if found else (name, "")
 
 
 def _bytes(number: int, of: Type) -> bytes:

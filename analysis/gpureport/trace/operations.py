@@ -362,22 +362,15 @@ _REDUCTIONS: Mapping[str, Function] = {**_BINARY, **_INTRINSICS, **_numpy("fmax 
 
 
 # calls
-def demangled(name: str) -> tuple[str, str]:
-    """Return a function's plain name and, if it is mangled, the codes of its parameters' types (Itanium C++ ABI)."""
-    found = re.match(r"_Z(\d+)", name)
-    end = found.end() + int(found[1]) if found else len(name)
-    return (name[found.end() : end], name[end:]) if found else (name, "")
-
-
 def plain_name(called: str) -> str:
     """Return the name of a function without the marks of its types and precision."""
-    name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", demangled(called)[0].removeprefix("llvm."))
+    name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", called.removeprefix("llvm."))
     return re.sub(r"^(native|half|fast)_", "", name)
 
 
-def of_call(line: Instruction, called: str) -> Function:
+def of_call(line: Instruction) -> Function:
     """Return the function of a call that depends on its arguments only."""
-    (name, codes), plain, of = demangled(called), plain_name(called), line.of.element
+    name, plain, of = line.called, plain_name(line.called), line.of.element
     of_vector = any(kind.name == "vector" for kind in line.types)
     if plain.startswith("vector.reduce."):
         fold = _REDUCTIONS[plain.split(".")[2]]
@@ -397,7 +390,7 @@ def of_call(line: Instruction, called: str) -> Function:
         found = (_INTEGER if plain in _INTEGER else _FLOATING).get(plain)
     if found is None:
         raise Unsupported(f"{name} is not supported")
-    return _on_unsigned(found) if re.match(r"(Dv\d+_)?[htjm]", codes) else found
+    return _on_unsigned(found) if re.match(r"(Dv\d+_)?[htjm]", line.codes) else found
 
 
 def _conversion(name: str, dtype: np.dtype[Any]) -> Function:

@@ -67,8 +67,8 @@ class Parameter:
     space: Space
     dtype: np.dtype[Any]
     """Of a scalar, or of the elements of a buffer; bytes if they are structs."""
-    type: str
-    """Its name in OpenCL C, or that of the elements."""
+    lanes: int
+    """Numbers of a scalar or element, such as 3 of ``float3``; 0 of structs."""
     noalias: bool
     """Whether nothing else points to its data (``restrict``, constant memory)."""
 
@@ -222,8 +222,7 @@ class _Builder:
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
             self.roots[value] = LOCAL if space == "local" else number
             noalias = "noalias" in attributes or space in ("constant", "private")
-            plain = re.sub(r" __attribute__\(\(ext_vector_type\((\d+)\)\)\)", r"\1", text).rstrip("*")
-            yield Parameter(name, kinds.get(space, "buffer"), space, _dtype(text, of), plain, noalias)
+            yield Parameter(name, kinds.get(space, "buffer"), space, *_numbers(text, of), noalias)
 
     def slot(self, operand: Operand) -> int:
         """Return the slot of a value or constant."""
@@ -283,7 +282,7 @@ class _Builder:
 
     def _operation(self, line: Instruction) -> Operation | None:
         if line.opcode == "call":
-            return self._call(line, line.words[-1][1:])
+            return self._call(line)
         if line.opcode in _MEMORY:
             return _MEMORY[line.opcode](self, line)
         counts = self.merged.get(line.result)
@@ -346,8 +345,8 @@ class _Builder:
         return self._accessing(line, access, lambda machine, value, at: machine.store(access, at, value))
 
     # calls
-    def _call(self, line: Instruction, called: str) -> Operation | None:
-        name, codes = operations.demangled(called)
+    def _call(self, line: Instruction) -> Operation | None:
+        name = line.called
         self.built.has_sub_groups |= "sub_group_" in name
         self.built.has_sub_group_barriers |= name == "sub_group_barrier"
         if _NOTHING.match(name):
@@ -356,17 +355,16 @@ class _Builder:
             return Operation(lambda: None, (), -1, {"barrier": 1.0})
         for pattern, method in _CALLS.items():
             if re.match(pattern, name):
-                return method(self, line, name, codes)
-        counts = instructions.counts(line, called)
-        return self._made(line, operations.of_call(line, called), counts, width=_width(line))
+                return method(self, line)
+        return self._made(line, operations.of_call(line), instructions.counts(line), width=_width(line))
 
-    def _identity(self, line: Instruction, name: str, _: str) -> Operation:
-        return self._made(line, lambda machine, *dimension: machine.identity(name, *dimension), {}, machine=True)
+    def _identity(self, line: Instruction) -> Operation:
+        return self._made(line, lambda machine, *dimension: machine.identity(line.called, *dimension), {}, machine=True)
 
-    def _exchange(self, line: Instruction, name: str, codes: str) -> Operation:
-        plain, is_unsigned = re.sub(r"^(intel_)?sub_group_(non_uniform_)?", "", name), codes[:1] in "htjm"
+    def _exchange(self, line: Instruction) -> Operation:
+        plain, is_unsigned = re.sub(r"^(intel_)?sub_group_(non_uniform_)?", "", line.called), line.codes[:1] in "htjm"
         if not _EXCHANGES.match(plain):
-            raise Unsupported(f"{name} is not supported")
+            raise Unsupported(f"{line.called} is not supported")
         counts = {"ballot": 1.0} if plain in ("ballot", "all", "any") else {"shuffle": 1.0}
         return self._made(
             line,
@@ -375,9 +373,9 @@ class _Builder:
             machine=True,
         )
 
-    def _vector_access(self, line: Instruction, name: str, _: str) -> Operation:
+    def _vector_access(self, line: Instruction) -> Operation:
         """``vload3``, ``vstore_half4_rte`` and their relatives."""
-        write = name.startswith("vstore")
+        name, write = line.called, line.called.startswith("vstore")
         of = line.types[0] if write else line.bare[0]
         dtype = np.dtype(np.float16) if "_half" in name else of.element.dtype
         step = np.int64((4 if "a_half3" in name else of.width) * dtype.itemsize)
@@ -391,26 +389,26 @@ class _Builder:
 
         return self._accessing(line, access, run)
 
-    def _two_results(self, line: Instruction, name: str, _: str) -> Operation:
+    def _two_results(self, line: Instruction) -> Operation:
         """Functions that store their second result."""
-        exponent = {"dtype": np.dtype(np.int32)} if name == "frexp" else {}
+        exponent = {"dtype": np.dtype(np.int32)} if line.called == "frexp" else {}
         access = self._access(line, 1, line.bare[0], write=True, **exponent)
-        both = operations.TWO_RESULTS[re.sub("^(native|half)_", "", name)]
+        both = operations.TWO_RESULTS[operations.plain_name(line.called)]
 
         def run(machine: Any, value: Value, at: Value) -> Value:
             first, second = both(value)
             machine.store(access, at, second)
             return first
 
-        return self._made(line, run, instructions.counts(line, name), width=_width(line), machine=True, access=access)
+        return self._made(line, run, instructions.counts(line), width=_width(line), machine=True, access=access)
 
-    def _atomic(self, line: Instruction, name: str, codes: str) -> Operation:
-        plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", name)
+    def _atomic(self, line: Instruction) -> Operation:
+        plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", line.called)
         if plain not in _ATOMICS:
-            raise Unsupported(f"{name} is not supported")
+            raise Unsupported(f"{line.called} is not supported")
         stored = {"compare": 2, "store": 1, "init": 1}.get(plain.split("_")[0])
         of = line.types[stored] if stored else line.bare[0]
-        is_unsigned = of.dtype.kind == "i" and re.search(r"[jm](?=[jm]|12memory|$)", codes)
+        is_unsigned = of.dtype.kind == "i" and re.search(r"[jm](?=[jm]|12memory|$)", line.codes)
         dtype = np.dtype(of.dtype.str.replace("i", "u")) if is_unsigned else of.dtype
         alike = getattr(line.operands[0], "name", "") not in self.varying
         access = self._access(line, 0, of, write=plain != "load", atomic=True, dtype=dtype, same=alike)
@@ -418,14 +416,14 @@ class _Builder:
         function = lambda machine, *values: machine.atomic(access, plain, values, expected)  # noqa: E731
         return self._accessing(line, access, function)
 
-    def _copy(self, line: Instruction, name: str, _: str) -> Operation:
+    def _copy(self, line: Instruction) -> Operation:
         """``llvm.memcpy`` and ``llvm.memset``."""
         if isinstance(line.operands[2], Name):
             raise Unsupported("copies of variable length are not supported")
         of = Type("vector", int(line.operands[2]), (Type("i8"),))
         line.operands = line.operands[:2]
         target = self._access(line, 0, of, write=True)
-        if name.startswith("llvm.memset"):
+        if line.called.startswith("llvm.memset"):
             return self._accessing(line, target, lambda machine, at, byte: machine.store(target, at, byte))
         source = self._access(line, 1, of)
         return self._accessing(
@@ -451,7 +449,7 @@ _MEMORY: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
     "getelementptr": _Builder._getelementptr,
     "addrspacecast": _Builder._addrspacecast,
 }
-_CALLS: Mapping[str, Callable[[_Builder, Instruction, str, str], Operation]] = {
+_CALLS: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
     r"get_": _Builder._identity,
     r"(intel_)?sub_group_": _Builder._exchange,
     r"vloada?(\d|_half)|vstorea?(\d|_half)": _Builder._vector_access,
@@ -467,20 +465,23 @@ def next_local(offset: int, nbytes: int) -> int:
     return -(-(offset + nbytes) // _APART) * _APART + _APART
 
 
-def _dtype(text: str, of: Type) -> np.dtype[Any]:
-    """Return the NumPy type of ``uint`` or of the elements of ``float4*``."""
-    names = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "half": "f2", "float": "f4", "double": "f8"}
-    found = re.match(r"(u?)(char|short|int|long|half|float|double)\b", text)
-    if not found:
-        return np.dtype(np.uint8) if of.name == "ptr" else of.element.dtype
-    return np.dtype(names[found[2]].replace("i", "u" if found[1] else "i"))
+_NAMES = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "half": "f2", "float": "f4", "double": "f8"}
+_NUMBERS = re.compile(rf"(u?)({'|'.join(_NAMES)})\b(?: __attribute__\(\(ext_vector_type\((\d+))?")
+
+
+def _numbers(text: str, of: Type) -> tuple[np.dtype[Any], int]:
+    """Return the NumPy type of the numbers of ``uint`` or ``float4*``, and how many there are."""
+    if not (found := _NUMBERS.match(text)):
+        return np.dtype(np.uint8) if of.name == "ptr" else of.element.dtype, 0
+    dtype = np.dtype(_NAMES[found[2]])
+    return np.dtype(f"u{dtype.itemsize}") if found[1] else dtype, int(found[3] or 1)
 
 
 def _pieces(lines: Sequence[Instruction]) -> list[list[Instruction]]:
     """Split a block where work-items wait."""
     parts: list[list[Instruction]] = [[]]
     for line in lines:
-        if line.opcode == "call" and _BARRIER.match(operations.demangled(line.words[-1][1:])[0]):
+        if _BARRIER.match(line.called):
             parts.append([])
         parts[-1].append(line)
     return parts
