@@ -17,7 +17,7 @@ from gpureport.trace import demand as demands
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, placed
-from gpureport.trace.program import Access, program
+from gpureport.trace.program import Access, Program, program
 from gpureport.trace.reuse import ReuseClock
 from gpureport.workloads.model import Dispatch
 from tests.toy import TOY
@@ -193,12 +193,17 @@ def test_the_window_misses_as_a_cache_that_replaces_the_oldest_line(seed: int, k
     assert misses / steps.size == pytest.approx(lru_misses(lines.tolist(), capacity) / steps.size, abs=0.03)
 
 
+def compiled(folder: Path, text: str) -> Program:
+    """Return the kernel ``k`` with these parameters and this body."""
+    (source := folder / "k.cl").write_text(f"kernel void k({text}")
+    return program(compile_file(source), "k")
+
+
 def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Database, tmp_path: Path) -> None:
     """A copy of words to every eighth one: each store covers a part of its own sector, 8 lines for a wave."""
-    source, items, device = tmp_path / "spread.cl", 1 << 18, database.device("nvidia/h200_sxm")
-    source.write_text("kernel void k(global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
+    items, device = 1 << 18, database.device("nvidia/h200_sxm")
+    kernel = compiled(tmp_path, "global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
     arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], Dispatch("k", (items,), (256,))
-    kernel = program(compile_file(source), "k")
     demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape, Resources(32)))
 
     assert [(each.buffer, each.kind, each.lines / each.waves) for each in demand.accesses] == [
@@ -215,8 +220,8 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
 def test_left_shifts_are_multiplications_where_these_have_a_pipe(
     name: str, kind: str, database: Database, tmp_path: Path
 ) -> None:
-    (source := tmp_path / "k.cl").write_text("kernel void k(global uint *x) { x[get_global_id(0)] <<= 13; }")
-    kernel, shape, device = program(compile_file(source), "k"), Dispatch("k", (256,), (64,)), database.device(name)
+    kernel = compiled(tmp_path, "global uint *x) { x[get_global_id(0)] <<= 13; }")
+    shape, device = Dispatch("k", (256,), (64,)), database.device(name)
     placement = placed(device, kernel, shape, Resources(32))
     demand = dispatch_demand(kernel, [np.zeros(256, np.uint32)], shape, device, placement)
 
@@ -234,12 +239,10 @@ BRANCH, REST, TRIANGLE, VALUES = "i < m ? 500 : 0", "i < m ? 0 : 500", "i / 64",
 @pytest.mark.parametrize("resident", [2, 256])
 def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float, resident: int, tmp_path: Path) -> None:
     """1,024 groups, of which 8 or all run together, and two atomic instructions on one address."""
-    (source := tmp_path / "k.cl").write_text(
-        "kernel void k(global float *x, global int *count, int m) {"
-        f"int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; atomic_inc(count);"
-        "atomic_dec(count); }"
-    )
-    kernel, shape = program(compile_file(source), "k"), Dispatch("k", (65536,), (64,))
+    body = f"int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v;"
+    atomics = "atomic_inc(count); atomic_dec(count);"
+    kernel = compiled(tmp_path, f"global float *x, global int *count, int m) {{ {body} {atomics} }}")
+    shape = Dispatch("k", (65536,), (64,))
     placement = replace(PLACEMENT, groups_per_place=resident, latencies=(("fp32", 4.0), ("hit", 30.0), ("miss", 200.0)))
     for value in (0, 1):  # demands of other values are others
         arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
@@ -259,10 +262,8 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
 )
 def test_work_that_schedulers_do_not_share(steps: str, units: int, uneven: float, tmp_path: Path) -> None:
     """Four groups of eight waves, each on a unit of its own or all on one place, whose four schedulers take turns."""
-    (source := tmp_path / "k.cl").write_text(
-        f"kernel void k(global float *x) {{ int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v; }}"
-    )
-    kernel, shape = program(compile_file(source), "k"), Dispatch("k", (1024,), (256,))
+    body = f"int i = get_global_id(0); float v = x[i]; {LOOP.format(steps)} x[i] = v;"
+    kernel, shape = compiled(tmp_path, f"global float *x) {{ {body} }}"), Dispatch("k", (1024,), (256,))
     placement = replace(PLACEMENT, units_per_group=units)
     demand = dispatch_demand(kernel, [np.zeros(1024, np.float32)], shape, TOY, placement)
 
@@ -274,14 +275,12 @@ def test_a_core_overlaps_what_it_reorders(
     reordered: int, links: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four loops of 100 dependent instructions, which do not depend on each other."""
-    (source := tmp_path / "k.cl").write_text(
-        "kernel void k(global float *x, int n, int m) { float most = 0; for (int j = 0; j < m; j++) {"
-        f" float v = x[j]; {LOOP.format('n')} most = fmax(most, v); }} x[get_global_id(0)] = most; }}"
-    )
+    loop = f"for (int j = 0; j < m; j++) {{ float v = x[j]; {LOOP.format('n')} most = fmax(most, v); }}"
+    text = f"global float *x, int n, int m) {{ float most = 0; {loop} x[get_global_id(0)] = most; }}"
     placement = replace(PLACEMENT, latencies=(("fp32", 4.0), ("hit", 1.0)), page_lines=64)
     monkeypatch.setattr(demands, "REORDERED", reordered)
     arguments, shape = [np.zeros(64, np.float32), np.int32(100), np.int32(4)], Dispatch("k", (64,), (64,))
-    demand = dispatch_demand(program(compile_file(source), "k"), arguments, shape, TOY, placement)
+    demand = dispatch_demand(compiled(tmp_path, text), arguments, shape, TOY, placement)
 
     assert (demand.branches, demand.maskable) == (True, False)
     assert demand.chain["fp32"] == pytest.approx(links, rel=0.1)

@@ -17,7 +17,7 @@ from gpureport.errors import InputError
 from gpureport.kernel_files import load_kernels
 from gpureport.trace.chains import TOGETHER, Chains
 from gpureport.trace.compiler import compile_file, preprocessed
-from gpureport.trace.execution import Execution, execute
+from gpureport.trace.execution import Execution, Recorder, execute
 from gpureport.trace.program import Access, program
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Dispatch, Features, Workload
@@ -54,7 +54,7 @@ def test_results_are_right(workload: Workload) -> None:
         np.testing.assert_allclose(found, expected, rtol=max(workload.tolerance, 2e-5), atol=workload.tolerance)
 
 
-class Seen:
+class Seen(Recorder):
     """A recorder that keeps what it sees."""
 
     def __init__(self, missed: float = 0.0) -> None:
@@ -65,9 +65,6 @@ class Seen:
         assert offsets.shape == waves.shape
         self.offsets.append((access.write, buffer, offsets.tolist()))
         return self.missed
-
-    def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
-        """Keep nothing."""
 
 
 _FOUR = dict.fromkeys(("fp32", "add", "address", "int32"), 4.0)

@@ -14,7 +14,6 @@ from gpureport.spec.values import Strict
 from gpureport.text import quoted
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_POWER = re.compile(r"\s*\d+\s*\^\s*\d+\s*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (256,), (32, 8), (32, 4, 2))
 """Usual work-groups, by the dimensions of the kernel."""
@@ -59,9 +58,7 @@ def _size(value: object) -> object:
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
     if value == "auto":
         return Swept(automatic=True)
-    if isinstance(value, str) and ".." in value:
-        return _range(value)
-    return value.replace("^", "**") if isinstance(value, str) and _POWER.fullmatch(value) else value
+    return _range(value) if isinstance(value, str) and ".." in value else value
 
 
 def _range(text: str) -> Swept:
@@ -72,8 +69,7 @@ def _range(text: str) -> Swept:
     if low < 1 or high > MOST_SIZE:
         raise ValueError(f"{quoted(text)} is not within the smallest and the largest size (1..2^40)")
     if low >= high:
-        correction = f"[{low}] for this size" if low == high else "..".join(reversed(text.split("..")))
-        raise ValueError(f"{quoted(text)} does not end above its start; write {correction}")
+        raise ValueError(f"{quoted(text)} does not end above its start; exchange them, or write a list such as [{low}]")
     return Swept(low=low, high=high)
 
 

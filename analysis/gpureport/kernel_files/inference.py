@@ -30,7 +30,7 @@ from gpureport.kernel_files.formulas import Argument, Formulas
 from gpureport.spec.reading import Document
 from gpureport.text import listed, suggestion
 from gpureport.trace.compiler import preprocessed
-from gpureport.trace.execution import execute, local_arrays
+from gpureport.trace.execution import Recorder, execute, local_arrays
 from gpureport.trace.program import Access, Parameter, Program
 
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
@@ -202,7 +202,7 @@ class _Kernel:
         if fields.work_groups == "auto" and not required and local:
             asked["work_groups"] = "its work-group, because it uses local memory"
         if asked:
-            options = self._examples(sizes, missing, {*scalars.values()}, len(items))
+            options = self._examples(sizes, missing, len(items))
             examples = " ".join(options[field] for field in asked)
             raise self._error(next(iter(asked)), f"needs {listed([*asked.values()])}, such as {examples}")
         self._change(sizes=sizes, global_size=items)
@@ -218,22 +218,15 @@ class _Kernel:
             return {integers[0]: Swept(automatic=True)}, []
         return self.fields.sizes, [name for name in integers if name not in self.fields.sizes]
 
-    def _examples(
-        self, sizes: Mapping[str, Any], missing: Sequence[str], scalars: Collection[str], dimensions: int
-    ) -> Mapping[str, str]:
+    def _examples(self, sizes: Mapping[str, Any], missing: Sequence[str], dimensions: int) -> Mapping[str, str]:
         """Return options that may give sizes, work-items and work-groups."""
-        bounding = [name for name in (*sizes, *missing) if name not in scalars or _bounds(self.body, name)]
-        swept = next((name for name in bounding if isinstance(sizes.get(name), Swept)), "")
-        first = swept or next(iter(bounding), "n")
-        others = swept or ("16" if self.fields.sizes else first)
-        values = {name: others if name in bounding else "1" for name in missing}
-        values |= {name: "1" for name in sizes if not bounding} | ({} if bounding else {"n": "auto"})
-        if first in values and not self.fields.sizes:
-            values[first] = "auto"
-        given = " ".join(f"--size {name}={value}" for name, value in values.items())
+        swept = [name for name, value in sizes.items() if isinstance(value, Swept)]
+        first = [*swept, *missing, "n"][0]
+        given = " ".join(f"--size {name}={'auto' if name == first else first}" for name in missing)
+        new = "" if swept or missing else "--size n=auto "
         return {
             "sizes": given,
-            "global_size": f"{'' if missing or not values else f'{given} '}--global {','.join([first] * dimensions)}",
+            "global_size": f"{new}--global {','.join([first] * dimensions)}",
             "work_groups": f"--local {('256', '16,16', '8,8,4')[dimensions - 1]}",
         }
 
@@ -404,7 +397,7 @@ class _Kernel:
 
 
 @dataclass
-class _Extents:
+class _Extents(Recorder):
     """Records the end of what each argument's accesses touch, bytes by its number."""
 
     program: Program
@@ -431,9 +424,6 @@ class _Extents:
             self._check_index(access, buffer, lowest // access.dtype.itemsize, highest // access.dtype.itemsize)
             self._record(access, buffer, highest)
         return 0.0
-
-    def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
-        """Accept that work-items leave a barrier."""
 
     def _check_index(self, access: Access, buffer: int, lowest: int, highest: int) -> None:
         """Refuse what a negative number is without its sign; record an element before the first one."""
@@ -476,11 +466,6 @@ def _body_of(path: Path, options: str, kernel: str) -> str:
     code = preprocessed(read_text(path), path.parent, options)
     declared = re.search(rf"\b(?:__)?kernel\b[^;{{}}]*?\b{re.escape(kernel)}\s*\([^;{{}}]*\{{", code)
     return re.split(r"\b(?:__)?kernel\b", code[declared.end() :])[0] if declared else code
-
-
-def _bounds(body: str, name: str) -> bool:
-    """Return whether a value may limit work-items, loops or indices: it is compared, assigned, or within an index."""
-    return re.search(rf"(?<![-+*/])[<>=]\s*{name}\b|\[[^\]]*\b{name}\b", body) is not None
 
 
 def _guards(body: str) -> Iterator[tuple[int, str]]:

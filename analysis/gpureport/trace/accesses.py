@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.trace.execution import Recorder
 from gpureport.trace.program import PRIVATE, Access
 from gpureport.trace.reuse import LoopOrder, ReuseClock
 
@@ -301,7 +302,7 @@ class SharedCache:
         return missed, pattern.missing_waves(absent)
 
 
-class AccessRecorder:
+class AccessRecorder(Recorder):
     """Counts the accesses of work-groups that are resident together, and simulates their nearest cache.
 
     Long loops are recorded in part, and extrapolated by the number of lanes. A wave waits for a line also if another

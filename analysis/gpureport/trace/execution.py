@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from time import process_time
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
-from gpureport.text import counted
 from gpureport.trace.chains import Chains
 from gpureport.trace.ir import Unsupported
 from gpureport.trace.operations import FOLDS, Value, flat, is_shared, signed, unsigned
@@ -46,10 +45,10 @@ _MOST_BYTES = 4 << 30
 """Of private arrays of all work-items, or of local memory of all groups."""
 
 
-class Recorder(Protocol):
-    """What sees each access while a kernel is executed."""
+class Recorder:
+    """Sees each access while a kernel is executed; this one keeps nothing."""
 
-    def accessed(self, access: Access, buffer: int, offsets: NDArray[np.int64], waves: NDArray[np.int64]) -> float:
+    def accessed(self, access: Access, buffer: int, offsets: NDArray[np.int64], waves: NDArray[np.int64]) -> float:  # noqa: ARG002
         """See an access before it happens.
 
         Args:
@@ -62,6 +61,7 @@ class Recorder(Protocol):
         Returns:
             The share of the waves that missed the nearest cache; 0 if unknown.
         """
+        return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
         """See that the lanes of *waves* leave a barrier."""
@@ -99,7 +99,7 @@ def execute(
     shape: Dispatch,
     groups: Sequence[int],
     wave: int = 32,
-    recorder: Recorder | None = None,
+    recorder: Recorder = Recorder(),  # noqa: B008
     chains: Chains | None = None,
     sub_group: int = 0,
 ) -> Execution:
@@ -194,7 +194,7 @@ class _Machine:
     shape: Dispatch
     groups: Sequence[int]
     wave: int
-    recorder: Recorder | None
+    recorder: Recorder
     chains: Chains | None
     sub_group: int
 
@@ -300,9 +300,7 @@ class _Machine:
 
     def _empty(self, what: str, nbytes: int) -> _Memory:
         if nbytes > _MOST_BYTES:
-            groups, gib = counted(self.items // self.group_size, "work-group"), nbytes / 2**30
-            most = f"at most {_MOST_BYTES >> 30} GiB are possible"
-            message = f"the {what} of {groups} would take {gib:.0f} GiB; {most}"
+            message = f"{what} would take {nbytes / 2**30:.0f} GiB; at most {_MOST_BYTES >> 30} GiB are possible"
             raise InputError(f"{self.program.file}: {self.program.name}: {message}")
         return _Memory(np.zeros(nbytes, np.uint8))
 
@@ -317,16 +315,14 @@ class _Machine:
 
     def _place(self, access: Access, region: int, where: Any, at: Value) -> tuple[_Memory, Value]:
         """Tell the recorder, and return the memory with the offsets into it."""
-        memory, lanes, missed = self.memories.get(region), self.lanes, 0.0
+        memory, lanes = self.memories.get(region), self.lanes
         if memory is None:
             what = "access through a pointer that points to no buffer; does an unsigned number fall below 0?"
             raise InputError(f"{self.program.file}:{access.line}: {what}")
         offsets = (at[where] if at.ndim else at) - address(region)
-        if self.recorder is not None:
-            waves = lanes.waves[where]
-            each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
-            missed = self.recorder.accessed(access, region, each, waves)
-        self.seen[access.number] = region, missed
+        waves = lanes.waves[where]
+        each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
+        self.seen[access.number] = region, self.recorder.accessed(access, region, each, waves)
         if region == PRIVATE:
             offsets = offsets + lanes.index[where] * self.program.private_bytes
         elif region == LOCAL and self.group_size != self.items:
@@ -431,8 +427,7 @@ class _Machine:
 
     def _release(self) -> None:
         for number, lanes in self.waiting.items():
-            if self.recorder is not None:
-                self.recorder.synchronised(self.program.blocks[number].line, lanes.waves)
+            self.recorder.synchronised(self.program.blocks[number].line, lanes.waves)
         self.pending.update(self.waiting)
         self.waiting.clear()
 

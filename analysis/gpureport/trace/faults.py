@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.trace.compiler import compile_file
-from gpureport.trace.execution import execute, local_arrays
+from gpureport.trace.execution import Recorder, execute, local_arrays
 from gpureport.trace.program import LOCAL, PRIVATE, Access, LocalArray, Program, program
 from gpureport.workloads.model import Dispatch, Job, Parameters, Workload
 
@@ -96,7 +96,7 @@ class _Memory:
         return found
 
 
-class _Faults:
+class _Faults(Recorder):
     """A recorder of work-groups that are executed one after another; it raises an InputError at the first fault."""
 
     def __init__(self, kernel: Program, shape: Dispatch, buffers: dict[int, _Memory]) -> None:

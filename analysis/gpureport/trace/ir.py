@@ -18,9 +18,11 @@ SPACES: tuple[Space, ...] = ("private", "global", "constant", "local", "generic"
 """By the number of the address space (SPIR)."""
 _DTYPES: Mapping[str, DTypeLike] = {"half": "f2", "float": "f4", "double": "f8", "ptr": "i8", "i1": "?"}
 _TOKEN = re.compile(
-    r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?|[\w.$-]+|[^\s\w]'
+    r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?'
+    r"|[a-z_]+\((?:[^()]|\([^()]*\))*\)|[\w.$-]+|[^\s\w]"
 )
-_TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|target")
+"""Words with parentheses right after them, such as ``addrspace(1)``, are one."""
+_TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|target\(.*")
 _KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel\b[^@\n]*@([\w.$]+)\(([^\n]*) \{\n(.*?)^\}", re.M | re.S)
 _VARIABLE = re.compile(r"^(@\S+) = .*?(?:addrspace\((\d)\) )?(?:constant|global) (.*)$", re.M)
 _CASES = re.compile(r"\[\n(.*?)\n  \]", re.S)
@@ -147,22 +149,11 @@ class Words:
     def _accept(self, *wanted: str) -> bool:
         return self._next in wanted and bool(self._take())
 
-    def _group(self) -> None:
-        """Leave a group in parentheses behind."""
-        depth = 0
-        while True:
-            word = self._take()
-            depth += (word == "(") - (word == ")")
-            if not depth:
-                return
-
     def _attributes(self) -> Iterator[str]:
         """Read attributes of an operand."""
         while re.match(r"[a-z]", self._next) and not (_TYPE.fullmatch(self._next) or self._next in _CONSTANTS):
             word = self._take()
-            if self._next == "(":
-                self._group()
-            elif word == "align":
+            if word == "align":
                 self._take()
             yield word
 
@@ -183,9 +174,8 @@ class Words:
         """Read a type."""
         word = self._take()
         if word == "ptr":
-            space = (self._take(2), self._take(), self._take())[1] if self._next == "addrspace" else 0
-            return Type("ptr", int(space))
-        if word == "target":
+            return Type("ptr", int(self._take()[10:-1]) if self._next.startswith("addrspace(") else 0)
+        if word.startswith("target("):
             raise Unsupported("images, samplers and events are not supported")
         if word in self._module.definitions:
             return Words(self._module, self._module.definitions[word]).type()
@@ -282,8 +272,8 @@ class Words:
             self._operand(each, kind) if self._is_value(each) else each.bare.append(kind)
         elif word == "align":
             each.align = int(self._take(2))
-        elif word in (",", "(", ")", "[", "]"):
-            self._group() if word == "(" else self._take()
+        elif word in (",", "(", ")", "[", "]"):  # in parentheses: the types of a function's arguments
+            deque(self._typed(), 0) if self._accept("(") else self._take()
         elif re.match(r"[a-z]", word) and word not in _CONSTANTS:
             each.words.append(self._take())
         else:

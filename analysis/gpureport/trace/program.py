@@ -216,7 +216,7 @@ class _Builder:
         for number, (value, of, attributes) in enumerate(read):
             self.slot(Name(value))
             name, text = (self.notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
-            if "byval" in attributes:
+            if any(each.startswith("byval(") for each in attributes):
                 raise Unsupported(f"a structure by value, {name}, is not supported")
             space = SPACES[of.count] if of.name == "ptr" else "private"
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
@@ -325,10 +325,6 @@ class _Builder:
             raise Unsupported("vectors of pointers are not supported")
         if line.types[0].name == "ptr" and (region := self._root(line.operands[0])) is not None:
             self.roots[line.result] = region
-
-    def _addrspacecast(self, line: Instruction) -> Operation:
-        self._same_root(line)
-        return self._made(line, lambda a: a, {})
 
     def _alloca(self, line: Instruction) -> Operation:
         at = address(PRIVATE) + np.int64(self.built.private_bytes)
@@ -447,7 +443,7 @@ _MEMORY: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
     "store": _Builder._store,
     "alloca": _Builder._alloca,
     "getelementptr": _Builder._getelementptr,
-    "addrspacecast": _Builder._addrspacecast,
+    "addrspacecast": _Builder._getelementptr,
 }
 _CALLS: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
     r"get_": _Builder._identity,
