@@ -14,7 +14,7 @@ import pytest
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.pocl import provide_linker
-from gpureport.measure.backends.protocol import AllocationError
+from gpureport.measure.backends.protocol import AllocationError, BufferId
 from gpureport.measure.buffers import BufferPool, RepeatedDraws
 from gpureport.measure.presence import Presence, kernel_problems
 from gpureport.workloads import all_workloads
@@ -27,58 +27,53 @@ def limits(most: float, buffer: float | None = None) -> Limits:
     return Limits(max_bytes=most, max_buffer_bytes=most if buffer is None else buffer, max_work_group=1)
 
 
-def nothing(_: str, nbytes: int) -> Buffer:
-    return Buffer(nbytes)
+def acquire(pool: BufferPool, sizes: dict[str, int]) -> dict[str, BufferId]:
+    return pool.acquire(sizes, lambda name: Buffer(sizes[name]))
 
 
 def test_a_buffer_that_is_large_enough_is_reused() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(10_000))
-    first = pool.acquire({"a": 100, "b": 50}, nothing)
-    assert pool.acquire({"a": 40}, nothing) == {"a": first["a"]}
+    first = acquire(pool, {"a": 100, "b": 50})
+    assert acquire(pool, {"a": 40}) == {"a": first["a"]}
     assert backend.allocated == [100, 50]
 
 
-def test_growth_at_least_doubles_within_the_limits_and_frees_the_smaller_buffer() -> None:
+def test_a_larger_buffer_replaces_the_one_with_its_name() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(10_000))
-    for size in (100, 110, 190, 450):
-        pool.acquire({"a": size}, nothing)
-    assert backend.allocated == [100, 200, 450]
+    for size in (110, 100, 190):
+        acquire(pool, {"a": size})
+    assert backend.allocated == [110, 190]
     assert len(backend.buffers) == 1
-    backend = FakeBackend()
-    pool = BufferPool(backend, limits(250, 150))
-    pool.acquire({"a": 100}, nothing)
-    pool.acquire({"a": 101, "b": 120}, nothing)
-    assert backend.allocated == [100, 101, 120]
 
 
 def test_the_least_recently_used_buffer_is_freed() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(300))
-    ids = {name: pool.acquire({name: 100}, nothing)[name] for name in "abc"}
-    pool.acquire({"a": 100}, nothing)
-    pool.acquire({"d": 100}, nothing)
+    ids = {name: acquire(pool, {name: 100})[name] for name in "abc"}
+    acquire(pool, {"a": 100})
+    acquire(pool, {"d": 100})
     assert [name for name in ids if ids[name] in backend.buffers] == ["a", "c"]
 
 
 def test_buffers_of_other_points_are_freed_when_the_device_has_less_memory_than_the_limits() -> None:
     backend = FakeBackend(memory_bytes=250)
     pool = BufferPool(backend, limits(10_000))
-    pool.acquire({"a": 100, "b": 100}, nothing)
-    pool.acquire({"c": 200}, nothing)
+    acquire(pool, {"a": 100, "b": 100})
+    acquire(pool, {"c": 200})
     assert [a.nbytes for a in backend.buffers.values()] == [200]
     with pytest.raises(AllocationError, match="no room for a buffer of 300 bytes"):
-        pool.acquire({"d": 300}, nothing)
+        acquire(pool, {"d": 300})
 
 
 def test_contents_are_made_only_to_initialise_and_are_repeated() -> None:
     backend = FakeBackend()
     made: list[str] = []
 
-    def contents(name: str, nbytes: int) -> Buffer:
+    def contents(name: str) -> Buffer:
         made.append(name)
-        return Buffer(nbytes, np.arange(3, dtype=np.uint8))
+        return Buffer(7, np.arange(3, dtype=np.uint8))
 
     pool = BufferPool(backend, limits(10_000))
     identity = pool.acquire({"a": 7}, contents)["a"]

@@ -161,7 +161,7 @@ class Bench:
         owner = f"{point.workload.name}: "  # workloads share no buffers
         pooled = self._pool.acquire(
             {owner + name: buffer.nbytes for name, buffer in job.buffers.items()},
-            lambda name, nbytes: replace(with_contents().buffers[name.removeprefix(owner)], nbytes=nbytes),
+            lambda name: with_contents().buffers[name.removeprefix(owner)],
         )
         buffers = dict(zip(job.buffers, pooled.values(), strict=True))
         if prepared is None or prepared.buffers != buffers:

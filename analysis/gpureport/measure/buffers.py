@@ -10,14 +10,13 @@ from gpureport.measure.backends.protocol import AllocationError, Backend, Buffer
 from gpureport.units import format_bytes
 from gpureport.workloads.model import Buffer, Limits
 
-_GROWTH = 2  # a buffer that is too small is replaced by one at least this much larger, to initialise fewer buffers
 _LARGEST_DRAW_BYTES = 2**23
 
 Sizes = Mapping[str, int]
 """Bytes by buffer name."""
 
-Make = Callable[[str, int], Buffer]
-"""Makes a buffer from its name and size; called only when it is initialised, because contents may be large."""
+Make = Callable[[str], Buffer]
+"""Makes a buffer from its name; called only when it is initialised, because contents may be large."""
 
 
 class BufferPool:
@@ -51,21 +50,18 @@ class BufferPool:
         if identity is not None and nbytes < sizes[name]:
             self._backend.free(identity)
         if identity is None or nbytes < sizes[name]:
-            identity, nbytes = self._allocate(name, max(sizes[name], _GROWTH * nbytes), sizes, make)
+            identity, nbytes = self._allocate(name, sizes, make), sizes[name]
         self._pooled[name] = identity, nbytes
         return identity
 
-    def _allocate(self, name: str, best: int, sizes: Sizes, make: Make) -> tuple[BufferId, int]:
+    def _allocate(self, name: str, sizes: Sizes, make: Make) -> BufferId:
         self.allocations += 1
-        rest = sum(nbytes for other, nbytes in sizes.items() if other != name)
-        if best > self._limits.max_buffer_bytes or best + max(rest, self._total()) > self._limits.max_bytes:
-            best = sizes[name]
-        self._free_unused(self._limits.max_bytes - best, sizes)
+        self._free_unused(self._limits.max_bytes - sizes[name], sizes)
         try:
-            return self._backend.allocate(make(name, best)), best
+            return self._backend.allocate(make(name))
         except AllocationError:
             self._free_unused(0, sizes)
-            return self._backend.allocate(make(name, sizes[name])), sizes[name]
+            return self._backend.allocate(make(name))
 
     def _free_unused(self, most: float, sizes: Sizes) -> None:
         for name in [name for name in self._pooled if name not in sizes]:

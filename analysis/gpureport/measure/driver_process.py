@@ -9,7 +9,9 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from multiprocessing.connection import Connection
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,7 @@ class DriverProcess:
         Raises:
             DeviceError: it cannot be opened, or runs no kernel.
         """
+        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # the search for drift needs it
         try:
             backend = OpenCLBackend(candidate)
             problem = kernel_problem(backend)

@@ -122,10 +122,12 @@ class Rounds:
     def _pilot(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         """Run points in random order; decide the number of dispatches per sample of each.
 
-        Every point runs, no matter how long the others took. Only a point whose sample would exceed the permitted time
-        is skipped, with the reason.
+        The largest point comes first, so that its buffers serve all others. Every point runs, no matter how long the
+        others took. Only a point whose sample would exceed the permitted time is skipped, with the reason.
         """
+        largest = max((point.key.working_set_bytes for point in points), default=0.0)
         order = [points[index] for index in rng.permutation(len(points))]
+        order.sort(key=lambda point: point.key.working_set_bytes < largest)
         skipped = [point for point in order if not self._piloted(point)]
         for point in skipped:  # their expected time is lower if similar points took less than predicted
             self._piloted(point)
