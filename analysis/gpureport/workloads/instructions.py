@@ -54,20 +54,14 @@ class Operation:
     operands: Draw
     besides: Mapping[str, float] = field(default_factory=dict)  # additional operations of a step, by class
     group: bool = False  # whether work-items cooperate; a CPU then also needs whole work-groups
-    result_mask: int = 0xFFFFFFFF  # the bits of a result that do not depend on the device
     words: int = 1  # 32-bit registers of a state
-    vectors: bool = True  # whether there is a form for vectors
+    vectors: bool = True  # whether there is a form for vectors, which work-items of a CPU process
     vector_step: Step | None = None  # one step of that form, if it differs
     extensions: tuple[str, ...] = ()  # OpenCL extensions one of which is required; none: all devices have it
     loaded: Callable[[Words], Any] = lambda words: words
     """From a word in memory to a state; a state of two words is a 64-bit integer."""
     folded: Callable[[Any], Words] = lambda words: words
-    """From a state to a word of the result."""
-
-    @property
-    def wide(self) -> bool:
-        """Whether work-items of a CPU process vectors."""
-        return self.vectors and not self.group and self.name != "local"
+    """From a state to a word of the result, which does not depend on the device."""
 
     def missing(self, features: Features) -> str | None:
         if not self.extensions or features.extensions.intersection(self.extensions):
@@ -85,45 +79,13 @@ def listed_class(name: str, listed: Collection[str]) -> str:
 
 
 def fma(a: Numbers, b: Numbers, c: Numbers) -> Numbers:
-    """Return a * b + c, rounded once.
+    """Return a * b + c, rounded once, if ``long double`` has more digits than the numbers.
 
-    The product of two numbers of at most single precision is exact in double precision. The sum is rounded to odd there
-    (Boldo and Melquiond, Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers 57(4), 2008), so
-    that the second rounding is correct. A product in double precision is the sum of two numbers (Dekker, A
-    Floating-Point Technique for Extending the Available Precision, Numerische Mathematik 18, 1971).
+    Where it has 64 bits, of single-precision numbers one sum in 2^40 is rounded twice; of double precision the product,
+    too, is rounded.
     """
-    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
-    if a.dtype != np.float64:
-        return _to_odd(*_sum(product, addend)).astype(a.dtype)
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
-    below = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    upper, lower = _sum(addend, below)
-    total, error = _sum(product, upper)
-    found = total + _to_odd(*_sum(lower, error))
-    return np.where(np.isfinite(found), found, product + addend)
-
-
-def _sum(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
-    """Return a sum and its rounding error."""
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
-
-
-def _halves(a: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the upper and the lower half of the digits."""
-    large = a * (2.0**27 + 1)
-    high = large - (large - a)
-    return high, a - high
-
-
-def _to_odd(total: Numbers, error: Numbers) -> Numbers:
-    """Return the number of two next to the exact sum whose last bit is 1, or the sum itself if it is exact."""
-    bits = total.view(np.uint64)
-    # Towards the exact value: away from zero if the rounding error has the sign of the sum, else towards zero.
-    step = np.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
-    odd = np.where((np.abs(error) > 0) & (bits & np.uint64(1) == 0), bits + step, bits)
-    return odd.view(np.float64)
+    wide = [each.astype(np.longdouble) for each in (a, b, c)]
+    return np.asarray((wide[0] * wide[1] + wide[2]).astype(a.dtype))
 
 
 def _fma(a: Words, b: Words, c: Words) -> Words:
@@ -134,6 +96,10 @@ def _rotated_right(value: Words, by: Words) -> Words:
     right = by & np.uint32(31)
     left = -right & np.uint32(31)
     return np.asarray(value >> right | value << left, dtype=np.uint32)
+
+
+def _turned(words: tuple[Words, ...], *_: object) -> tuple[Words, ...]:
+    return (words[0].reshape(-1, 2, 4)[:, ::-1].ravel(),)
 
 
 def _balloted(words: tuple[Words, ...], operands: tuple[Words, ...], _: int) -> tuple[Words, ...]:
@@ -205,8 +171,8 @@ ARITHMETIC = (
     Operation("int32_mul", 1, _squared, _any_words, _any_words),
     Operation("ternary", 2, _selected, _any_words, _any_words, vector_step=_selected_by_older),
     Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
-    Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle),
-    Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True),
+    Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle, vectors=False),
+    Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True, vectors=False),
 )
 """Operations of all devices."""
 
@@ -229,12 +195,12 @@ def _bounded(encoded: Callable[[_Integers, _Integers], Words]) -> tuple[Draw, Dr
     )
 
 
-def _one_half(first: _Integers, _: _Integers) -> Words:
-    return np.ascontiguousarray(first.astype(np.float16)).view(np.uint16).astype(np.uint32)
-
-
 def _two_halves(low: _Integers, high: _Integers) -> Words:
-    return _one_half(low, low) | _one_half(high, high) << np.uint32(16)
+    return np.stack([low, high], axis=1).astype(np.float16).view(np.uint32).ravel()
+
+
+def _one_half(low: _Integers, _: _Integers) -> Words:
+    return _two_halves(low, 0 * low)
 
 
 def _two_brain_numbers(high: _Integers, low: _Integers) -> Words:
@@ -316,10 +282,13 @@ PRECISIONS = (
 """Operations of number formats and units that not all devices have."""
 
 EXCHANGES = (
+    Operation("shuffle", 1, _turned, _any_words, _any_words, group=True, vectors=False),
     Operation(
-        "shuffle", 1, lambda x, *_: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),), _any_words, _any_words, group=True
+        *("ballot", 1, _balloted, _eight_masks, _eight_masks, {"int32": 1.0}),
+        group=True,
+        vectors=False,
+        folded=lambda votes: votes & np.uint32(0xFF),
     ),
-    Operation("ballot", 1, _balloted, _eight_masks, _eight_masks, {"int32": 1.0}, group=True, result_mask=0xFF),
 )
 """Operations between the lanes of a sub-group."""
 
@@ -410,7 +379,7 @@ class Chains(Exchanging, UnstoredResults):
             {"chains": 3, "steps": 4, "rounds": 5, "groups": 2, "local": 32, "lanes": 8},
         )
         return tuple(
-            {"case": 1 + i, **shape, "lanes": shape["lanes"] if case.wide else 1}
+            {"case": 1 + i, **shape, "lanes": shape["lanes"] if case.vectors else 1}
             for i, case in enumerate(self.cases)
             for shape in shapes
         )
@@ -434,7 +403,7 @@ class Chains(Exchanging, UnstoredResults):
             for step in range(parameters["steps"] * parameters["rounds"]):
                 words = following(words, k, step % parameters["steps"])
             for word in words:
-                total = np.uint32(3) * total ^ (case.folded(word) & np.uint32(case.result_mask))
+                total = np.uint32(3) * total ^ case.folded(word)
         return {"folded": total}
 
 
@@ -458,7 +427,7 @@ class Latency(Chains):
         shape = grid.launch(device, limits, of_group if case.group else "latencies of instructions")
         cycles = sum(count * latencies.get(name, 4.0) for name, count in case.classes(latencies).items())
         rounds = max(1, round(2e-4 * device.clock_hz / cycles / shape["steps"]))
-        lanes = grid.chosen(device, cpu=wave if case.wide else 1, gpu=1)
+        lanes = grid.chosen(device, cpu=wave if case.vectors else 1, gpu=1)
         return {"chains": 1, **shape, "rounds": rounds, "groups": 1, "lanes": lanes}
 
 
@@ -473,7 +442,7 @@ class Rate(Chains):
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Eight chains on a GPU; on a CPU as many as its registers allow."""
         purpose = "barriers" if case.name == "barrier" else "rates of exchanges" if case.group else "rates"
-        wide = device.architecture.wave_size if case.wide else 1
+        wide = device.architecture.wave_size if case.vectors else 1
         of_cpu = {1: 8, 2: 6}.get(case.states * case.words, 4)
         chains, lanes = grid.chosen(device, cpu=(of_cpu, wide), gpu=(8, 1))
         shape = {"chains": 1 if case.name == "barrier" else chains, **grid.launch(device, limits, purpose)}

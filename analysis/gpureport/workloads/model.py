@@ -553,13 +553,10 @@ class UnstoredResults(Workload):
 
     kernel: ClassVar[str]
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        return self._job(parameters, rng, 0)
-
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        return self._job(parameters, rng, self.work_items(parameters))
+        return self.job(parameters, rng, self.work_items(parameters))
 
-    def _job(self, parameters: Parameters, rng: np.random.Generator, results: int) -> Job:
+    def job(self, parameters: Parameters, rng: np.random.Generator, results: int = 0) -> Job:
         buffers, scalars = self.inputs(parameters, rng)
         folded = Buffer(4 * parameters.get("lanes", 1) * max(1, results))
         arguments: tuple[Argument, ...] = (*buffers, *map(np.uint32, (*scalars, results)), "folded")

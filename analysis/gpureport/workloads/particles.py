@@ -51,7 +51,8 @@ class Particles(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The number of particles, through the caches; the work-group size, beyond them."""
-        both, most = 2 * self.stored_bytes, self._most(device, limits)
+        both = 2 * self.stored_bytes
+        most = min(_MOST, grid.most_bytes(device, limits, "particles", 2) / both)
         usual = min(256, limits.max_work_group)
         counts = grid.sizes(min(2**12, most), most, grid.multiple(256))
         sizes = ({"count": count, "local": usual} for count in counts)
@@ -61,9 +62,6 @@ class Particles(Workload):
             grid.by_working_set(sizes, limits, "particles", WORKING_SET, "number of particles"),
             grid.by_group_size(groups, f"{format_count(beyond)} particles"),
         )
-
-    def _most(self, device: Device, limits: Limits) -> float:
-        return min(_MOST, grid.most_bytes(device, limits, "particles", 2) / (2 * self.stored_bytes))
 
     def nbytes(self, parameters: Parameters) -> int:
         return 2 * self.stored_bytes * parameters["count"]

@@ -23,10 +23,6 @@ class Tiling:
     rows: int  # rows per work-item
 
     @property
-    def coalesces(self) -> bool:
-        return grid.coalesces(self.device)
-
-    @property
     def wave(self) -> tuple[int, int]:
         """Columns and rows of work-items per wave."""
         lanes = self.device.architecture.wave_size
@@ -36,7 +32,7 @@ class Tiling:
     @property
     def busy_items(self) -> int:
         """Lanes of all waves with at least one cell; idle lanes of these take the same time."""
-        if not self.coalesces:
+        if not grid.coalesces(self.device):
             return prod(self.items)
         waves = prod(ceil(n / side) for n, side in zip(self.items, self.wave, strict=True))
         return waves * self.device.architecture.wave_size
@@ -44,7 +40,7 @@ class Tiling:
     @property
     def lines(self) -> int:
         """Lines that contain the cells of a wave, summed over its rows."""
-        if not self.coalesces:
+        if not grid.coalesces(self.device):
             return 1
         columns, rows = self.wave
         return rows * ceil(columns * self.row_bytes / self._line)
@@ -55,7 +51,7 @@ class Tiling:
         *displaced* is the share of accesses to an element to the west or east. Their rows of b bytes may start anywhere
         in a line, so they touch b / line + 1 lines.
         """
-        if not self.coalesces:
+        if not grid.coalesces(self.device):
             return 1.0
         columns, rows = self.wave
         return (1 - displaced) * self.lines + displaced * rows * (columns * self.row_bytes / self._line + 1)
@@ -65,7 +61,7 @@ class Tiling:
 
         They load *reach* rows above and below their own, and *reach_bytes* to the west and east of them.
         """
-        if not self.coalesces:
+        if not grid.coalesces(self.device):
             return 1.0
         row, rows = self.group[0] * self.row_bytes, self.group[1] * self.rows
         sectors = ceil(row / self._sector) + 2 * ceil(reach_bytes / self._sector)
@@ -74,7 +70,7 @@ class Tiling:
     @property
     def written(self) -> float:
         """Bytes of the sectors that a wave writes in part or completely, relative to the bytes written."""
-        if not self.coalesces:
+        if not grid.coalesces(self.device):
             return 1.0
         row = self.wave[0] * self.row_bytes
         return ceil(row / self._sector) * self._sector / row

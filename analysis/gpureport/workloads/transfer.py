@@ -1,7 +1,7 @@
 """Transfers of 4 B to 1 GiB in each direction, from and to memory of the host."""
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -45,7 +45,6 @@ class _Copies(Workload):
     metric = Metric(kind="rate", unit="B", label="transfer bandwidth")
     microbenchmark = True
     memory: ClassVar[Memory]
-    directions: ClassVar[tuple[str, ...]] = ("to_device", "to_host")
     work_items_of = ()
     verification_dispatches = 3
     verified = tuple({"to_device": 4 * words, "to_host": 4 * words} for words in (1, 12347))
@@ -57,8 +56,8 @@ class _Copies(Workload):
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
         found = []
-        for name in self.directions[: grid.chosen(device, cpu=2, gpu=3)]:  # copies of a CPU are the same either way
-            title, used = _DIRECTIONS[name]
+        most = grid.chosen(device, cpu=2, gpu=3 if self.memory == "pinned" else 2)  # a CPU copies the same either way
+        for name, (title, used) in islice(_DIRECTIONS.items(), most):
             points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
             found.append(Sweep(name, _SIZE, points, title, coarse=grid.coarse(limits, 3, 2), isolated=True))
         return tuple(found)
@@ -112,7 +111,6 @@ class Pinned(_Copies):
     counted = "bytes copied, of both directions together."
     memory = "pinned"
     essential = True
-    directions = ("to_device", "to_host", "both_ways")
 
 
 class Pageable(_Copies):

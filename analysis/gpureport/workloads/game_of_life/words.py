@@ -65,6 +65,7 @@ class WordsLinear(Words):
 
 
 _GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.uint32)
+_ONCE = 2**31  # period of a pattern that no board repeats
 
 
 class _Changed(Words):
@@ -83,37 +84,27 @@ class _Changed(Words):
     scalar_instructions = 50.0
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        pattern, width, height = _GLIDER, parameters["width"], parameters["height"]
+        pattern, period, size = _GLIDER, self.random_side or _ONCE, self.board_bytes(parameters)
         if self.random_side:
-            pattern = rng.integers(0, 4, size=(self.random_side, self.random_side), dtype=np.uint32)
-        scalars = map(np.uint32, (len(pattern), *self._period(parameters), width, height))
-        size = self.board_bytes(parameters)
+            pattern = rng.integers(0, 4, size=(period, period), dtype=np.uint32)
+        scalars = map(np.uint32, (len(pattern), period, period, parameters["width"], parameters["height"]))
         buffers = {"pattern": Buffer(pattern.nbytes, pattern), "a": Buffer(size), "b": Buffer(size)}
         start = Dispatch("start_words", *self.geometry(parameters), ("a", "pattern", *scalars))
         both = (start, replace(start, arguments=("b", *start.arguments[1:])))
         return replace(self.there_and_back(buffers, parameters), before=both)
 
-    def _period(self, parameters: Parameters) -> tuple[int, int]:
-        side = self.random_side
-        return (side, side) if side else (parameters["width"], parameters["height"])
-
     def start(self, parameters: Parameters, job: Job) -> NDArray[np.uint32]:
         """Return both boards after ``job.before``, shape (height, width)."""
-        side, (across, down) = self.random_side or len(_GLIDER), self._period(parameters)
-        pattern = job.buffers["pattern"].filled().reshape(side, side)
-        tile = np.zeros((down, across), dtype=np.uint32)
-        tile[:side, :side] = pattern[:down, :across]
-        return tile[np.arange(parameters["height"])[:, None] % down, np.arange(parameters["width"]) % across]
+        side, sizes = self.random_side or len(_GLIDER), (parameters["height"], parameters["width"])
+        framed = np.pad(job.buffers["pattern"].filled().astype(np.uint32).reshape(side, side), (0, 1))
+        return framed[np.ix_(*(np.minimum(np.arange(n) % (self.random_side or _ONCE), side) for n in sizes))]
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         source, target = self.start(parameters, job), self.start(parameters, job)
         for _ in range(dispatches):
             target = changed(source, target)
             source, target = target, source
-        return {
-            "a" if dispatches % 2 == 0 else "b": source.ravel(),
-            "b" if dispatches % 2 == 0 else "a": target.ravel(),
-        }
+        return dict(zip("ab" if dispatches % 2 == 0 else "ba", (source.ravel(), target.ravel()), strict=True))
 
 
 def changed(source: NDArray[np.uint32], target: NDArray[np.uint32]) -> NDArray[np.uint32]:
