@@ -2,6 +2,7 @@
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,14 @@ from tests.fake_run import Copy
 SOURCE = str(Path(__file__).parent / "data" / "faulty_kernels.cl")
 
 
-class Sound(Copy):
-    """Copies."""
+class Faulty(Copy):
+    """Copies, with a *fault* of the kernel (0: none)."""
 
-    variant = "sound"
     microbenchmark = False
-    fault = 0
 
-    def __init__(self) -> None:
+    def __init__(self, variant: str, fault: str = "0") -> None:
         super().__init__(source=SOURCE)
+        self.variant, self.fault = variant, fault
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
         return f"-DFAULT={self.fault}"
@@ -32,33 +32,16 @@ class Sound(Copy):
         return few, many
 
 
-class After(Sound):
-    """Copies, after the other workloads."""
-
-    variant = "after"
-
-
-class Endless(Sound):
-    """Never ends."""
-
-    variant = "endless"
-    fault = 1
+Sound, After = partial(Faulty, "sound"), partial(Faulty, "after")
+Endless, Crashing, Wrong = (partial(Faulty, *of) for of in (("endless", "1"), ("crashing", "2"), ("wrong", "3")))
+Unbuildable = partial(Faulty, "unbuildable", "(")
 
 
-class Crashing(Sound):
-    """Ends its process."""
-
-    variant = "crashing"
-    fault = 2
-
-
-class CrashingOnce(Sound):
+class CrashingOnce(Faulty):
     """Ends the driver process in the second sweep, if the file ``crashed`` does not exist."""
 
-    variant = "crashing_once"
-
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("crashing_once")
         self._spared = os.getpid()
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
@@ -69,27 +52,11 @@ class CrashingOnce(Sound):
         return super().job(parameters, rng)
 
 
-class Unbuildable(Sound):
-    """Does not build."""
-
-    variant = "unbuildable"
-
-    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        return "-DFAULT=("
-
-
-class Wrong(Sound):
-    """Spoils a result."""
-
-    variant = "wrong"
-    fault = 3
-
-
-class Huge(Sound):
+class Huge(Faulty):
     """Needs more memory than any device has."""
 
-    variant = "huge"
+    def __init__(self) -> None:
+        super().__init__("huge")
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        few, _ = super().sweeps(device, limits)
-        return (self.sweep(2**8, 2**45),) if few.points else ()
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        return (self.sweep(2**8, 2**45),)

@@ -29,7 +29,7 @@ from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Huge, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Faulty, Huge, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = [
@@ -67,13 +67,13 @@ def measurer(opened: Measurer) -> Measurer:
     return opened
 
 
-def begun(measurer: Measurer, workload: Sound) -> None:
+def begun(measurer: Measurer, workload: Faulty) -> None:
     device = load_database().match(measurer.device).device
     settings = SweepSettings(LIMITS, budget_s=0.2)
     measurer.start(Task(workload, workload.sweeps(device, LIMITS), settings))
 
 
-def measured(measurer: Measurer, workload: Sound, progress: Steps | None = None) -> Measured:
+def measured(measurer: Measurer, workload: Faulty, progress: Steps | None = None) -> Measured:
     begun(measurer, workload)
     return measurer.finish(progress or Steps())
 
@@ -102,7 +102,7 @@ def test_measurements_arrive_with_progress_and_readings(measurer: Measurer) -> N
     ids=["endless", "crashing"],
 )
 def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
-    measurer: Measurer, workload: Sound, reason: str, monkeypatch: pytest.MonkeyPatch
+    measurer: Measurer, workload: Faulty, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as limited:
         limited.setattr(remote, "SILENCE_LIMIT_S", 8.0)
@@ -126,7 +126,7 @@ def test_a_retry_keeps_the_completed_sweeps(measurer: Measurer) -> None:
 
 
 @pytest.mark.parametrize("workload", [None, Sound()])
-def test_an_end_that_loses_only_builds_is_no_failure(measurer: Measurer, workload: Sound | None) -> None:
+def test_an_end_that_loses_only_builds_is_no_failure(measurer: Measurer, workload: Faulty | None) -> None:
     os.kill(measurer._child._process.pid, signal.SIGKILL)
     if workload:
         sweeps = workload.sweeps(load_database().match(measurer.device).device, LIMITS)
@@ -243,7 +243,7 @@ def test_drivers_end_with_the_inner_context_and_if_one_cannot_be_started(monkeyp
     assert len(ended) == 2
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *workloads: Sound) -> None:
+def install(monkeypatch: pytest.MonkeyPatch, *workloads: Faulty) -> None:
     here = working().runtime
     monkeypatch.setattr(child, "installed_runtimes", lambda: (here,))
     monkeypatch.setattr(measuring, "selected", lambda *_, **__: workloads)
