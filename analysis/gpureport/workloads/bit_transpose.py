@@ -238,10 +238,7 @@ class LocalMemory(Transpose):
     source = "bit_transpose/local.cl"
     method = "local memory"
     local_rounds = 5
-    description = (
-        "One row of a tile per work-item, one-dimensional work-groups: in each round a work-item stores its row to "
-        "local memory, waits at one barrier and reads its partner's row (two halves of local memory in turn)."
-    )
+    description = "In each round a work-item stores its row, waits at one barrier and reads its partner's row."
 
 
 class Columns(LocalMemory):
@@ -250,10 +247,7 @@ class Columns(LocalMemory):
     sweeps_memory = False
     repeats = 201
     method = "local memory, 2D work-groups"
-    description = (
-        "Two-dimensional work-groups, as published: x is the matrix and y the row. Consecutive work-items are whole "
-        "matrices apart and access the same bank of local memory."
-    )
+    description = "As published: x is the matrix and y the row. Neighbours access the same bank of local memory."
 
     def shape(self, items: int) -> dict[str, int]:
         """32 rows, as published."""
@@ -314,10 +308,7 @@ class Shuffle(Exchanging, Transpose):
     sub_group = ROWS
     shuffled_rounds = 5
     method = "sub-group shuffle"
-    description = (
-        "One row per work-item; in each round a shuffle exchanges the rows of a pair. Sub-groups of 64 lanes process "
-        "two tiles; lanes of narrow ones have several rows."
-    )
+    description = "One row per work-item; in each round a shuffle exchanges the rows of a pair."
 
 
 class Vector(Shuffle):
@@ -328,9 +319,7 @@ class Vector(Shuffle):
     sub_group = 0
     shuffled_rounds = 3
     method = "sub-group shuffle, four rows per work-item"
-    description = (
-        "Four rows per work-item, loaded as 16 contiguous bytes. Distances 16, 8 and 4 are shuffles between lanes."
-    )
+    description = "Each work-item loads four rows as 16 bytes. Distances 16, 8 and 4 are shuffles between lanes."
 
 
 class Hybrid(Shuffle):
@@ -352,10 +341,7 @@ class Ballot(Exchanging, Transpose):
     sub_group = ROWS
     repeats = 301
     method = "sub-group ballot"
-    description = (
-        "One row per work-item. A ballot of one bit of all rows is a row of the transposed matrix, so one "
-        "transposition takes 32 ballots."
-    )
+    description = "A ballot of one bit of all rows is a row of the result: 32 ballots for one transposition."
 
     def operations(self, device: Device) -> Mapping[str, float]:
         """For each column a vote, a comparison of the lane index and a selection."""

@@ -499,18 +499,17 @@ WORKLOADS = (
     ),
     Rate(
         *("rate", "instructions", "Instruction rate"),
-        "All work-items compute several independent chains of one operation. Additions may use two pipes: NVIDIA's "
-        "compiler turns every second one into a multiply-add by one.",
+        "Several independent chains of one operation. NVIDIA's compiler makes every second addition a multiply-add.",
         "instructions times lanes; a multiply-add is one.",
     ),
     Rate(
         *("sub_group_rate", "exchanges", "Sub-group exchange rate"),
-        f"All work-items compute several independent chains of {_EXCHANGED}",
+        f"Several independent chains of {_EXCHANGED}",
         "exchanges times lanes.",
     ),
     Rate(
         *("formats", "formats", "Instruction rate of further number formats"),
-        "All work-items compute several independent chains of one operation that the architecture's file lists.",
+        "Several independent chains of one operation that the architecture's file lists.",
         "instructions times lanes; an instruction on a pair is one.",
     ),
 )

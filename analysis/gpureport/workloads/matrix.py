@@ -184,10 +184,7 @@ class MatrixRate(UnstoredResults):
     microbenchmark = True
     essential = True
     title = "Matrix units"
-    description = (
-        "Waves multiply small matrices in registers and add the products to sums: NVIDIA's mma.sync (on Hopper, wgmma "
-        "is faster and not measured), MFMA of CDNA 3, and WMMA of RDNA 3."
-    )
+    description = "NVIDIA's mma.sync (wgmma of Hopper is faster, and not measured), MFMA of CDNA 3, WMMA of RDNA 3."
     counted = "multiply-adds."
     metric = Metric(kind="rate", unit="multiply-adds", label="multiply-add rate")
     working_set_of = (8 * _TABLE,)

@@ -357,7 +357,7 @@ class Workload(ABC):
     title: str
     """A unique human name, e.g. ``Game of Life, 64 cells per word``."""
     description: str
-    """Two or three sentences: layout, borders, algorithm."""
+    """One or two sentences about what the title does not say; the comments of the kernel say more."""
     counted: str = ""
     """The unit of work, which ends a sentence; empty: the metric says it."""
     source: str

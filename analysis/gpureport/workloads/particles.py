@@ -158,10 +158,7 @@ class Structs(Particles):
     variant = "structs32"
     essential = True
     title = "Structures of 32 bytes, half used"
-    description = (
-        "Position and velocity (16 of 32 bytes) are read and written, in two buffers in turn. At the border a branch "
-        "stores the velocity again, for about one particle in 64 per step."
-    )
+    description = "As published: at a border, a branch stores the velocity again, for one particle in 64 per step."
     arrays: ClassVar[Mapping[str, int]] = {"": 8}
     unused_bytes = 16
     kernel = "step_members"

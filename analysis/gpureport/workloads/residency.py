@@ -26,10 +26,7 @@ class Residency(Workload):
     family = "residency"
     variant = "work_groups"
     title = "Resident work-groups"
-    description = (
-        "Each work-group counts itself, waits for a chain of multiplications, and leaves the count. The largest count "
-        "is the number of work-groups that are resident at once."
-    )
+    description = "Each work-group counts itself while it waits; the largest count is the number that are resident."
     source = "residency.cl"
     macros = ("kept",)
     counted = "work-items that finish."

@@ -104,10 +104,7 @@ class _Copies(Workload):
 class Pinned(_Copies):
     variant = "pinned"
     title = "Transfer, pinned memory"
-    description = (
-        "The host's buffer is pinned (CL_MEM_ALLOC_HOST_PTR). The time is that between the device's time stamps, "
-        "without the cost of the call; on CPUs it is the host's. Both directions at once use two queues."
-    )
+    description = "Timed by the device, without the cost of the call; on CPUs by the host. Both ways use two queues."
     counted = "bytes copied, of both directions together."
     memory = "pinned"
     essential = True

@@ -61,11 +61,7 @@ class Interleaved(Board):
         """Cells per word."""
         self.variant = f"interleaved_steps{generations}"
         self.title = f"Game of Life, 1 bit per cell, {number} generations per pass"
-        self.description = (
-            f"A work-item processes a strip of {self.strip} cells by row, on a CPU {_CPU_LANES} strips. The last two "
-            f"rows of every generation stay in registers. The {_WORDS * self.halo} columns on either side, and "
-            f"{generations} rows above and below a strip, are computed twice. Dead beyond the border."
-        )
+        self.description = f"Strips of {self.strip} cells by row; two rows of every generation stay in registers."
         self.counted = f"cells advanced, each {generations} times per dispatch."
 
     @property
@@ -226,10 +222,7 @@ class Packed(Board):
     def __init__(self, bits: Literal[8, 64]) -> None:
         self.variant = f"packed{bits}"
         self.title = f"Game of Life, {bits} cells per word"
-        self.description = (
-            f"One {bits}-bit word per work-item: nine word loads and one store. Adders on bit planes count the "
-            "neighbours of all its cells at once. Dead beyond the border."
-        )
+        self.description = f"One {bits}-bit word per work-item, whose neighbours are counted at once, on bit planes."
         self.mapped = bits == 64
         self.element_bytes = bits // 8
         self.lane_bytes = min(4, self.element_bytes)

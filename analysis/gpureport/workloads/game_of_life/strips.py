@@ -162,10 +162,7 @@ class _Strips(Board):
 class BytesStrips(_Strips):
     variant = "bytes_strips"
     title = "Game of Life, 1 byte per cell, strips"
-    description = (
-        "A work-item loads ten rows of 16 bytes and writes eight; work-items exchange edges through local memory. On a "
-        "CPU it writes four rows of 1024 bytes and loads them three times. Dead beyond the border."
-    )
+    description = "A work-item loads ten rows of 16 bytes and writes eight; on a CPU it writes four of 1024 bytes."
     bits_per_cell = 8
     gpu, cpu = _GPU_BYTES, _CPU_BYTES
     most_items = 512  # 40 KiB of local memory
@@ -174,10 +171,7 @@ class BytesStrips(_Strips):
 class PackedStrips(_Strips):
     variant = "packed_strips"
     title = "Game of Life, 1 bit per cell, strips"
-    description = (
-        "Like the strips of bytes, with 128 cells per row of a work-item (8192 on a CPU), added on bit planes; on a "
-        "GPU it loads twelve rows and writes ten. Dead beyond the border."
-    )
+    description = "As strips of bytes, with 128 cells per row of a work-item (8192 on a CPU), added on bit planes."
     bits_per_cell = 1
     gpu, cpu = _GPU_BITS, _CPU_BITS
     most_items = 256  # 512 need 48 KiB of local memory, which NVIDIA's driver does not grant

@@ -15,10 +15,7 @@ from gpureport.spec.uncertainty import constant
 from gpureport.workloads.game_of_life.board import Board, generations
 from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Stream
 
-_STATES = (
-    "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change is "
-    "not written."
-)
+_STATES = "Cells whose state (alive or dead, now and before) does not change are not written."
 _TORUS = "Opposite edges touch; comparisons and selections wrap the indices."
 
 
@@ -46,10 +43,7 @@ class WordsLinear(Words):
     maskable = False
     kernel = "step_words_linear"
     title = "Game of Life, 4 bytes per cell, one-dimensional"
-    description = (
-        "One cell of four bytes per work-item, one-dimensional dispatch, nine loads and one store. As published, "
-        "divisions give the position of the cell, and their remainders wrap the edges."
-    )
+    description = "As published, divisions give the position of the cell, and their remainders wrap the edges."
     # Including six conversions and reciprocals for two divisors, at a quarter of the rate.
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 76.0, "int32_mul": 44.0, "instruction": 126.0}
     scalar_instructions = 144.0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults, Workload
 
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 
@@ -28,7 +28,7 @@ def _groups(parameters: Parameters) -> int:
     return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
 
 
-class _ByStride(UnstoredResults):
+class _ByStride(Workload):
     """Base of the access patterns; the cases are strides."""
 
     family = "memory"
@@ -57,18 +57,11 @@ class _ByStride(UnstoredResults):
         lanes, line = device.architecture.wave_size, grid.first_line_bytes(device)
         return min(lanes, (4 * parameters["stride"] * lanes - 1) // line + 1)
 
-    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
-        data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
-        return {"data": data}, (parameters["count"], _groups(parameters))
 
-
-class Strided(_ByStride):
+class Strided(_ByStride, UnstoredResults):
     variant = kernel = "strided"
     title = "Strided reads from memory"
-    description = (
-        "Neighbouring work-items read 4-byte words that are 1 to 64 words apart, far beyond all caches. Memory "
-        "transfers whole sectors or lines."
-    )
+    description = "4-byte words 1 to 64 words apart, far beyond all caches. Memory transfers whole sectors or lines."
     counted = "the bytes of these words."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -90,6 +83,10 @@ class Strided(_ByStride):
             line_conflicts=grid.stride_conflicts(stride, device),
         )
 
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
+        data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
+        return {"data": data}, (parameters["count"], _groups(parameters))
+
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         words = job.buffers["data"].filled().astype(np.uint32)[:: parameters["stride"]][: parameters["count"]]
         local, per_item = parameters["local"], parameters["per_item"]
@@ -102,10 +99,7 @@ class Scatter(_ByStride):
     variant = kernel = "scatter"
     calibrates = ("line_write_rate",)
     title = "Strided writes within the last cache"
-    description = (
-        "Neighbouring work-items write 4-byte words that are 1 to 64 words apart, in several passes over a quarter of "
-        "the last cache."
-    )
+    description = "4-byte words 1 to 64 words apart, in several passes over a quarter of the last cache."
     counted = "bytes written."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -141,8 +135,6 @@ class Scatter(_ByStride):
         arguments = ("data", *counts, rng.integers(1, 2**32, dtype=np.uint32))
         zeros = Buffer(parameters["bytes"], np.zeros(1, dtype=np.uint32))
         return Job.linear({"data": zeros}, self.kernel, self.work_items(parameters), parameters["local"], arguments)
-
-    verification_job = job
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Multiples of the factor, and zeros between them."""

@@ -70,10 +70,7 @@ class PointerChase(Chase):
     variant = "latency"
     essential = True
     title = "Load latency"
-    description = (
-        "One work-item follows a random cycle through all lines of a buffer: each address depends on the previous "
-        "load. An untimed traversal in the same order comes first."
-    )
+    description = "A random cycle of dependent loads through all lines of a buffer, after an untimed traversal."
     source = "memory/latency.cl"
     calibrates = ("load_latency", "cache_capacity")
     verified = (
@@ -156,10 +153,7 @@ class Sectors(Chase):
     not_on_cpu = "The entries of processors list the lines of their caches."
     verification_dispatches = 2
     title = "Latency of a second load nearby"
-    description = (
-        "After each load of a random cycle through a buffer larger than the caches, one work-item loads a word 4 to "
-        "256 bytes further. The pair takes longer if it is not in the sector that the first load brought."
-    )
+    description = "After each load of a random cycle, a word 4 to 256 bytes further, which may be in the same sector."
     counted = "the time of a pair."
 
     verified = (
@@ -221,10 +215,7 @@ class Sectors(Chase):
 class Translation(Chase):
     variant = "translation"
     title = "Load latency, one load per page"
-    description = (
-        "One work-item follows a random cycle through the pages of a range of addresses, whose data fit in the caches. "
-        "The latency rises where the pages exceed the reach of a translation lookaside buffer (TLB)."
-    )
+    description = "A random cycle of dependent loads, one in each page of a range; the caches have all data."
     counted = "the time of one load."
     source = "memory/translation.cl"
     verified = (
