@@ -107,6 +107,11 @@ class Transpose(Workload):
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
         return tuple({"local": n} for n in grid.work_groups(device, limits))
 
+    def x(self, parameters: Parameters, sweep: Sweep) -> float:
+        """Work-groups are in the order of the sweep."""
+        by_group = sweep.axis.quantity == "work_group"
+        return sweep.points.index(parameters) if by_group else super().x(parameters, sweep)
+
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         label = super().label(parameters, sweep)
         if sweep.axis.quantity == "work_group":
