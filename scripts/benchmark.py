@@ -29,8 +29,6 @@ BUDGET_S = {"gpu": 3.0, "accelerator": 3.0, "cpu": 6.0}
 """Time limit of a row, in seconds."""
 NEAR = 0.98
 """Required share of a published rate."""
-MODEL_TOLERANCE = 0.05
-"""Largest relative difference from the traffic model."""
 COLUMNS = ("kernel", "size", "time of a dispatch", "rate", "of its copy", "of the best copy", "target", "reached")
 
 
@@ -83,9 +81,6 @@ def verdict(outcome: Outcome, outcomes: Sequence[Outcome], device: Device) -> tu
     if copy and device.kind in row.shares:
         share = row.shares[device.kind]
         return f"≥ {share:.0%} of the best copy", timed.rate >= share * best_copy(outcomes)
-    if copy and outcome.model:
-        met = abs(timed.rate / copy.rate / outcome.model - 1) <= MODEL_TOLERANCE
-        return f"{outcome.model:.1%} ± {MODEL_TOLERANCE:.0%} of its copy (model)", met
     if device.id in row.published:
         published = row.published[device.id]
         return f"≥ {NEAR:.0%} of {format_value(published, row.unit)}", timed.rate >= NEAR * published

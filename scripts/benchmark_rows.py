@@ -21,7 +21,6 @@ class Row:
         shares: required shares of the copy rate, by kind of device.
         published: rates of other tools, by database entry: gpu-benches' gpu-stream, gpu-l2-cache and gpu-cache (CUDA),
             clpeak.
-        modelled: whether the traffic model gives the target.
         best_of: group of rows of which only the best must reach its target.
         unit: of the rate.
     """
@@ -35,7 +34,6 @@ class Row:
     case: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
     published: Mapping[str, float] = field(default_factory=dict)
-    modelled: bool = False
     best_of: str = ""
     unit: str = "B/s"
 
@@ -65,9 +63,6 @@ ROWS = (
         for n in (2, 4, 8)
     ),
     Row("particles, 16-byte structs", "particles/structs16", "particles", 32, {"count": 2**25}, shares={"gpu": 0.97}),
-    Row(
-        "particles, 32-byte structs half used", "particles/structs32", "particles", 32, {"count": 2**25}, modelled=True
-    ),
     *(
         Row(
             f"transpose 32 x 32, once a load, {variant}",

@@ -13,8 +13,6 @@ from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.observe.statistics import median_interval
-from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
@@ -65,8 +63,6 @@ class Outcome:
     reason: str = ""
     timed: Timed | None = None
     copy: Timed | None = None
-    model: float | None = None
-    """Share of the copy rate that the traffic model expects."""
 
 
 def measured(run: Run, row: Row) -> Outcome:
@@ -100,8 +96,7 @@ def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
     reason = next((each.skipped for each in points if each.skipped), None)
     if reason:
         return Outcome(row, reason)
-    model = modelled(run, point) * row.counts / modelled(run, beside) if row.modelled and beside else None
-    return Outcome(row, "", Timed(point, row.counts), Timed(beside, 1) if beside else None, model)
+    return Outcome(row, "", Timed(point, row.counts), Timed(beside, 1) if beside else None)
 
 
 def point_of(run: Run, row: Row, workload: Workload) -> Point:
@@ -155,10 +150,3 @@ def copy_of(run: Run, nbytes: float) -> Point:
     step = chosen["local"] * chosen["per_item"]
     vectors = max(1, round(chosen["vectors"] * nbytes / _working_set(copy, sweep, chosen) / step)) * step
     return Point(copy, copy.point({**chosen, "vectors": vectors}, sweep), run.settings.seed)
-
-
-def modelled(run: Run, point: Point) -> float:
-    """Return the units of work per second of the specification prediction."""
-    demand = point.workload.demand(point.key.parameters, run.device)
-    resources = Resources(demand.registers, demand.local_memory_bytes)
-    return point.key.work / point_time(run.device, demand, resources).time_s

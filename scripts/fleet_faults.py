@@ -17,6 +17,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from pydantic import BaseModel
 
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import print_table
@@ -85,43 +86,23 @@ def drawn(noise: Noise, runs: int, rng: np.random.Generator) -> Floats:
 def faults(percent: float) -> dict[str, Device]:
     """Return the device with each fault."""
     device, factor = load_database().device(DEVICE), 1 + percent / 100
-    clock = {
-        "clock_hz": device.clock_hz / factor,
-        "memory": device.memory.model_copy(update={"latency_cycles": device.memory.latency_cycles / factor}),
+    memory = device.memory.model_copy(update={"latency_cycles": device.memory.latency_cycles / factor})
+    changes: dict[str, dict[str, object]] = {
+        "memory only": {"memory": _slower(device.memory, factor)},
+        "clock only": {"clock_hz": device.clock_hz / factor, "memory": memory},
     }
-    return {
-        "memory only": device.model_copy(update={"memory": _slower_memory(device, factor)}),
-        "clock only": device.model_copy(update=clock),
-        **{f"{name} only": _slower_cache(device, name, factor) for name in ("L1", "L2")},
-    }
+    for name in ("L1", "L2"):
+        caches = tuple(_slower(cache, factor) if cache.name == name else cache for cache in device.caches)
+        changes[f"{name} only"] = {"caches": caches}
+    return {name: device.model_copy(update=update) for name, update in changes.items()}
 
 
-def _slower_memory(device: Device, factor: float) -> object:
-    memory = device.memory
-    slower = {
-        "bandwidth_bytes_per_s": memory.bandwidth_bytes_per_s / factor,
-        "latency_cycles": memory.latency_cycles * factor,
-    }
-    return memory.model_copy(update=slower)
-
-
-def _slower_cache(device: Device, name: str, factor: float) -> Device:
-    def slower(value: float | None) -> float | None:
-        return value and value * factor
-
-    caches = tuple(
-        cache.model_copy(
-            update={
-                "latency_cycles": cache.latency_cycles * factor,
-                "far_latency_cycles": slower(cache.far_latency_cycles),
-                "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / factor,
-            }
-        )
-        if cache.name == name
-        else cache
-        for cache in device.caches
-    )
-    return device.model_copy(update={"caches": caches})
+def _slower(level: BaseModel, factor: float) -> BaseModel:
+    """Return a cache or memory with longer latencies and a lower bandwidth."""
+    values = {name: value for name, value in level if value}
+    latencies = {name: value * factor for name, value in values.items() if name.endswith("latency_cycles")}
+    bandwidths = {name: value / factor for name, value in values.items() if name.startswith("bandwidth_bytes")}
+    return level.model_copy(update=latencies | bandwidths)
 
 
 def predicted_speeds(device: Device) -> dict[tuple[str, str], float]:

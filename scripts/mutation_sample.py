@@ -1,6 +1,6 @@
-"""Draw a fixed random sample of a session of Cosmic Ray, and divide it between jobs.
+"""Draw a fixed random sample of a session of Cosmic Ray.
 
-Run by ``scripts/mutate`` with the Python of Cosmic Ray: ``mutation_sample.py ALL.sqlite NUMBER JOB.sqlite ...``. Each
+Run by ``scripts/mutate`` with the Python of Cosmic Ray: ``mutation_sample.py ALL.sqlite NUMBER SAMPLE.sqlite``. Each
 of NUMBER random places of the package gets one random mutation. Not drawn are operators of types (``int | None``),
 decorators (without a cache the program does the same), and the ``strict`` of a zip, which is only a safeguard.
 """
@@ -9,7 +9,6 @@ import random
 import re
 import sys
 from collections import defaultdict
-from pathlib import Path
 
 from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import MutationSpec, WorkItem
@@ -25,8 +24,8 @@ def _counts(mutation: MutationSpec) -> bool:
     return not _LEFT_OUT.match(mutation.operator_name)
 
 
-def main(source: str, number: int, *jobs: str) -> None:
-    """Write the sample of *number* items of the session *source* to the sessions of *jobs*, in turn."""
+def main(source: str, number: int, target: str) -> None:
+    """Write the sample of *number* items of the session *source* to the session *target*."""
     places: dict[tuple[str, tuple[int, int]], list[WorkItem]] = defaultdict(list)
     with use_db(source, WorkDB.Mode.open) as session:
         for item in session.work_items:
@@ -36,10 +35,9 @@ def main(source: str, number: int, *jobs: str) -> None:
     rng = random.Random(_SEED)  # noqa: S311 - no secret
     drawn = rng.sample(sorted(places), number)
     sample = [rng.choice(sorted(places[place], key=lambda i: i.mutations[0].operator_name)) for place in drawn]
-    for start, path in enumerate(jobs):
-        with use_db(path) as session:
-            session.add_work_items(sample[start :: len(jobs)])
+    with use_db(target) as session:
+        session.add_work_items(sample)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), *map(str, map(Path, sys.argv[3:])))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

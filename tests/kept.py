@@ -30,7 +30,7 @@ def kept(name: str) -> Report:
 @cache
 def record(name: str) -> Report:
     """The report of a published record."""
-    return open_report(PUBLISHED / f"{name}.yaml", database)
+    return open_report(PUBLISHED / f"{name}.yaml", database())
 
 
 @cache

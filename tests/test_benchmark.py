@@ -1,7 +1,6 @@
 """The benchmark of the development tools: its rows, its verdicts, and a short run on the CPU."""
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import pytest
@@ -46,7 +45,7 @@ def parameters(run: Any, row: Any) -> dict[str, int]:
 
 def test_sizes_on_a_gpu_are_those_that_rows_name(run: Any) -> None:
     sized = [row for row in script.ROWS if row.size]
-    assert len(sized) >= 11
+    assert len(sized) >= 10
     for each in sized:
         assert parameters(run, each).items() >= each.size.items()
 
@@ -73,7 +72,7 @@ def test_a_processor_takes_four_times_its_last_cache(run: Any) -> None:
         assert size == pytest.approx(4 * processor.caches[-1].capacity_bytes, rel=0.1), each.label
 
 
-def outcome(label: str, share: float, **more: Any) -> Any:
+def outcome(label: str, share: float) -> Any:
     """What came of a row that reaches *share* of a copy of 1 GB/s."""
     each = row(label)
     kernel, copy = workload(each.workload), workload("memory/copy")
@@ -84,7 +83,7 @@ def outcome(label: str, share: float, **more: Any) -> Any:
         key.samples = [(1e6 * counts / rate * factor, 0.0) for factor in (1.5, 1, 0.5)]
         return timing.Timed(key, counts)
 
-    return timing.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9), **more)
+    return timing.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9))
 
 
 def test_shares_are_of_the_best_copy_or_of_published_rates_of_the_device(h200: Device) -> None:
@@ -99,23 +98,10 @@ def test_shares_are_of_the_best_copy_or_of_published_rates_of_the_device(h200: D
     assert script.verdict(far, [far], h200.model_copy(update={"id": "nvidia/other"})) == ("", None)
 
 
-def test_generations_and_models_are_held_against_one_generation_and_the_copy_beside(h200: Device) -> None:
+def test_only_the_best_of_several_generations_has_a_target(h200: Device) -> None:
     two, four = (outcome(f"{n} generations", share) for n, share in ((2, 1.2), (4, 1.44)))
     assert script.verdict(two, [two, four], h200)[1] is None
     assert script.verdict(four, [two, four], h200) == ("≥ 143% of the best copy", True)
-    for share, met in ((0.349, True), (0.351, False), (0.316, False)):
-        one = outcome("half used", share, model=1 / 3)
-        assert script.verdict(one, [one], h200)[1] is met
-
-
-def test_the_model_has_half_used_structs_at_a_third_of_a_copy(run: Any) -> None:
-    each = row("half used")
-    point = timing.point_of(run, each, workload(each.workload))
-    beside = timing.copy_of(run, point.key.working_set_bytes)
-    assert beside.key.working_set_bytes == pytest.approx(2**31, rel=1e-4)
-    assert beside.key.parameters["vectors"] % prod(beside.key.parameters[n] for n in ("local", "per_item")) == 0
-    share = timing.modelled(run, point) * each.counts / timing.modelled(run, beside)
-    assert share == pytest.approx(1 / 3, rel=0.05)
 
 
 @pytest.mark.slow

@@ -114,26 +114,17 @@ def test_several_runs_are_one_machine(
     assert "run-1" in out
 
 
-@pytest.mark.parametrize("spelling", ["the same", "dots", "file", "link", "run", "named"])
 def test_a_report_is_not_compared_with_itself(
-    folders: tuple[str, str], tmp_path: Path, spelling: str, capsys: pytest.CaptureFixture[str]
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     link = tmp_path / "link"
     link.symlink_to(folders[0])
-    again = {
-        "the same": folders[0],
-        "dots": f"{folders[0]}/../before",
-        "file": f"{folders[0]}/report.json",
-        "link": str(link),
-        "run": f"{folders[1]},{folders[0]}",
-        "named": f"other={folders[0]}",
-    }[spelling]
 
-    assert main(["compare", folders[0], again]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.endswith("give each report once\n")
-    assert captured.err.count("\n") == 1
+    for again in (f"{folders[0]}/report.json", f"{folders[1]},{link}", f"other={folders[0]}/../before"):
+        assert main(["compare", folders[0], again]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.endswith(f"is given twice, also as {folders[0]}; give each report and device once\n")
 
 
 def test_names_devices_and_hostile_text(
@@ -160,7 +151,7 @@ def test_names_devices_and_hostile_text(
         (("", "{1}"), "'': there is no such file or folder, and the database has no device"),
         (("{0},", "{1}"), "'': there is no such file or folder, and the database has no device"),
         (("{0}",), "needs at least two machines"),
-        (("h200", "nvidia/h200_sxm"), "nvidia/h200_sxm: is the same device as h200; give each device once"),
+        (("h200", "nvidia/h200_sxm"), "nvidia/h200_sxm: is given twice; give each report and device once"),
         (("{0}", "{1}", "--workload", "nothing"), "no workload is called 'nothing'"),
         (("{0}", "{1}", "--workload", "instructions"), "nothing to compare: no two of before, after have a workload"),
         (("{0}", "{1}", "--baseline", "other"), "no machine is called 'other'; choose one of before, after"),

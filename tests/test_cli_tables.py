@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.cli.console import printable
 from gpureport.cli.tables import Row, print_table
-from gpureport.text import sentence
+from gpureport.text import printable, sentence
 
 WORD = st.text("abcde", min_size=1, max_size=6)
 CELL = st.lists(WORD, min_size=1, max_size=5).map(" ".join)
@@ -76,7 +75,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_letter_is_lost(rows: list[tup
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    assert printable("evil\x1b[2Jname\nnext") == "evil\N{REPLACEMENT CHARACTER}[2Jname next"
+    assert printable("evil\x1b[2Jname\nnext") == "evil [2Jname next"
     assert "\x1b" not in "".join(printed(("a", "b"), (("\x1b]0;x\x07", "y"),), 80))
 
 

@@ -103,7 +103,7 @@ def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys
 
     assert main(["validate", str(results / "mine"), "--times", "--json", str(file)]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {file}: already exists; use --force to overwrite it, or choose another place with --json\n"
+        f"gpureport: {file}: already exists; use --force to overwrite it, or choose another place\n"
     )
     assert main(["validate", str(results / "mine"), "--times", "--json", str(results)]) == 2
     assert main(["validate", str(results / "mine"), "--times", "--json", str(file), "--force"]) == 0

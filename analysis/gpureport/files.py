@@ -4,19 +4,15 @@ import atexit
 import fcntl
 import glob
 import os
-import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 
 from gpureport.errors import GpuReportError
 
 _PART = ".part"
-_SCRATCH = "gpureport-tmp-"
 
 
 class InUseError(Exception):
@@ -31,46 +27,17 @@ def real_path(path: Path) -> Path:
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file completely or not at all, even if the power fails; create its folder if necessary.
 
-    A temporary file in the same folder gets the content and then the name. Links stay links. Streams (see
-    :func:`is_stream`) are written directly.
+    A temporary file in the same folder gets the content and then the name. Links stay links.
 
     Raises:
         GpuReportError: the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
-        if is_stream(path):
-            _send(path, data)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(real_path(path), data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(real_path(path), data)
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def is_stream(path: Path) -> bool:
-    """Return whether *path* is a device, a pipe, or the redirected output of this process."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return False
-    return not (S_ISREG(mode) or S_ISDIR(mode)) or _own_output(path) is not None
-
-
-def _own_output(path: Path) -> int | None:
-    """Return the descriptor of standard output or error if *path* is the same file."""
-    for descriptor in (1, 2):
-        with suppress(OSError):  # it is closed
-            if os.path.samestat(path.stat(), os.fstat(descriptor)):
-                return descriptor
-    return None
-
-
-def _send(path: Path, data: bytes) -> None:
-    own = _own_output(path)
-    sys.stdout.flush()
-    with os.fdopen(os.open(path, os.O_WRONLY) if own is None else os.dup(own), "wb") as stream:
-        stream.write(data)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -138,21 +105,17 @@ def reserved(path: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Create a temporary folder, and remove those of killed processes.
+    """Create a temporary folder.
 
     Raises:
         GpuReportError: it cannot be created.
     """
     try:
-        _remove_abandoned()
-        folder, handle = _locked_folder()
+        folder = tempfile.TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True)
     except OSError as error:
         raise GpuReportError(no_scratch(error)) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
+    with folder:
+        yield Path(folder.name)
 
 
 def scratch_folder_until_exit() -> Path:
@@ -182,27 +145,3 @@ def _locked(path: Path) -> int:
             if os.path.samestat(os.fstat(handle), path.stat()):
                 return handle
         os.close(handle)  # the process that had locked it has just removed it
-
-
-def _locked_folder() -> tuple[Path, int]:
-    """Create a temporary folder and lock it until the handle is closed, if the file system has locks."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
-        with suppress(FileNotFoundError):  # another process removed it as abandoned before it was locked
-            handle = os.open(folder, os.O_RDONLY)
-            with suppress(OSError):  # some file systems have no locks
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            if folder.exists():
-                return folder, handle
-            os.close(handle)
-
-
-def _remove_abandoned() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
-        with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder)
-            finally:
-                os.close(handle)

@@ -1,7 +1,6 @@
 """The terms of reports, tables and messages: ``templates/glossary.yaml``, verdicts and ceilings."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 
 from pydantic import TypeAdapter
@@ -49,14 +48,6 @@ def find_term(text: str) -> Term | None:
     """Return the term with this name or synonym, in upper or lower case."""
     key = _folded(text)
     return next((term for term in terms() if key in map(_folded, term.names)), None)
-
-
-def near_names(text: str) -> list[str]:
-    """Return up to three names that are spelled like *text* or contain it."""
-    names = {_folded(name): name for term in terms() for name in term.names}
-    key = _folded(text)
-    containing = [folded for folded in names if key and key in folded]
-    return [names[folded] for folded in dict.fromkeys([*containing, *get_close_matches(key, names)])][:3]
 
 
 def _folded(text: str) -> str:

@@ -215,10 +215,9 @@ class _Builder:
                 raise self._wrong(event, "a key must be text or a number")
             key, line = self._value(event, where), _line(event)
             here = (*where, key if type(key) is int else event.value)
-            earlier = [first[name] for name in (key, event.value) if name in first]  # 1, "1" and 01 are one key
-            self._found.repeated += [(here, line, at) for at in earlier[:1]]
-            for name in (key, event.value):
-                first.setdefault(name, line)
+            if key in first:
+                self._found.repeated.append((here, line, first[key]))
+            first.setdefault(key, line)
             self._found.lines[here] = line
             found[key] = self._value(next(self._events), here)
         return found

@@ -83,8 +83,8 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def printable(text: str) -> str:
-    """Return *text* with blanks for unprintable characters."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
+    """Return *text* with blanks for unprintable characters; no-break spaces stay."""
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\xa0" else " " for c in text)
 
 
 def shorten(text: str, most: int = 200) -> str:

@@ -135,7 +135,8 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
         shown = [each for each in fields(options) if get_origin(each.type) is Annotated]  # type: ignore[arg-type]
 
         def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 - values of options
-            _check_surroundings()
+            if limit_bytes() < LEAST_BYTES:
+                raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
             if (command := context.invoked_subcommand) is not None:
                 _refuse_early(context, command)
                 return 0
@@ -220,16 +221,6 @@ def _refuse_beside_resume(typed: Sequence[str]) -> None:
         raise InputError(
             f"{', '.join(fixed)}: cannot be combined with --resume, which keeps the settings of the run; omit it"
         )
-
-
-def _check_surroundings() -> None:
-    """Refuse to start where every command would fail with an unclear error."""
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        raise InputError("the working directory no longer exists; change to another folder") from None
-    if limit_bytes() < LEAST_BYTES:
-        raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
 
 
 def _path_of(text: str | Path) -> Path:
@@ -550,11 +541,6 @@ class DraftOptions:
     """File to write. Default: standard output."""
     force: _Overwrite = False
     entries: _Entries = ()
-
-
-@command(fleet_app, "", "fleet.refuse_no_command")
-class FleetOptions:
-    """Store runs of many devices, and compare each device with its peers."""
 
 
 @command(fleet_app, "node", "fleet.measure_node")

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from gpureport.text import shortened
+from gpureport.text import printable, shorten
 
 TEMPLATE = "terminal_sentences.j2"
 _UNLIMITED = 100_000
-_LONGEST_WORD, _LONGEST_MESSAGE = 200, 1500  # characters of an error
+LONGEST = 1500  # characters of an error
 
 
 def out(*, stderr: bool = False) -> Console:
@@ -29,14 +29,9 @@ def print_json(value: object) -> None:
     out().out(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False), highlight=False)
 
 
-def print_lines(lines: Iterable[str]) -> None:
+def print_lines(*lines: str) -> None:
     """Print lines on standard output without line breaks, so that paths can be copied; with ordinary blanks only."""
     out().out("\n".join(map(printable, lines)).replace("\xa0", " "), highlight=False)
-
-
-def print_line(line: str) -> None:
-    """Print a line on standard output, as :func:`print_lines` does."""
-    print_lines([line])
 
 
 def print_text(text: str, style: str | None = None) -> None:
@@ -60,25 +55,13 @@ def note(sentence: str) -> None:
 def note_left_out(problems: Iterable[object]) -> None:
     """Print why files or kernels are left out on standard error."""
     for problem in problems:
-        note(f"Left out: {message(str(problem))}")
+        note(f"Left out: {shorten(str(problem), LONGEST)}")
 
 
 def print_written(files: Sequence[Path]) -> None:
     """Print the paths of written files."""
     if files:
-        print_line("Written: " + ", ".join(map(str, files)))
-
-
-def message(text: str) -> str:
-    """Return a message in one line, with long words and a long end cut: users wrote them."""
-    words = (shortened(word, _LONGEST_WORD) for word in printable(text).split())
-    return shortened(" ".join(words), _LONGEST_MESSAGE)
-
-
-def printable(text: str) -> str:
-    """Replace control characters, which names of devices and files may contain."""
-    spaced = "".join(" " if c in "\n\r\t" else c for c in text)
-    return "".join(c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in spaced)
+        print_lines("Written: " + ", ".join(map(str, files)))
 
 
 class ProgressBar(Progress):

@@ -2,14 +2,13 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CheckOptions, DevicesOptions, DraftOptions
-from gpureport.cli.console import note, out, print_json, print_line, print_sentences, print_text
+from gpureport.cli.console import note, out, print_json, print_lines, print_sentences, print_text
 from gpureport.cli.options import note_override, open_database, writing
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
-from gpureport.errors import DeviceError, InputError
+from gpureport.errors import InputError
 from gpureport.files import write_file
 from gpureport.spec import drafts
 from gpureport.spec.check import check_folder
@@ -18,9 +17,6 @@ from gpureport.spec.drafts import Draft, write_entry
 from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.text import counted, quoted, sentence
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
-
-if TYPE_CHECKING:
-    from gpureport.measure.measurer import Measurer
 
 
 def list_devices(options: DevicesOptions) -> int:
@@ -110,9 +106,9 @@ def check_files(options: CheckOptions) -> int:
         print_json([vars(problem) for problem in problems])
         return 2 if wrong else 0
     for problem in problems:
-        print_line(str(problem))
+        print_lines(str(problem))
     counts = (sum(map(len, folders)), "file"), (len(wrong), "error"), (len(problems) - len(wrong), "warning")
-    print_line(", ".join(counted(number, noun) for number, noun in counts))
+    print_lines(", ".join(counted(number, noun) for number, noun in counts))
     return 2 if wrong else 0
 
 
@@ -163,7 +159,9 @@ def _drafted(request: DraftOptions) -> Draft:
         return _reported(request.report, database, relative)
     if relative and request.device is None:
         return drafts.of_relative(relative)
-    with _present(request.device or "auto") as measurer:
+    from gpureport.cli.measuring import working_device
+
+    with working_device(request.device or "auto") as measurer:
         today = datetime.now(UTC).date().isoformat()
         draft = drafts.of_present(measurer.device, database, relative, when=today)
         known = database.match(measurer.device).entry
@@ -195,13 +193,3 @@ def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
     ]
     found = known_from(report, drafts.drafted_device(draft, database), shown)
     return drafts.with_measured(draft, found.values, found.remarks)
-
-
-def _present(text: str) -> "Measurer":
-    """Open the device selected by *text*; the error without a working device names the options that need none."""
-    from gpureport.cli.measuring import working_device
-
-    try:
-        return working_device(text)
-    except DeviceError as error:
-        raise DeviceError(f"{error}; without a device, use --from NAME (a similar device) or --empty") from None

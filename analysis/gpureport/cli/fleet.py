@@ -14,11 +14,10 @@ from gpureport.cli.app import (
     FleetExportOptions,
     FleetListOptions,
     FleetNodeOptions,
-    FleetOptions,
     FleetQueryOptions,
     FleetReportOptions,
 )
-from gpureport.cli.console import ProgressBar, note, note_left_out, print_line, print_lines, print_text, print_written
+from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
@@ -40,11 +39,6 @@ _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
 
 
-def refuse_no_command(_: FleetOptions) -> int:
-    """Raise: a command is missing."""
-    raise InputError("fleet: no command is given; gpureport fleet --help lists the commands")
-
-
 def opened(folder: Path | None) -> "Store":
     """Return the store of the option, or else of the environment.
 
@@ -63,7 +57,7 @@ def add_runs(options: FleetAddOptions) -> int:
     """Add the runs of reports and folders; return 1 if some were left out."""
     store = opened(options.store)
     found = list(dict.fromkeys(each for path in options.paths for each in _reports(path, options.node)))
-    added = in_batches("adding", partial(_added, store), found, lambda each: each[1], size=64, fewest=16)
+    added = in_batches("adding", partial(_added, store), found, size=64, fewest=16)
     problems = [each for each in added if isinstance(each, str)]
     new = {each[0] for each in added if not isinstance(each, str) and each[1]}
     if len(problems) == len(found):
@@ -71,7 +65,7 @@ def add_runs(options: FleetAddOptions) -> int:
     note_left_out((*problems, *store.left_out.values()))
     known = len(found) - len(problems) - len(new)
     already = f"; {known} already there" if known else ""
-    print_line(f"Added to {store.folder}: {counted(len(new), 'run')}{already}")
+    print_lines(f"Added to {store.folder}: {counted(len(new), 'run')}{already}")
     return 1 if problems else 0
 
 
@@ -149,7 +143,7 @@ def query_runs(options: FleetQueryOptions) -> int:
         title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")
         print_table(title, found.columns, shown, right=found.numbers, whole=True)
     else:
-        print_lines((*found.columns, *(text for (text,) in shown)))
+        print_lines(*found.columns, *(text for (text,) in shown))
     if not shown:
         note("The query has no rows.")
     if more:
@@ -166,7 +160,7 @@ def export_runs(options: FleetExportOptions) -> int:
     suffix, store = file.suffix.lower(), opened(options.store)
     if suffix not in FORMATS:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(FORMATS)}")
-    with writing([file], force=options.force, option=""):
+    with writing([file], force=options.force):
         write_file(file, store.export(options.table, suffix))
     note_left_out(store.left_out.values())
     print_written([file])
@@ -215,9 +209,9 @@ def measure_node(options: FleetNodeOptions) -> int:
     measured, left_out = [], 0
     for run in measure_devices(folders, settings, parallel=options.parallel):
         if run.exit_code:
-            print_line(f"not measured: {run.device.name}: exit code {run.exit_code}: {run.last_line}")
+            print_lines(f"not measured: {run.device.name}: exit code {run.exit_code}: {run.last_line}")
         else:
-            print_line(f"measured: {run.device.name}: {run.folder}")
+            print_lines(f"measured: {run.device.name}: {run.folder}")
             measured.append(f"{node}={run.folder}")
     if measured and (options.store or configured()):
         left_out = add_runs(FleetAddOptions(paths=measured, store=options.store))

@@ -30,8 +30,8 @@ from gpureport.cli.options import (
 from gpureport.cli.predicting import print_advice, print_page_one
 from gpureport.cli.rendering import write_documents
 from gpureport.errors import GpuReportError, InputError, InterruptionError
-from gpureport.files import is_stream, remove_files, uninterrupted
-from gpureport.inputs import PACKED, is_there
+from gpureport.files import remove_files, uninterrupted
+from gpureport.inputs import PACKED
 from gpureport.measure.kernels import difference
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, features, run_limits
 from gpureport.measure.machine import free_memory_bytes
@@ -73,7 +73,7 @@ def measure(options: RunOptions) -> int:
     options = replace(options, workloads=names, quick=options.quick or options.only is not None)
     with _measured(options) as (reports, paths, new):
         report, path = reports[0], paths[0]
-        _summarise(report, path)
+        _summarise(report)
         written: list[Path] = []
         if with_documents and report.status != "failed":
             name = report_stem(path)
@@ -104,9 +104,7 @@ def _paths(options: RunOptions, device: Device) -> list[Path]:
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield *paths*, each followed by its compressed form, HTML and PDF, which go if an earlier run left them."""
     for path in paths:
-        yield path
-        if not is_stream(path):
-            yield from (Path(f"{path}{PACKED}"), *documents_of(path))
+        yield from (path, Path(f"{path}{PACKED}"), *documents_of(path))
 
 
 @contextmanager
@@ -119,11 +117,8 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
     with ExitStack() as reservation:
         if resumed:
             file = report_file(resumed)
-            if not is_there(file):
-                what = "there is no such report; give the report.json of an interrupted run, or its folder"
-                raise InputError(f"--resume: {resumed}: {what}")
             # before reading: another run may still write it
-            reservation.enter_context(writing(_files([file]), force=True, option="--resume"))
+            reservation.enter_context(writing(_files([file]), force=True))
             earlier = load_report(resumed)
             if earlier.status == "complete":
                 note(f"{resumed} is complete; nothing is left to measure.")
@@ -252,13 +247,11 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
 
     def save(report: Report) -> None:
         nonlocal saved
-        if is_stream(path) and report.status == "partial" and not report.stopped:
-            return  # a stream cannot be overwritten by the next, more complete report
         with uninterrupted():
-            if not saved and not is_stream(path):
+            if not saved:
                 remove_files(*documents_of(path))
             save_report(report, path, written)
-            if not (saved or earlier or is_stream(path)):
+            if not (saved or earlier):
                 remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
             if not (saved or measurer.device.on_host or isinstance(options, MeasureOptions)):
                 prepare()
@@ -276,17 +269,14 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
 
 def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:
     device, limits = plan.match.device, plan.settings.limits
-    there = [each for each in plan.workloads if not each.missing(features(measurer.device))]
-    counts = list(filter(None, (len(each.sweeps(device, limits)) for each in there)))
-    workloads, sweeps = len(counts or plan.workloads), sum(counts)
+    there = (each for each in plan.workloads if not each.missing(features(measurer.device)))
+    sweeps = sum(len(each.sweeps(device, limits)) for each in there)
     seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])
-    what = text("announcement", TEMPLATE, workloads=workloads, sweeps=sweeps, seconds=seconds)
+    what = text("announcement", TEMPLATE, workloads=len(plan.workloads), sweeps=sweeps, seconds=seconds)
     return f"{what} Measurements are saved in {path}."
 
 
-def _summarise(report: Report, path: Path) -> None:
-    if nothing := _nothing_measured(report, path):
-        note(f"gpureport: {nothing}")
+def _summarise(report: Report) -> None:
     if report.status != "failed":
         print_page_one(report)
     print_advice(report)
@@ -298,17 +288,6 @@ def _summarise(report: Report, path: Path) -> None:
         note(f"Disturbed measurements: {load}")
 
 
-def _nothing_measured(report: Report, path: Path) -> str:
-    if report.status != "failed":
-        return ""
-    skipped = [f"{name}: {info.skipped}" for name, info in report.workloads.items() if info.skipped]
-    first = f" The first reason: {sentence(skipped[0])}" if skipped else ""
-    return (
-        f"nothing was measured on {report.device.name}, and no HTML or PDF was written. All {len(report.workloads)} "
-        f"workloads were skipped; {path} lists the reasons.{first}"
-    )
-
-
 def _close(report: Report, path: Path) -> int:
     """Report missing and wrong results, and return the exit code; raise if nothing was measured."""
     for problem in paragraphs("failures", report=report):
@@ -316,8 +295,12 @@ def _close(report: Report, path: Path) -> int:
     wrong = wrong_results(report)
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report shows them.")
-    if nothing := _nothing_measured(report, path):
-        raise GpuReportError(nothing)
+    if report.status == "failed":
+        skipped = next((f"{name}: {info.skipped}" for name, info in report.workloads.items() if info.skipped), "")
+        raise GpuReportError(
+            f"nothing was measured on {report.device.name}, and no HTML or PDF was written. All "
+            f"{len(report.workloads)} workloads were skipped; {path} lists the reasons. {sentence(skipped)}".rstrip()
+        )
     if report.stopped:
         raise GpuReportError(f"the device was lost and the run stopped: {report.stopped}; {path} is marked partial")
     own = [name for name in report.failed_variants if report.workloads[name].described]
@@ -337,9 +320,7 @@ def _check_kernels(options: KernelOptions) -> int:
         _check_kernel(kernel)
     names = ", ".join(kernel.title for kernel in kernels)
     note(f"No faulty access, data race or divergent barrier was found at the smallest size of {names}.")
-    steps = [step for kernel in kernels for step in kernel.formulas.steps]
-    if any(sum(bool(each.elements) for each in step.fields.arguments) < len(step.buffers) for step in steps):
-        note("Accesses beyond the end of a buffer are found only if a description gives its `elements`.")
+    note("Accesses beyond the end of a buffer are found only if a description gives its `elements`.")
     return 0
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from gpureport.cli.console import ProgressBar, note, note_left_out
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
-from gpureport.files import InUseError, is_stream, reserved
-from gpureport.inputs import is_there
+from gpureport.files import InUseError, reserved
+from gpureport.inputs import is_there, plain
 from gpureport.text import quoted
 
 if TYPE_CHECKING:
@@ -50,12 +50,7 @@ def selected(names: Sequence[str], *, quick: bool, kernels: "Sequence[Workload]"
     """Return the workloads with these names, without names all or those of a quick run; and the *kernels*."""
     from gpureport.workloads import select
 
-    separate = separated(names)
-    try:
-        return (*select(separate, quick=quick), *kernels)
-    except InputError as error:
-        remark = " (--workload selects built-in workloads; kernels of --kernel are always included)"
-        raise InputError(f"{error}{remark if kernels else ''}") from None
+    return (*select(separated(names), quick=quick), *kernels)
 
 
 def described(
@@ -80,12 +75,13 @@ def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
 
 def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
-    _check_macros(options.macros)
     fields = {
         "kernel": options.name,
-        "sizes": {key: _size(text) for key, text in _pairs("--size", options.sizes, "n=4096")},
+        "sizes": {
+            key: _numbers(text) if "," in text else text for key, text in _pairs("--size", options.sizes, "n=4096")
+        },
         "global_size": [part.strip() for part in options.global_size.split(",") if part],
-        "work_groups": [*map(_work_group, options.work_groups)],
+        "work_groups": [*map(_numbers, options.work_groups)],
         "arguments": [
             {"name": key, "values": text} for key, text in _pairs("--data", options.data, "'columns=random(0,n)'")
         ],
@@ -97,49 +93,17 @@ def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
 
 
 def _pairs(option: str, texts: Sequence[str], example: str) -> Iterator[tuple[str, str]]:
-    known = set[str]()
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         if not (name and value):
             raise InputError(f"{option}: {quoted(text)} is not NAME=VALUE, such as {example}")
-        _check_once(option, name, known)
         yield name, value
 
 
-def _work_group(text: str) -> list[int]:
-    if not re.fullmatch(r"[1-9]\d{0,8}(,[1-9]\d{0,8})*", text):
-        raise InputError(f"--local: {quoted(text)} is no work-group; write 256 or 16,16, for example")
-    return [*map(int, text.split(","))]
-
-
-def _check_macros(macros: Iterable[str]) -> None:
-    known = set[str]()
-    for each in macros:
-        name = re.match(r"[A-Za-z_]\w*(?=[=(]|$)", each)
-        if not name:
-            raise InputError(f"-D: {quoted(each)} is not NAME or NAME=VALUE, such as BLOCK_SIZE=16")
-        _check_once("-D", name[0], known)
-
-
-def _check_once(option: str, name: str, known: set[str]) -> None:
-    if name in known:
-        raise InputError(f"{option}: {quoted(name)} is given twice; give it once")
-    known.add(name)
-
-
-def _size(text: str) -> str | list[int]:
-    """Return a size, or those of a list."""
-    return [whole(part, "--size") for part in text.split(",")] if re.fullmatch(r"[\d\s]+(,[\d\s]+)+", text) else text
-
-
-_MOST_DIGITS = 18
-
-
-def whole(text: str, option: str) -> int:
-    """Return a whole number."""
-    if not text.strip().isdecimal() or len(text.strip()) > _MOST_DIGITS:
-        raise InputError(f"{option}: {quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
-    return int(text)
+def _numbers(text: str) -> str | list[object]:
+    """Return the numbers of ``16,16``; other text, such as an expression, unchanged."""
+    parts = [plain(part.strip()) for part in text.split(",")]
+    return parts if all(isinstance(part, int) for part in parts) else text
 
 
 _LONGEST_NAME = 100  # characters, of a machine or node
@@ -161,32 +125,28 @@ def slug(name: str) -> str:
 
 
 @contextmanager
-def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterator[None]:
+def writing(files: Iterable[Path], *, force: bool) -> Iterator[None]:
     """Create the folders of *files* and reserve the files until the caller has written them.
 
-    Devices and pipes are not reserved. Error messages name the *option* that selects the files; an empty one is an
-    argument without a name.
-
     Raises:
-        InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
-            *force* is not set.
+        InputError: a folder cannot be made or written to, another command is writing there, a file exists and
+            *force* is not set, or it is a folder, device or pipe.
     """
-    files = [file for file in files if not is_stream(file)]
-    with_option = option and f" with {option}"
+    files = list(files)
     for file in files:
-        if file.is_dir():
-            raise InputError(f"{file}: is a folder; choose a file in it{with_option}")
+        if file.exists() and not file.is_file():
+            what = "a folder; choose a file in it" if file.is_dir() else "a device or pipe; choose a regular file"
+            raise InputError(f"{file}: is {what}")
     with ExitStack() as reservations:
         for path in dict.fromkeys(file.with_suffix(".lock") for file in files):
-            _reserve(path, reservations, option)
+            _reserve(path, reservations)
         for file in files:
             if file.exists() and not force:
-                advice = f"use --force to overwrite it, or choose another place{with_option}"
-                raise InputError(f"{file}: already exists; {advice}")
+                raise InputError(f"{file}: already exists; use --force to overwrite it, or choose another place")
         yield
 
 
-def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
+def _reserve(path: Path, reservations: ExitStack) -> None:
     folder = path.parent
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     reservations.callback(_remove_empty, missing)
@@ -195,14 +155,12 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
         reservations.enter_context(reserved(path))
         return
     except InUseError:
-        problem = "another gpureport is writing to this folder; wait until it ends, or"
+        problem = "another gpureport is writing to this folder; wait until it ends, or choose another folder"
     except FileExistsError:
-        problem = "is a file, not a folder;"
+        problem = "is a file, not a folder; choose another folder"
     except OSError as error:
-        problem = f"cannot be written ({error.strerror or error});"
-    resumed = "copy the report to another folder, and resume the copy"
-    advice = resumed if option == "--resume" else f"choose another folder{option and f' with {option}'}"
-    raise InputError(f"{folder}: {problem} {advice}")
+        problem = f"cannot be written ({error.strerror or error}); choose another folder"
+    raise InputError(f"{folder}: {problem}")
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
@@ -258,15 +216,8 @@ def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tu
     return found
 
 
-def in_batches(
-    label: str,
-    work: Callable[[A], R],
-    items: Sequence[A],
-    name: Callable[[A], str],
-    size: int = 8,
-    fewest: int = 3,
-) -> list[R]:
-    """Return *work* of each of *items*, done as by ``in_parallel``; show the *name* of the next after *size* items.
+def in_batches(label: str, work: Callable[[A], R], items: Sequence[A], size: int = 8, fewest: int = 3) -> list[R]:
+    """Return *work* of each of *items*, done as by ``in_parallel``; show how many are done after *size* items.
 
     The default of *fewest* is for predictions: a process takes a second to start.
     """
@@ -275,6 +226,6 @@ def in_batches(
     done: list[R] = []
     with ProgressBar(label) as bar:
         for start in range(0, len(items), size):
-            bar.advance(name(items[start]), start / len(items))
+            bar.advance(f"{label}: {start} of {len(items)}", start / len(items))
             done += in_parallel(work, items[start : start + size], fewest)
     return done

@@ -1,15 +1,15 @@
 """``gpureport predict``: predictions for one device, also from the output of ``lscpu``, or a comparison of several."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
-from gpureport.cli.comparing import print_comparison, short_ids
-from gpureport.cli.console import note, print_json, print_line, print_sentences, print_text
+from gpureport.cli.comparing import print_comparison
+from gpureport.cli.console import note, print_json, print_lines, print_sentences, print_text
 from gpureport.cli.options import (
     described,
     in_batches,
@@ -23,7 +23,7 @@ from gpureport.cli.options import (
 )
 from gpureport.cli.rendering import write_documents, written
 from gpureport.cli.tables import print_document_table
-from gpureport.compare import FEW, Comparison, compare, excerpt
+from gpureport.compare import FEW, Comparison, Run, compare, excerpt
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.records.report import Report, report_text
@@ -32,14 +32,13 @@ from gpureport.report.curves import curves
 from gpureport.report.forecast import facts_of
 from gpureport.report.run.kernels import accesses_table, advice_table
 from gpureport.report.run.page_one import figure_table, page_one
-from gpureport.results.opening import predicted, predicted_run
+from gpureport.results.opening import by_name, predicted, refuse_repeated
 from gpureport.spec.host import listed_host, parse_lscpu
 from gpureport.spec.models import Device
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
-T = TypeVar("T")
 _MOST_CHANGES = 8
 _MOST_NAMED = 4  # devices in the name of a folder
 
@@ -66,14 +65,12 @@ def predict_devices(options: PredictOptions) -> int:
     folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
     with writing(documents(folder) if options.pdf else (), force=options.force):
         whole = options.as_json or len(devices) <= FEW
-        found = _each(devices, partial(predicted, workloads=workloads, quick=options.quick)) if whole else []
-        reports = [report for report, _ in found]
-        comparison = None
-        if len(devices) > 1:
-            predict = partial(predicted_run, workloads=workloads, quick=options.quick, few=False)
-            runs = (excerpt(each, (), known) for each, known in found) if whole else _each(devices, predict)
-            ids = [device.id for device in devices]
-            comparison = compare(dict(zip(short_ids(ids, ids), runs, strict=True)))
+        predict = partial(_predicted, workloads=workloads, quick=options.quick, whole=whole)
+        found = in_batches("predicting", predict, devices)
+        reports = [report for report, _ in found if report]
+        named = ((Path(device.id).name, (device,)) for device in devices)
+        runs = dict(zip(by_name(named), (run for _, run in found), strict=True))
+        comparison = compare(runs) if len(devices) > 1 else None
         _print(options, reports, comparison)
         if options.pdf and comparison:
             _note(written(lambda: write_pages(comparison, folder, "report", paper=options.paper)))
@@ -82,8 +79,12 @@ def predict_devices(options: PredictOptions) -> int:
     return 0
 
 
-def _each(devices: Sequence[Device], predict: Callable[[Device], T]) -> list[T]:
-    return in_batches("predicting", predict, devices, lambda device: device.name)
+def _predicted(
+    device: Device, workloads: "Sequence[Workload]", *, quick: bool, whole: bool
+) -> tuple[Report | None, Run]:
+    """Return the report of a device and its part of a comparison; not *whole*, without what takes 25 MB."""
+    report, forecast = predicted(device, workloads, quick=quick)
+    return report if whole else None, excerpt(report, (), forecast, few=whole)
 
 
 def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:
@@ -117,12 +118,9 @@ def _devices(options: PredictOptions) -> list[Device]:
         database.host = listed_host(parse_lscpu(read_text(options.lscpu), options.lscpu))
         names.insert(0, f"cpu/{database.host.family}")
     devices = [database.resolve(name) for name in names]
-    for number, device in enumerate(devices):
+    refuse_repeated(devices)
+    for device in devices:
         note_override(database, device.id)
-        if device.id in [other.id for other in devices[:number]]:
-            is_listed = options.lscpu is not None and device.id == devices[0].id
-            also = f"and --lscpu {options.lscpu} is also {device.id}" if is_listed else "which is given twice"
-            raise InputError(f"{names[number]!r} is {device.id}, {also}; choose another device")
     note_doubts(database, devices)
     return devices
 
@@ -132,17 +130,17 @@ def print_page_one(report: Report) -> None:
     page = page_one(report, curves(report))
     print_text(f"{report.device.name} ({report.device.id}): {facts_of(report.device)}")
     print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
-    print_line("")
+    print_lines("")
     found = figure_table(report, [row.figure for row in (*page.large, *page.rows) if row.figure])
     print_document_table("Key figures", found, ("efficiency",))
     if page.advice:
         print_text("Tune for", style="bold")
         for each in page.advice:
             print_text(f"{each.subject}: {each.text}{' (measured under other load)' if each.disturbed else ''}")
-        print_line("")
+        print_lines("")
     if page.own:
         print_text(page.own)
-        print_line("")
+        print_lines("")
 
 
 def print_advice(report: Report) -> None:

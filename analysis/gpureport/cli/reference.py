@@ -4,10 +4,10 @@ import json
 from textwrap import wrap
 
 from gpureport.cli.app import GlossaryOptions, SchemaOptions
-from gpureport.cli.console import out, print_line
+from gpureport.cli.console import out, print_lines
 from gpureport.errors import InputError
-from gpureport.glossary import find_term, near_names, terms
-from gpureport.text import quoted
+from gpureport.glossary import find_term, terms
+from gpureport.text import quoted, suggestion
 
 
 def print_schema(options: SchemaOptions) -> int:
@@ -29,14 +29,12 @@ def print_glossary(options: GlossaryOptions) -> int:
     Raises:
         InputError: the glossary does not contain the term.
     """
-    name = options.term
-    found = None if name is None else find_term(name)
-    if name is not None and found is None:
-        near = near_names(name)
-        hint = f"did you mean {', '.join(near)}?" if near else "`gpureport glossary` lists all terms"
-        raise InputError(f"the glossary does not contain {quoted(name)}; {hint}")
+    found = find_term(options.term) if options.term is not None else None
+    if options.term is not None and found is None:
+        hint = suggestion(options.term, (name for term in terms() for name in term.names))
+        raise InputError(f"the glossary does not contain {quoted(options.term)}{hint or '; without TERM it lists all'}")
     for term in [found] if found else terms():
         text = f"{term}: {term.definition}".replace(" %", "\xa0%")
         for line in wrap(text, out().width, subsequent_indent="  "):
-            print_line(line)
+            print_lines(line)
     return 0

@@ -1,7 +1,6 @@
 """``gpureport render``, and the HTML and PDF of other commands."""
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
 from pathlib import Path
 
 from gpureport.cli.app import RenderOptions
@@ -25,15 +24,13 @@ def render_reports(options: RenderOptions) -> int:
     folders = [records_of(source) or (source,) for source in options.reports]
     files = tuple(file for folder in folders for file in folder)
     several = files != (options.reports[0],)
-    refuse_repeated(map(str, files))
+    refuse_repeated(files)
     places = {file: (_directory(file, options.output, several=several), _name(file)) for file in files}
     _refuse_sharing(places)
     to_write = (document for place in places.values() for document in documents(*place))
     with writing(to_write, force=options.force):
         prepare()
-        database = cache(partial(open_database, options.entries))
-        if options.entries:
-            database()  # reports their errors even if no record needs them
+        database = open_database(options.entries)
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
         for file, report in opened:
             directory, name = places[file]
@@ -57,12 +54,8 @@ def _name(file: Path) -> str:
 
 
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
-    from gpureport.report.render import documents
-
     first: dict[tuple[Path, str], Path] = {}
     for file, (directory, name) in places.items():
-        if real_path(file) in map(real_path, documents(directory, name)):
-            raise InputError(f"{file}: its HTML or PDF would overwrite it; rename it to {file.stem}.json")
         other = first.setdefault((real_path(directory), name), file)
         if other is not file:
             raise InputError(f"{file}: has the same output folder {directory} as {other}; render them one by one")

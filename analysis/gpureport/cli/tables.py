@@ -8,7 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.table import Table as Grid
 
-from gpureport.cli.console import out, print_lines, print_text, printable
+from gpureport.cli.console import out, print_lines, print_text
+from gpureport.text import printable
 
 if TYPE_CHECKING:
     from gpureport.report.text.tables import Table
@@ -45,7 +46,7 @@ def print_table(
         grid.add_row(*row)
     with console.capture() as captured:
         console.print(grid, crop=False)
-    print_lines((*(line.rstrip() for line in captured.get().replace(_JOINT, " ").splitlines()), ""))
+    print_lines(*(line.rstrip() for line in captured.get().replace(_JOINT, " ").splitlines()), "")
 
 
 def _joined(cell: str, *, number: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.console import ProgressBar, note, print_line, print_sentences
+from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences
 from gpureport.cli.options import described, open_all, open_database, selected, writing
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import GpuReportError, InputError
@@ -43,7 +43,7 @@ def validate_results(options: ValidateOptions) -> int:
     Raises:
         GpuReportError: no sweep could be compared.
     """
-    with writing((options.json_file,) if options.json_file else (), force=options.force, option="--json"):
+    with writing((options.json_file,) if options.json_file else (), force=options.force):
         found, complete = compared(options)
         if found.empty:
             which = f" of {', '.join(options.workloads)}" if options.workloads else ""
@@ -139,7 +139,8 @@ def _print(found: pd.DataFrame) -> None:
     _print_aggregates("Errors by device class", "feature", ordered, "device_class", "feature")
     _print_aggregates("Times by kernel of the user", "kernel", own_times, "title", "workload")
     _print_aggregates("Errors of kernels of the user", "feature", own, "title", "feature")
-    _print_legend(origin=True)
+    print_sentences("aggregates_legend")
+    print_lines("")
 
 
 def _write(path: Path, found: pd.DataFrame) -> None:
@@ -148,11 +149,6 @@ def _write(path: Path, found: pd.DataFrame) -> None:
     plain = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=lambda point: point.model_dump())
     lines = ",\n ".join(map(plain, rows))
     write_file(path, f"[{lines}]\n")
-
-
-def _print_legend(*, origin: bool = False) -> None:
-    print_sentences("aggregates_legend", origin=origin)
-    print_line("")
 
 
 def _print_aggregates(

@@ -1,13 +1,11 @@
 """The functions of ``import gpureport``: predict a device, load a report, compare machines."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
 
-from gpureport.compare import FEW, MINIMUM_EFFECT, excerpt
-from gpureport.compare import Run as ReducedRun
+from gpureport.compare import FEW, MINIMUM_EFFECT
 from gpureport.compare import compare as compare_runs
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
@@ -15,15 +13,14 @@ from gpureport.fleet.schema import Table
 from gpureport.fleet.store import VARIABLE, Store, configured
 from gpureport.notebook.frames import ComparisonFrames, ReportFrames
 from gpureport.results.opening import (
+    Source,
+    by_name,
+    machines_in,
     matching_name,
     open_machine,
     open_report,
     predicted,
-    refuse_repeated,
-    runs_of,
-    short_name,
-    sources_of,
-    unique_names,
+    source_text,
 )
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
@@ -71,8 +68,7 @@ def load_report(path: str | Path) -> ReportFrames:
     Raises:
         InputError: it is missing or invalid.
     """
-    path = Path(path)
-    return ReportFrames(open_report(path, own_database))
+    return ReportFrames(open_report(Path(path), own_database()))
 
 
 def compare(
@@ -96,26 +92,14 @@ def compare(
     """
     if isinstance(machines, str) or not isinstance(machines, Iterable):
         raise InputError(f"machines: {shorten(repr(machines))} is no list; give a list of two or more machines")
-    if isinstance(machines, Mapping):
-        named = {name: _parts(machine) for name, machine in machines.items()}
-    else:
-        given = [_parts(each) for m in machines for each in (sources_of(str(m)) if isinstance(m, str | Path) else [m])]
-        named = dict(zip(unique_names(_name(parts[0]) for parts in given), given, strict=True))
-    chosen, database = select(_several(workloads)), own_database()
+    database = own_database()
+    given = machines.items() if isinstance(machines, Mapping) else ((None, machine) for machine in machines)
+    named = by_name((name or own, runs) for name, machine in given for own, runs in _machines(machine, database))
+    chosen, few = select(_several(workloads)), len(named) <= FEW
     only = {workload.name for workload in chosen} if workloads else set[str]()
-    files = {name: [each for each in parts if isinstance(each, str)] for name, parts in named.items()}
-    refuse_repeated((run for own in files.values() for file in own for run in runs_of(file)), database)
-    runs: dict[str, tuple[ReducedRun, ...]] = {}
-    for name, parts in named.items():
-        opened = (
-            open_machine(part, database, chosen, only, few=len(named) <= FEW)
-            if isinstance(part, str)
-            else [excerpt(part.report, only)]
-            for part in parts
-        )
-        runs[name] = tuple(chain.from_iterable(opened))
-    sources = {name: ",".join(own) for name, own in files.items()}
-    return ComparisonFrames(compare_runs(runs, matching_name(baseline, runs), sources, minimum_effect))
+    opened = {name: open_machine(runs, database, chosen, only, few=few) for name, runs in named.items()}
+    sources = {name: source_text(runs) for name, runs in named.items()}
+    return ComparisonFrames(compare_runs(opened, matching_name(baseline, opened), sources, minimum_effect))
 
 
 def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> "pd.DataFrame":
@@ -141,18 +125,16 @@ def _several(names: str | Collection[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _parts(machine: Machine) -> list[str | ReportFrames]:
-    if isinstance(machine, str | Path | ReportFrames):
-        return [machine if isinstance(machine, ReportFrames) else str(machine)]
+def _machines(machine: object, database: Database) -> list[tuple[str, tuple[Source, ...]]]:
+    """Return the machines of an argument, with their names and runs; several runs in a list are one machine."""
+    if isinstance(machine, str | Path):
+        return list(machines_in(str(machine), database))
+    if isinstance(machine, ReportFrames):
+        return [(machine.device, (machine.report,))]
     if not isinstance(machine, Iterable):
         raise InputError(f"machines: {shorten(repr(machine))} is no machine; give a name, a file or a report")
-    return [part for run in machine for part in _parts(run)]
-
-
-def _name(part: str | ReportFrames) -> str:
-    if isinstance(part, ReportFrames):
-        return part.device
-    return short_name(Path(part)) if Path(part).exists() else part
+    parts = [part for run in machine for part in _machines(run, database)]
+    return [(parts[0][0], tuple(run for _, runs in parts for run in runs))] if parts else []
 
 
 def own_database() -> Database:

@@ -1,10 +1,9 @@
 """Open a measured report, a published record or a predicted device as a report."""
 
 from collections import Counter
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpureport import __version__
 from gpureport.data import data_dir
@@ -22,15 +21,17 @@ from gpureport.records.report import (
     workload_info,
 )
 from gpureport.spec.database import Database
-from gpureport.spec.models import EntryMatch
+from gpureport.spec.models import Device, EntryMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from gpureport.compare import Run
     from gpureport.compare.contrast import Forecast
-    from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
+
+Source: TypeAlias = Path | Device | Report
+"""A run of a machine: a report's file or folder, a published record, a device to predict, or a report in memory."""
 
 
 def is_record(path: Path) -> bool:
@@ -44,16 +45,6 @@ def short_name(path: Path) -> str:
         return real_path(path).name
     stem = report_stem(path)
     return real_path(path).parent.name if f"{stem}.json" == FILE_NAME else stem
-
-
-def unique_names(names: "Iterable[str]") -> list[str]:
-    """Return *names* with numbers after repeated ones: ``a``, ``a (2)``."""
-    taken = Counter[str]()
-    found = []
-    for name in names:
-        taken[name] += 1
-        found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
-    return found
 
 
 def records_of(source: Path) -> tuple[Path, ...]:
@@ -74,76 +65,97 @@ def runs_of(source: str) -> tuple[str, ...]:
     return tuple(str(file.parent) for file in reports_below(path, deep=False)) or (source,)
 
 
-def refuse_repeated(sources: "Iterable[str]", database: Database | None = None) -> None:
-    """Raise if two of *sources* (files, folders, names of devices) are one report or record, or one device.
+def machines_in(text: str, database: Database) -> "Iterator[tuple[str, tuple[Source, ...]]]":
+    """Yield the machines that *text* selects, with their names and runs: each record of a folder is a machine.
 
     Raises:
-        InputError: a source is given twice, also through a symbolic link or under another name.
+        InputError: it is neither a file or folder, nor the name of a device.
+    """
+    path = Path(text)
+    if text and (records := records_of(path)):
+        yield from ((short_name(record), (record,)) for record in records)
+        return
+    runs = runs_of(text)
+    found = tuple(Path(run) if run and is_there(Path(run)) else device_named(run, database) for run in runs)
+    yield short_name(path if is_there(path) else Path(runs[0])), found
+
+
+def by_name(machines: "Iterable[tuple[str, tuple[Source, ...]]]") -> "dict[str, tuple[Source, ...]]":
+    """Return the runs of machines by their names, with numbers after repeated ones: ``a``, ``a (2)``.
+
+    Raises:
+        InputError: a run is given twice.
+    """
+    taken = Counter[str]()
+    found = {}
+    for name, runs in machines:
+        taken[name] += 1
+        found[name if taken[name] == 1 else f"{name} ({taken[name]})"] = runs
+    refuse_repeated(run for runs in found.values() for run in runs)
+    return found
+
+
+def refuse_repeated(sources: "Iterable[Source]") -> None:
+    """Raise if two of *sources* are one device or file, also through a symbolic link.
+
+    Raises:
+        InputError: one is given twice.
     """
     first: dict[Path | str, str] = {}
     for source in sources:
-        same = _identity(source, database)
+        if isinstance(source, Report):
+            continue
+        same = real_path(report_file(source)) if isinstance(source, Path) else source.id
+        text = str(source) if isinstance(source, Path) else source.id
         if same in first:
-            what = "report" if isinstance(same, Path) else "device"
-            problem = "is given twice" if first[same] == source else f"is the same {what} as {first[same]}"
-            raise InputError(f"{source}: {problem}; give each {what} once")
-        if same:
-            first[same] = source
-
-
-def _identity(source: str, database: Database | None) -> Path | str:
-    path = Path(source)
-    if source and is_there(path):
-        return real_path(report_file(path))
-    if source and database:
-        with suppress(InputError):
-            return database.resolve(source).id
-    return ""
-
-
-def sources_of(machine: str) -> tuple[str, ...]:
-    """Return all records of the folder *machine*, else *machine* itself."""
-    return tuple(map(str, records_of(Path(machine)) if machine else ())) or (machine,)
+            also = f", also as {first[same]}" if first[same] != text else ""
+            raise InputError(f"{text}: is given twice{also}; give each report and device once")
+        first[same] = text
 
 
 def matching_name(text: str | None, names: "Collection[str]") -> str | None:
-    """Return the one of *names* that *text* selects, in any case or by the path of its file; else *text*."""
+    """Return the one of *names* that *text* selects, in any case, or by a file or the id of a device; else *text*."""
     if not text or text in names:
         return text
-    name = short_name(Path(text)) if is_there(Path(text)) else text
-    return next((each for each in names if each.casefold() == name.casefold()), name)
+    name = short_name(Path(text))
+    return next((each for each in names if each.casefold() == name.casefold()), text)
 
 
 def open_machine(
-    source: str,
+    runs: "Iterable[Source]",
     database: Database,
     workloads: "Sequence[Workload]",
     only: "Collection[str]" = (),
     *,
     few: bool = True,
 ) -> "tuple[Run, ...]":
-    """Open the runs of a machine, or a record; predict a device of the database.
-
-    Each is reduced to the data of a comparison before the next is opened.
+    """Open the runs of a machine; each is reduced to the data of a comparison before the next is opened.
 
     Args:
-        source: files or folders as in :func:`runs_of`, or a device's name.
+        runs: of the machine.
         database: the current one.
         workloads: to predict for a device.
         only: names of the workloads to keep; empty for all.
         few: whether the comparison is of a few machines, and shows whole predictions and curves.
 
     Raises:
-        InputError: it is neither, or invalid.
+        InputError: a file is invalid.
     """
     from gpureport.compare import excerpt
 
-    def opened(run: str) -> "Run":
-        if run and is_there(Path(run)):
-            return excerpt(open_report(Path(run), lambda: database), only, few=few)
-        return predicted_run(device_named(run, database), workloads, only, few=few)
+    def opened(run: Source) -> "Run":
+        if isinstance(run, Device):
+            report, forecast = predicted(run, workloads)
+            return excerpt(report, only, forecast, few=few)
+        return excerpt(open_report(run, database) if isinstance(run, Path) else run, only, few=few)
 
-    return tuple(map(opened, runs_of(source)))
+    return tuple(map(opened, runs))
+
+
+def source_text(runs: "Iterable[Source]") -> str:
+    """Return the files and ids of *runs*, without the folders of this machine."""
+    texts = (run.device.id if isinstance(run, Report) else run.id if isinstance(run, Device) else run for run in runs)
+    return ",".join("/".join(Path(text).parts[-2:]) if Path(text).is_absolute() else str(text) for text in texts)
 
 
 def device_named(source: str, database: Database) -> "Device":
@@ -159,21 +171,6 @@ def device_named(source: str, database: Database) -> "Device":
         if Path(first).suffix in (".json", ".yaml", PACKED):
             raise InputError(f"{first}: there is no such file; give a report, a record or a device") from None
         raise InputError(f"{source or repr(source)}: there is no such file or folder, and {error}") from None
-
-
-def predicted_run(
-    device: "Device",
-    workloads: "Sequence[Workload]",
-    only: "Collection[str]" = (),
-    *,
-    quick: bool = False,
-    few: bool = True,
-) -> "Run":
-    """Predict a device for a comparison; *workloads*, *only* and *few* are those of :func:`open_machine`."""
-    from gpureport.compare import excerpt
-
-    report, forecast = predicted(device, workloads, quick=quick)
-    return excerpt(report, only, forecast, few=few)
 
 
 def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> "tuple[Report, Forecast]":
@@ -203,10 +200,8 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
     return report, Forecast(device, found)
 
 
-def open_report(path: Path, database: "Callable[[], Database]") -> Report:
+def open_report(path: Path, database: Database) -> Report:
     """Read a ``report.json``, its folder, or a published record, which is then predicted and explained.
-
-    Only a record opens the *database*.
 
     Raises:
         InputError: the file is missing or invalid, its device is not in the database, or its run measured nothing.
@@ -215,7 +210,7 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
         return measured_report(path)
     from gpureport.results.published import load, published_report
 
-    return published_report(load(path, database()))
+    return published_report(load(path, database))
 
 
 def measured_report(path: Path) -> Report:

@@ -93,35 +93,22 @@ def load(path: Path, database: Database) -> Result:
         InputError: it is invalid; the message names file, line and field, and the correction.
     """
     document = read_file(path, RecordFields)
-    _refuse_entry(document)
+    if ("vendor",) in document.lines and ("series",) not in document.lines:
+        raise InputError(
+            f"{path}: is an entry of a device, not a record; check it with `gpureport devices check {path}`"
+        )
     fields = document.get()
     if fields.device not in database.entries:
         what = f"{fields.device!r} is not in the database; `gpureport devices --known` lists the devices"
         raise _error(document, "device", what)
     series = tuple(_series(document, number) for number in range(len(fields.series)))
-    _check_names(document, series)
+    keys = [str(one.measurement.key) for one in series]
+    if twice := next((number for number, key in enumerate(keys) if key in keys[:number]), None):
+        raise _error(document, f"series.{twice}.sweep", f"{keys[twice]} is already a series; give it its own name")
     _check_statements(document, series)
     conditions = {str(one.measurement.key): one.conditions for one in series if one.conditions}
     publication = Publication(**fields.model_dump(exclude={"device", "series"}), conditions=conditions)
     return Result(path.stem, database.device(fields.device), series, publication=publication)
-
-
-def _refuse_entry(document: Document[RecordFields]) -> None:
-    if ("vendor",) in document.lines and ("series",) not in document.lines:
-        what = "a device entry" if ("architecture",) in document.lines else "an architecture"
-        commands = (
-            f"check it with `gpureport devices check {document.path}`, or predict devices with `gpureport predict`"
-        )
-        raise InputError(f"{document.path}: is {what}, not a published record; {commands}")
-
-
-def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:
-    first: dict[SweepKey, int] = {}
-    for number, key in enumerate(one.measurement.key for one in series):
-        if key in first:
-            what = f"{key} is already the name of series.{first[key]}; give each sweep its own name"
-            raise _error(document, f"series.{number}.sweep", what)
-        first[key] = number
 
 
 def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
