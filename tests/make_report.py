@@ -1,7 +1,6 @@
 """A synthetic but realistic report, built from a small closed-form device: nothing here is measured."""
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 
@@ -361,7 +360,6 @@ class _Builder:
 Row = tuple[str, str, float, float, float, float]
 
 SHAPES = [(x, y) for x in (1, 8, 32, 64, 256) for y in (1, 4, 16) if 8 <= x * y <= 1024]
-ALL_SHAPES = [(2**i, 2**j) for i in range(11) for j in range(11) if 32 <= 2 ** (i + j) <= 1024]
 
 VARIANTS: dict[tuple[str, str], Row] = {
     ("game_of_life", "naive"): ("Game of Life, one byte a cell", "cells", 16.0, 32.0, 60.0, 1.06),
@@ -375,25 +373,18 @@ VARIANTS: dict[tuple[str, str], Row] = {
 """(family, variant) → title, unit, work, bytes and operations of one work-item, observed / predicted time."""
 
 
-def many_variants(families: int = 10, each: int = 5) -> Report:
-    """Build a report as large as a full run's: *families* of *each* variants, every kind of sweep."""
-    builder = _Builder(seed=1)
-    infos = {}
-    for family, variant in product(range(families), range(each)):
-        key = f"family_{family:02d}", f"variant_{variant}"
-        row = [*VARIANTS.values()][family % len(VARIANTS)]
-        infos["/".join(key)] = _info(*key, f"Family {family}, variant {variant}", row[3])
-        _size_sweep(builder, key, row)
-        _shape_sweep(builder, key, row, ALL_SHAPES)
-        if family == 0:
-            _case_sweep(builder, key, 12)
-    return _report(make_device(), builder, infos)
-
-
 def make_report(
-    *, name: str = "NVIDIA H200 SXM", seed: int = 0, families: int | None = None, only: Sequence[str] = ()
+    *,
+    name: str = "NVIDIA H200 SXM",
+    seed: int = 0,
+    families: int | None = None,
+    only: Sequence[str] = (),
+    cases: bool = False,
 ) -> Report:
-    """Build a full report, or one of the families *only*, or one of as many copies of a family as *families* says."""
+    """Build a full report, or one of the families *only*, or one of as many copies of a family as *families* says.
+
+    With *cases*, the first variant also has a sweep of separate cases.
+    """
     builder = _Builder(seed)
     variants = {key: row for key, row in VARIANTS.items() if not only or key[0] in only}
     if families is not None:
@@ -403,7 +394,9 @@ def make_report(
     for key, row in variants.items():
         infos["/".join(key)] = _info(*key, row[0], row[3])
         _size_sweep(builder, key, row)
-        _shape_sweep(builder, key, row, SHAPES)
+        _shape_sweep(builder, key, row)
+    if cases:
+        _case_sweep(builder, next(iter(variants)), 12)
     subgroup = WorkloadInfo(
         family="transpose",
         variant="subgroup",
@@ -452,7 +445,7 @@ def _size_sweep(builder: _Builder, variant: tuple[str, str], row: Row) -> None:
     builder.sweep(_key(variant, "size"), _metric(unit), axis, points, model, operations, error)
 
 
-def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row, shapes: Sequence[tuple[int, int]]) -> None:
+def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row) -> None:
     _, unit, work, nbytes, operations, error = row
     points = [
         PointKey(
@@ -463,14 +456,14 @@ def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row, shapes: 
             working_set_bytes=nbytes * 2**20,
             x=index,
         )
-        for index, (x, y) in enumerate(shapes)
+        for index, (x, y) in enumerate(SHAPES)
     ]
     model = [
         {
             "groups": 2**20 / (x * y) / 1.65e9,
             **_ceilings(p, p.working_set_bytes * (4 if x < 8 else 1), p.work_items * operations),
         }
-        for p, (x, y) in zip(points, shapes, strict=True)
+        for p, (x, y) in zip(points, SHAPES, strict=True)
     ]
     axis = Axis(quantity="work_group", label="work-group")
     builder.sweep(_key(variant, "work_group"), _metric(unit), axis, points, model, operations, error)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gpureport.compare import compare as compare_runs
 from gpureport.compare import excerpt, regressions
@@ -490,16 +488,3 @@ def test_other_devices_are_not_tested_for_differences() -> None:
     named = altered(one.machine, device="Another")
     for other in (named, altered(one.machine, compute_units=2 * one.machine.compute_units)):
         assert differences({"a": [one], "b": [replace(one, machine=other)]}, "a") == Outcome((), (), None)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.floats(0.2, 5.0))
-def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> None:
-    rng = np.random.default_rng(4)
-    tested = differences({"a": [_run(rng, sweeps=10)], "b": [_run(rng, lambda _: factor, sweeps=10)]}, "a")
-    (whole,) = tested.overall
-
-    assert np.median([d.speed.value for d in tested.differences]) == pytest.approx(whole.speed.value, rel=1e-3)
-    assert whole.speed.value == pytest.approx(1 / factor, rel=0.02)
-    assert whole.points == 10
-    assert whole.significant or 0.95 < factor < 1.05

@@ -195,12 +195,9 @@ def test_texts_of_figures_neither_overlap_nor_leave_them() -> None:
 
 
 def test_names_that_are_cut_stay_distinct() -> None:
-    names = [f"{'a very long name ' * 3}{number}" for number in range(20)] + ["short"]
-    cut = short_names(names, 14)
-
-    assert len(set(cut.values())) == len(names)
-    assert max(map(len, cut.values())) == 14
-    assert cut["short"] == "short"
+    alike = [f"a very long name {number}" for number in range(2)]
+    cut = short_names([*alike, "another long name", "short"], 14)
+    assert [*cut.values()] == [*alike, "another long …", "short"]
 
 
 def test_means_are_geometric_and_each_family_counts_once() -> None:

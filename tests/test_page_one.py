@@ -24,10 +24,9 @@ from gpureport.report.run.page_one import (
     headline,
     median_clock_hz,
     page_one,
-    slowdowns,
     state,
 )
-from gpureport.report.run.work import amount_of_work, best_size, enough_work
+from gpureport.report.run.work import amount_of_work, enough_work
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import kept_folders, predicted
@@ -35,7 +34,7 @@ from gpureport.spec.models import EntryMatch
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered
-from tests.kept import CPU, GPU, database, kept, kept_html
+from tests.kept import CPU, GPU, database, kept_html
 from tests.make_report import make_report
 
 BASE = make_report(only=("game_of_life", "memory", "transpose"))
@@ -140,24 +139,6 @@ def test_advice_is_marked_if_its_workloads_were_disturbed(monkeypatch: pytest.Mo
     assert marked(enough_work(BASE, curves(BASE))[0][1]) >= {"Work-items"}
 
 
-def test_what_to_avoid_is_ranked() -> None:
-    slow = slowdowns(kept(GPU), best_size(kept(GPU)))
-
-    assert [each.workload for each in slow] == ["atomics/spread", "local_memory/bandwidth", "memory/strided"]
-    assert [each.factor for each in slow] == sorted((each.factor for each in slow), reverse=True)
-    assert [each.case for each in slow] == ["1 address", "4 B, stride 32", "stride 64 words"]
-    assert slow[1].factor == pytest.approx(32, rel=0.01)  # a stride of 32 words: all in one bank
-
-
-def test_a_cpu_has_no_matrix_unit() -> None:
-    page = page_one(kept(CPU), curves(kept(CPU)))
-    lacking = [row.name for row in (*page.large, *page.rows) if not row.supported]
-
-    assert lacking == ["matrix"]
-    assert len(page.large) == 3
-    assert [row.name for row in page.rows][:3] == ["Memory copy", "L3 read", "L1 read"]
-
-
 def cliff(level: str, capacity: float, onset_at: float, latency_at: float | None) -> ReadCliff:
     cache = next(cache for cache in MEMORY.device.caches if cache.name == level)
     at = [
@@ -183,14 +164,6 @@ def test_a_working_set_stays_below_the_earliest_onset_and_the_capacity(
     if latency_at and latency_at < onset_at:  # an uncertain rise is not significantly earlier
         uncertain = replace(found, latency_onset=altered(found.latency_onset, ci_low=100.0, ci_high=400.0))
         assert uncertain.keep_below_bytes == min(128.0, onset_at)
-
-
-def test_a_far_partition_raises_latency_and_keeps_bandwidth() -> None:
-    (_, second) = read_cliffs(kept(GPU), curves(kept(GPU)))
-
-    assert second.far_onset
-    assert second.far_onset.value / MIB == pytest.approx(26.5, rel=0.01)
-    assert second.keep_below_bytes / MIB == pytest.approx(39.7, rel=0.01)
 
 
 def work(report: Report, *values: float) -> str:
@@ -256,4 +229,4 @@ def test_values_of_a_draft_are_no_specification() -> None:
     assert any(figure.efficiency for figure in page.figures)
     assert {figure.efficiency for figure in drafted.figures} == {None}
     assert "Efficiency: not given" in drafted.note
-    assert {row.figure.efficiency for row in drafted.rows if row.figure} == {None}
+    assert {figure.efficiency for figure in drafted.rows.values() if figure} == {None}

@@ -6,9 +6,9 @@ from gpureport.records.curves import Feature, Level, Observation, ObservedPoint,
 from gpureport.records.finding import Advice, Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
-from gpureport.report.run import efficiency, kernels
+from gpureport.report.run import efficiency
 from gpureport.report.run.efficiency import limits, limits_table, most_frequent
-from gpureport.report.text.difference import compared, value_text
+from gpureport.report.text.words import compared, value_text
 from tests.make_report import make_report
 
 MIB = 1024.0**2
@@ -126,8 +126,7 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     report = one_kernel(share, width)
     (limit,) = limits(curves(report), report.device.compute_units)
 
-    assert limit.share == pytest.approx(share)
-    assert limit.ceiling_s / limit.predicted.time_s == pytest.approx(0.8)
+    assert limit.efficiency == pytest.approx(share)
     assert limit.passed is passed
     first, *others = efficiency.answers(report, curves(report))
     assert first == f"Efficiency: Read bandwidth (read), {100 * share:.0f} % of the limit set by memory bandwidth."
@@ -147,7 +146,7 @@ def own_kernel(share: float) -> Report:
 def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: float, explained: bool) -> None:
     own, none = own_kernel(share), f"{'' if explained else 'none; nearest: '}memory bandwidth"
     found = curves(own)
-    (sentence,), (first, *_) = kernels.answers(own, found), efficiency.answers(own, found)
+    (sentence,), (first, *_) = efficiency.own_answers(own, found), efficiency.answers(own, found)
 
     assert f"memory bandwidth ({100 * share:.0f} % of this limit)" in sentence
     assert all((text in sentence) is explained for text in ("limited by", "use vectors: predicted 2.9"))
@@ -156,7 +155,7 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
     assert f"{100 * share:.0f} % of the {'' if explained else 'nearest '}limit" in first
     assert ("no single limit of the model explains this speed" in first) is not explained
     assert most_frequent(limits(found, own.device.compute_units) * 2) == (["DRAM" if explained else ""], 2, 2)
-    assert limits_table(own, found).rows[0][3] == kernels.contents(own, found)["kernels"].rows[0][2] == none
+    assert limits_table(own, found).rows[0][3] == efficiency.own_tables(own, found)["kernels"].rows[0][2] == none
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
@@ -173,4 +172,4 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
     (limit,) = limits(curves(both), both.device.compute_units)
     assert limit.key.sweep == prediction.key.sweep
     (limit,) = limits(curves(both.model_copy(update={"observations": (observation, observed)})), 1)
-    assert (limit.key.sweep, limit.share) == ("once", pytest.approx(0.5))
+    assert (limit.key.sweep, limit.efficiency) == ("once", pytest.approx(0.5))

@@ -25,7 +25,7 @@ from gpureport.results.opening import predicted
 from gpureport.workloads import select
 from tests.kept import database, record
 from tests.make_fleet import a_run, eight_nodes
-from tests.make_report import make_report, many_variants
+from tests.make_report import make_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -98,7 +98,7 @@ def show(browser: "Browser", tmp_path: Path) -> "Iterator[Callable[..., Page]]":
 @cache
 def report() -> Report:
     """A small report with one sweep of each kind; its separate cases are not as predicted, so that they are drawn."""
-    made = many_variants(families=2, each=1)
+    made = make_report(families=2, cases=True)
     changed = {"verdict": Verdict.OFF}
     findings = (f.model_copy(update=changed) if f.position == "case" else f for f in made.findings)
     return made.model_copy(

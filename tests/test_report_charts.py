@@ -10,21 +10,19 @@ from pathlib import Path
 import pytest
 
 from gpureport.records.curves import Points
-from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.figures.chart import Panel, Series, chart_json
-from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
+from gpureport.report.figures.rooflines import Dot, roofline_chart, roofline_dot
 from gpureport.report.figures.sweeps import case_chart, size_chart
 from gpureport.report.render import write_report
-from tests.make_report import many_variants
+from gpureport.report.run.efficiency import limits
+from tests.make_report import make_report
 
 VENDOR = Path(__file__).parents[1] / "templates" / "vendor"
 HOSTILE = "</script><b>\u202e"
 
 
-@cache
-def report() -> Report:
-    return many_variants(families=2, each=2)
+report = cache(partial(make_report, only=("game_of_life", "particles"), cases=True))
 
 
 def curve(quantity: str) -> CurveRecords:
@@ -68,9 +66,16 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     assert all(y == pytest.approx(1) for y in ratios.series[1 if found.calibrated else 0].y)
 
 
+def first_dots() -> list[Dot]:
+    """Return the dots of all kernels."""
+    kernels = limits(curves(report()), report().device.compute_units)
+    dots = (roofline_dot(each.key.variant, each.predicted, each.observed, report().device) for each in kernels)
+    return list(filter(None, dots))
+
+
 def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
     device = report().device
-    dots = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
+    dots = first_dots()
     panels = [panel for column in roofline_chart(dots, device).columns for panel in column]
     assert len(panels) == len({dot.operations for dot in dots})
     predicted = sorted(place for panel in panels for place in places(named(panel, "predicted")))
@@ -87,7 +92,7 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
 
 def test_a_roofline_names_each_dot_once_observed_or_not() -> None:
     device = report().device
-    first, *others = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
+    first, *others = first_dots()
     dots = [
         replace(first, operations="fp32"),
         *(replace(dot, operations="fp32", observed_per_s=None) for dot in others),

@@ -26,14 +26,14 @@ from gpureport.report.figures.chart import Axis as ChartAxis
 from gpureport.report.figures.chart import Chart, Panel, Series
 from gpureport.report.figures.draw import draw, round_ticks
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
 from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, working_set_chart, working_sets
 from gpureport.report.figures.sweeps import case_chart, plateaus, size_chart
 from gpureport.report.figures.theme import COLOURS, readable, theme
-from gpureport.report.run.sweeps import kind_of, pictures
+from gpureport.report.run.efficiency import rooflines
+from gpureport.report.run.sweeps import pictures
 from gpureport.text import shorten
 from tests.drawn_texts import faults
-from tests.make_report import many_variants
+from tests.make_report import make_report
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +83,17 @@ def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
 
 
 def test_texts_of_figures_do_not_overlap(report: Report) -> None:
-    many = [curve for curve in curves(many_variants(1, 3)) if kind_of(curve) == "sizes"]
-    dots = roofline_dots(curves(report), report.device)
+    every = curves(make_report(only=("game_of_life", "particles"), cases=True))
+    many = [curve for curve in every if curve.axis.quantity == "working_set"]
     drawn = working_sets(curves(report))
     assert drawn
 
     for count in (1, 2, 3):
         assert faults(size_chart(many[:count], [curve.key.variant for curve in many[:count]])) == []
-    assert faults(roofline_chart(dots, report.device)) == []
+    assert {len(faults(picture.chart)) for picture in rooflines(report, curves(report))} == {0}
     assert faults(working_set_chart(drawn, report.device)) == []
     assert faults(ratio_chart(ratio_rows(paired(report.findings)))) == []
-    for curve in curves(many_variants(2, 1)):
+    for curve in every:
         for picture in pictures([curve], {curve.key: curve.key.variant}):
             assert faults(picture.chart) == []
 

@@ -1,9 +1,7 @@
 """Records put together, summed up in words and tables."""
 
 from gpureport.records.report import Report
-from gpureport.report.run import compiled
-from gpureport.report.run.entry import written_values
-from gpureport.report.text import tables
+from gpureport.report.run.appendix import compilation_table, written_values
 from gpureport.report.text.words import with_names
 from gpureport.spec.database import load_database
 from tests.make_report import EVIDENCE
@@ -36,15 +34,5 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
         ((shown, wrong, right), "△ 3 B / 4 B"),
         ((shown,), "— / 4 B"),
     ):
-        table = compiled.compilation_table(report.model_copy(update={"evidence": builds}))
+        table = compilation_table(report.model_copy(update={"evidence": builds}))
         assert table.rows[0][-2] == loaded
-
-
-def test_what_all_rows_say_is_said_once() -> None:
-    rows = tuple((name, "PTX", str(number)) for number, name in enumerate("abcd"))
-    table, alike = tables.without_constant_columns(tables.Table(("kernel", "code", "regs"), rows))
-
-    assert alike == "In every row: code: PTX."
-    assert (table.columns, table.rows[0], table.numeric) == (("kernel", "regs"), ("a", "0"), {"regs"})
-    few = tables.Table(("kernel", "code"), (("a", "PTX"), ("b", "PTX")))
-    assert tables.without_constant_columns(few) == (few, "")

@@ -12,7 +12,7 @@ from gpureport.records.curves import MAIN_POSITIONS, Basis, CurveFeature, Level,
 from gpureport.records.finding import Explanation
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.report.curves import curves
-from gpureport.report.run.unexpected import fitting, remaining_error
+from gpureport.report.run.trust import fitting, remaining_error
 from gpureport.report.text.words import feature_name
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads

@@ -30,7 +30,7 @@ from gpureport.records.report import Report, report_text
 from gpureport.report.comparison.document import write_pages
 from gpureport.report.curves import curves
 from gpureport.report.forecast import facts_of
-from gpureport.report.run.kernels import accesses_table, advice_table
+from gpureport.report.run.efficiency import accesses_table, advice_table
 from gpureport.report.run.page_one import figure_table, page_one
 from gpureport.results.opening import by_name, predicted, refuse_repeated
 from gpureport.spec.host import listed_host, parse_lscpu
@@ -131,7 +131,7 @@ def print_page_one(report: Report) -> None:
     print_text(f"{report.device.name} ({report.device.id}): {facts_of(report.device)}")
     print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
     print_lines("")
-    found = figure_table(report, [row.figure for row in (*page.large, *page.rows) if row.figure])
+    found = figure_table(report, [figure for rows in (page.large, page.rows) for figure in rows.values() if figure])
     print_document_table("Key figures", found, ("efficiency",))
     if page.advice:
         print_text("Tune for", style="bold")

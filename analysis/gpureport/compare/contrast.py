@@ -112,13 +112,10 @@ def _sizes(*curves: Rates) -> tuple[Rates, ...]:
 def interpolated(curve: Rates, sizes: Floats) -> Rates:
     """Return the nearest points of a curve, with rates and deviations at ln(size) by linear interpolation."""
     known = np.log(curve.x)
-    right = np.searchsorted(known, sizes).clip(min(1, len(known) - 1), len(known) - 1)
-    left = np.maximum(right - 1, 0)
-    share = ((sizes - known[left]) / np.maximum(known[right] - known[left], 1e-300)).clip(0, 1)
-    nearest = curve.take(np.where(share > 0.5, right, left).tolist())
-    rates = (1 - share) * curve.rates[left] + share * curve.rates[right]
-    deviations = (1 - share)[:, None] * curve.deviations[left] + share[:, None] * curve.deviations[right]
-    return replace(nearest, x=np.exp(sizes), rates=rates, deviations=deviations)
+    nearest = curve.take(np.abs(known[:, None] - sizes).argmin(axis=0).tolist())
+    rates = np.interp(sizes, known, curve.rates)
+    deviations = [np.interp(sizes, known, column) for column in curve.deviations.T]
+    return replace(nearest, x=np.exp(sizes), rates=rates, deviations=np.reshape(deviations, (-1, len(sizes))).T)
 
 
 def _cases(first: Rates, other: Rates) -> tuple[Rates, ...]:

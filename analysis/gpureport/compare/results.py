@@ -22,7 +22,13 @@ _FAR = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ComparedPoint:
-    """One point of one machine; *reach*: its working set / the size that is certainly beyond all caches."""
+    """One point of one machine.
+
+    Attributes:
+        counting: what its work counts.
+        reach: its working set / the size that is certainly beyond all caches.
+        sized: whether the machine has a sweep of the workload over sizes.
+    """
 
     metric: Metric
     label: str
@@ -30,26 +36,15 @@ class ComparedPoint:
     interval: tuple[float, float] | None
     predicted_peak: float | None
     observed: bool
-    counting: str = ""
-    reach: float = 1.0
+    counting: str
+    reach: float
+    sized: bool
 
 
 ContestKey = tuple[str, str]
 """Workload, and regime or case."""
-
-
-@dataclass(frozen=True)
-class BestPoints:
-    """The best points of one machine.
-
-    Attributes:
-        sized: names of the workloads with a sweep over sizes.
-        points: by workload and regime; for workloads without such a sweep also by case, since another machine may have
-            only one of the two.
-    """
-
-    sized: frozenset[str]
-    points: Mapping[ContestKey, ComparedPoint]
+BestPoints = Mapping[ContestKey, ComparedPoint]
+"""Those of one machine; of workloads without a sweep over sizes by regime and by case: another machine may have one."""
 
 
 def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[WorkloadComparison, ...]:
@@ -59,10 +54,10 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Workloa
     serves it and once where a cache does, at the best point of each machine. Cases (an instruction, a stride) are
     compared one by one.
     """
-    sized = frozenset[str]().union(*(best.sized for best in machines.values()))
+    sized = {workload for best in machines.values() for (workload, _), point in best.items() if point.sized}
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
-        for (workload, regime), point in best.points.items():
+        for (workload, regime), point in best.items():
             if (workload in sized) == (regime in (BEYOND, WITHIN, BEST_SIZE)):
                 common.setdefault((workload, regime), {})[machine] = point
     if all(len(points) < 2 for points in common.values()):
@@ -74,8 +69,8 @@ def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[st
     """Return the best points of few sizes, which are within the caches of some machines only."""
     found: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
-        for (workload, _), point in best.points.items():
-            if workload in best.sized:
+        for (workload, _), point in best.items():
+            if point.sized:
                 points = found.setdefault((workload, BEST_SIZE), {})
                 points[machine] = max(points.get(machine, point), point, key=lambda each: _rank(each, BEST_SIZE))
     return found
@@ -84,14 +79,13 @@ def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[st
 def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
     """Return the best points of a machine on some *curves* of its report."""
     chosen = [(record, curve.specification) for curve in curves if (record := shown(curve, report))]
-    sized = frozenset(record.key.workload for record, _ in chosen if record.axis.quantity in SIZES)
     found: dict[ContestKey, ComparedPoint] = {}
     for (workload, regime), point in _all_points(report, chosen):
-        for kind in (regime,) if workload in sized else (regime, point.label):
+        for kind in (regime,) if point.sized else (regime, point.label):
             key = workload, kind
             if key not in found or _rank(point, kind) > _rank(found[key], kind):
                 found[key] = point
-    return BestPoints(sized, found)
+    return found
 
 
 def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
@@ -107,6 +101,7 @@ def _all_points(
     Rates of a part of the compute units are left out: the size of that part differs between devices.
     """
     far_bytes = _FAR * last_cache_bytes(report.device)
+    sized = {record.key.workload for record, _ in curves if record.axis.quantity in SIZES}
     sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")
     for curve, prediction in curves:
         parameters = (point.point.parameters for point in curve.points)
@@ -132,6 +127,7 @@ def _all_points(
                     observed=isinstance(curve, Observation),
                     counting=info.counting if info else "",
                     reach=point.point.working_set_bytes / far_bytes,
+                    sized=workload in sized,
                 ),
             )
 

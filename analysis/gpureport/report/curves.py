@@ -174,15 +174,12 @@ def curves(report: Report) -> tuple[CurveRecords, ...]:
     """
     return tuple(
         CurveRecords(
-            key=curve.key,
-            metric=curve.metric,
-            axis=curve.axis,
-            specification=_predicted(curve.specification, curve.findings),
-            calibrated=_predicted(curve.calibrated, curve.findings),
-            measurement=curve.measurement,
-            observation=_observed(curve.observation, curve.findings),
-            findings=curve.findings,
-            explanation=curve.explanation,
+            **vars(curve)
+            | {
+                "specification": _predicted(curve.specification, curve.findings),
+                "calibrated": _predicted(curve.calibrated, curve.findings),
+                "observation": _observed(curve.observation, curve.findings),
+            }
         )
         for curve in report.curves
     )

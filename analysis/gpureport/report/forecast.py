@@ -115,13 +115,13 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
         "workload": workload,
         "best": format_interval(point.value, *ends, best.metric.value_unit),
         "bottleneck": ceiling_label(bottleneck_of(point)),
-        "cliffs": ", ".join(map(_cliff, sorted(cliffs.values(), key=lambda f: f.value))),
+        "cliffs": ", ".join(map(cliff_text, sorted(cliffs.values(), key=lambda f: f.value))),
         "n90": format_value(n90.value, "B" if n90.unit == "B" else "") if n90 else "",
         "occupancy": occupancy_text(occupancy) if occupancy else "",
     }
 
 
-def _cliff(cliff: CurveFeature) -> str:
+def cliff_text(cliff: CurveFeature) -> str:
     """Write the midpoint of a cliff: ``L2 55.7 MiB``."""
     level = cliff.level
     if level.is_unexplained:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
-from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
@@ -30,14 +29,10 @@ from gpureport.report.processes import MOST, started
 from gpureport.report.run import (
     appendix,
     caches,
-    compiled,
     conditions,
     efficiency,
-    entry,
-    kernels,
     published,
     trust,
-    unexpected,
     whole_device,
     work,
 )
@@ -45,8 +40,6 @@ from gpureport.report.run.numbers import families
 from gpureport.report.run.page_one import bound, figure_table, first_figure, page_one
 from gpureport.report.run.sweeps import curve_pictures, selections
 from gpureport.report.text import sentences, tables, words
-from gpureport.report.text.sentences import paragraphs, text
-from gpureport.text import sentence, shorten
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -57,7 +50,6 @@ Content = Mapping[str, object]
 
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
-_LONG_NAME = 60
 _TEXT = re.compile(
     r"<(?P<tag>head|script|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
     re.DOTALL,
@@ -217,23 +209,14 @@ def _content(report: Report) -> Content:
     found = curves(report)
     chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}
-    wrong = (m for m in report.measurements if m.verification and not m.verification.passed)
     return {
         "report": report,
         "device": report.device,
-        "short_name": shorten(report.device.name, _LONG_NAME),
-        "long_name": len(report.device.name) > _LONG_NAME,
-        "created": readable_time(report.created_at),
-        "wrong": list({m.key.workload: m.key.variant for m in wrong}.values()),
-        "load": conditions.load_sentences(report),
-        "slow_link": text("slow_link", slow=slow_link(report)),
-        "failures": [sentence(failure) for failure in paragraphs("failures", report=report)],
         "page_one": page_one(report, found),
         "overview": first_figure(report, found),
         "found": found,
         "chosen": chosen,
         "families": families(report, found, shown),
-        "runtime": report.machine.opencl.runtime if report.machine else "",
     }
 
 
@@ -256,18 +239,16 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         comparison_tables=comparison_tables,
         appendix=appendix,
         caches=caches,
-        compiled=compiled,
         conditions=conditions,
         curve_pictures=curve_pictures,
         efficiency=efficiency,
-        entry=entry,
         figure_table=figure_table,
         forecast=forecast,
-        kernels=kernels,
         published=published,
         trust=trust,
-        unexpected=unexpected,
         whole_device=whole_device,
+        paragraphs=sentences.paragraphs,
+        text=sentences.text,
         words=words,
         work=work,
         off=Verdict.OFF,

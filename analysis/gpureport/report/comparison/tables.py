@@ -36,7 +36,7 @@ from gpureport.report.comparison.sentences import work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_title
-from gpureport.text import listed, printable, shorten
+from gpureport.text import listed, shorten
 from gpureport.units import (
     RATIO,
     UNKNOWN,
@@ -80,15 +80,10 @@ def marked(machine: Machine, baseline: str = "") -> str:
 
 
 def short_names(names: Sequence[str], most: int) -> dict[str, str]:
-    """Return names of at most *most* characters that stay distinct: those that would not lose their middle."""
+    """Return names of at most *most* characters; names that would then be equal stay as they are."""
     cut = {name: shorten(name, most) for name in names}
     counts = Counter(cut.values())
-    for name, text in cut.items():
-        if counts[text] > 1 and len(name) > most:
-            clean = printable(name)
-            cut[name] = f"{clean[: most // 2 - 1]}…{clean[-(most - most // 2) :]}"
-    unique = Counter(cut.values())
-    return {name: text if unique[text] == 1 else name for name, text in cut.items()}
+    return {name: text if counts[text] == 1 else name for name, text in cut.items()}
 
 
 def buyers_table(comparison: Comparison) -> Table:

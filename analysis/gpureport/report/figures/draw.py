@@ -44,19 +44,6 @@ _HEIGHTS_IN = (_NEAR_IN, 0.2, 0.31, 0.42, 0.53)
 _FAR_IN = (0.64, 0.75, 0.86)  # of texts with leaders, if there is no place nearer
 
 
-@dataclass(frozen=True)
-class _Box:
-    """Where a panel is: inches from the upper left corner of the figure."""
-
-    left: float
-    top: float
-    width: float
-    right: float
-    """Width of the free space to the right."""
-    beside: float
-    """Width of ticks and label to the left."""
-
-
 Spots = Sequence[tuple[float, float, int]]
 """Possible places of a text: x and y in inches from the lower left corner of the axes, where it begins (1), ends (-1),
 or is centred (0)."""
@@ -66,23 +53,23 @@ def draw(chart: Chart) -> "Figure":
     """Draw a chart within :func:`gpureport.report.figures.theme.theme`."""
     from matplotlib.figure import Figure
 
-    boxes = list(_boxes(chart))
-    height = max(box.top + panel.height_in + _foot_in(panel) for panel, box, _ in boxes)
+    placed = list(_placed(chart))
+    height = max(each.top_in + each.height_in + _foot_in(each.panel) for each in placed)
     figure = Figure(figsize=(WIDTH_IN, height))
-    for panel, box, beside in boxes:
-        bottom = height - box.top - panel.height_in
-        share = (box.left / WIDTH_IN, bottom / height, box.width / WIDTH_IN, panel.height_in / height)
-        _Drawing(figure.add_axes(share), panel, box).draw(beside)
-    x, each = 0.0, WIDTH_IN / max(1, len(chart.legend))
+    for each in placed:
+        bottom = height - each.top_in - each.height_in
+        sides = (each.x_in / WIDTH_IN, bottom / height, each.width_in / WIDTH_IN, each.height_in / height)
+        each.draw(figure.add_axes(sides))
+    x, most = 0.0, WIDTH_IN / max(1, len(chart.legend))
     for name, role in chart.legend:
-        text = fitted(f"● {name}", each - 0.05)
+        text = fitted(f"● {name}", most - 0.05)
         figure.text(x / WIDTH_IN, 1 - 0.02 / height, text, color=readable(COLOURS[role]), va="top")
-        x += min(needed_in(text) + 0.15, each)
+        x += min(needed_in(text) + 0.15, most)
     return figure
 
 
-def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
-    """Place the panels; yield each with the one to its left, whose names it does not repeat."""
+def _placed(chart: Chart) -> "Iterator[_Drawing]":
+    """Place the panels."""
     columns = chart.columns
     beside = [(), *columns][: len(columns)]
     pairs = [list(zip_longest(column, left[: len(column)])) for column, left in zip(columns, beside, strict=True)]
@@ -95,7 +82,7 @@ def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
         for panel, left in column:
             y += _head_in(panel)
             beyond = WIDTH_IN - x - share if column is pairs[-1] else right_in + 0.3
-            yield panel, _Box(x, y, share, beyond, left_in), left
+            yield _Drawing(panel, left, x, y, share, left_in, beyond)
             y += panel.height_in + _foot_in(panel)
         x += share + right_in
 
@@ -220,19 +207,28 @@ def _unit(axis: Axis, ends: tuple[float, float]) -> str:
     return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
 
 
+@dataclass
 class _Drawing:
-    """A panel on its axes."""
+    """A panel, the one to its left, whose names it does not repeat, and its place from the upper left of the figure."""
 
-    def __init__(self, axis: "Axes", panel: Panel, box: _Box) -> None:
-        self.axis, self.panel, self.width_in, self.height_in = axis, panel, box.width, panel.height_in
-        self.right_in, self.left_in = box.right, box.beside
-        self.by_rows = panel.y.scale == "rows"
-        self.ends = {name: _ends(panel, upright=name == "x") for name in ("x", "y")}
+    panel: Panel
+    beside: Panel | None
+    x_in: float
+    top_in: float
+    width_in: float
+    left_in: float
+    """Width of ticks and label to the left."""
+    right_in: float
+    """Width of the free space to the right."""
+
+    def __post_init__(self) -> None:
+        self.height_in, self.by_rows = self.panel.height_in, self.panel.y.scale == "rows"
+        self.ends = {name: _ends(self.panel, upright=name == "x") for name in ("x", "y")}
         self.taken: list[Sequence[float]] = []
 
-    def draw(self, beside: Panel | None) -> None:
-        """Draw everything, what is behind first; *beside* is the panel to the left."""
-        panel, axis = self.panel, self.axis
+    def draw(self, axis: "Axes") -> None:
+        """Draw everything on its axes, what is behind first."""
+        self.axis, panel, beside = axis, self.panel, self.beside
         self._scale("x", self.width_in / 0.55)
         self._scale("y", self.height_in / 0.2)
         axis.set_ylabel(fitted(_y_label(panel, beside), self.height_in + 0.2), labelpad=2)

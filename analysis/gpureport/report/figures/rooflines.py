@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from gpureport.grouping import grouped
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.curves import ObservedPoint, Points
+from gpureport.records.curves import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.curves import CurveRecords, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Panel, Series, stretch
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
@@ -39,49 +38,20 @@ class Dot:
     observed_per_s: float | None
 
 
-def roofline_dots(curves: Sequence[CurveRecords], device: Device, names: Mapping[str, str] = {}) -> tuple[Dot, ...]:
-    """Return the dot of each workload, at its largest observed size, or else at its largest predicted one.
-
-    Sweeps that only some compute units run have none: the ceilings are those of the whole device. *names* are those of
-    workloads (``family/variant``) that are not called like their variant.
-    """
-    placed: dict[str, tuple[float, Dot]] = {}
-    for curve in curves:
-        prediction = curve.specification or curve.calibrated
-        if prediction is None or curve.axis.quantity in ("work_group", "case"):
-            continue
-        if reading_units(curve, device.compute_units) < device.compute_units:
-            continue
-        seen = curve.observation.points if curve.observation else Points()
-        counted = [p for p in prediction.points if _busiest(p, device) and p.memory_bytes > 0 and p.time_s > 0]
-        candidates = [p for p in counted if seen.at(p.point)] or counted
-        if candidates:
-            largest = max(candidates, key=lambda p: p.point.working_set_bytes)
-            size, workload = largest.point.working_set_bytes, curve.key.workload
-            if workload not in placed or size > placed[workload][0]:
-                name = names.get(workload, curve.key.variant)
-                placed[workload] = size, _dot(name, largest, seen.at(largest.point), device)
-    return tuple(dot for _, dot in placed.values())
-
-
-def _busiest(point: PredictedPoint, device: Device) -> str | None:
-    """Return the class of operations that would take longest by itself, if the point has any operations."""
+def roofline_dot(name: str, point: PredictedPoint, seen: ObservedPoint | None, device: Device) -> Dot | None:
+    """Return the dot of a kernel at one point; ``None`` if it has no counted operations or moves no data."""
     counted = (name for name, row in INSTRUCTION_CLASSES.items() if row.roofline and name in point.ceilings_s)
     known = [name for name in counted if name in device.architecture.rates_per_cycle]
-    if not known or not point.operations > 0:
+    if not known or not point.operations > 0 or not point.memory_bytes > 0:
         return None
-    return max(known, key=lambda name: (point.ceilings_s[name], name == "instruction"))  # any instruction, of equals
-
-
-def _dot(name: str, point: PredictedPoint, observed: ObservedPoint | None, device: Device) -> Dot:
-    busiest = _busiest(point, device) or "instruction"
+    busiest = max(known, key=lambda name: (point.ceilings_s[name], name == "instruction"))  # any instruction, of equals
     operations = point.ceilings_s[busiest] * device.rate_per_s(busiest)
     return Dot(
         name=name,
         operations=busiest,
         intensity=operations / point.memory_bytes,
         predicted_per_s=operations / point.time_s,
-        observed_per_s=operations / observed.time_s if observed else None,
+        observed_per_s=operations / seen.time_s if seen else None,
     )
 
 

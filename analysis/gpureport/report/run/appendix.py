@@ -1,13 +1,29 @@
-"""The tables of the appendix: methods, environment, what was skipped, sources."""
+"""The tables of the appendix: methods, environment, what was skipped, compiled kernels, sources of values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 
+from gpureport.findings.evidence import moves_as_modelled
 from gpureport.grouping import grouped
-from gpureport.records.measurement import Measurement
+from gpureport.records.finding import CodeEvidence, Verdict
+from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.report import Report
+from gpureport.report.figures.chart import known
 from gpureport.report.text.tables import Table
+from gpureport.report.text.words import TIMES
+from gpureport.spec.models import Device, Transition, visited
+from gpureport.spec.values import Listed
 from gpureport.text import sentence
-from gpureport.units import UNKNOWN, format_bytes, format_frequency, format_range, format_time
+from gpureport.units import (
+    DIMENSIONS,
+    UNKNOWN,
+    format_bytes,
+    format_frequency,
+    format_range,
+    format_ratio,
+    format_time,
+    format_value,
+)
 
 
 def methods_table(report: Report) -> Table:
@@ -84,3 +100,120 @@ def skipped_table(report: Report) -> Table:
     return Table.of(
         {"sweep or variant": ", ".join(names), "points": points, "reason": why} for (points, why), names in rows.items()
     )
+
+
+def compilation_table(report: Report) -> Table:
+    """List each variant's compiled kernels; builds with different options share a row, with ranges.
+
+    Variants of a family share a row if their kernels have the same name and equal values. The evidence on a kernel is
+    that of a build that differs, else of one that agrees, else of any.
+    """
+    worth = {None: 0, True: 1, False: 2}
+    evidence = {(e.workload, e.kernel): e for e in sorted(report.evidence, key=lambda each: worth[each.agrees])}
+    kernels = grouped(
+        ((measurement.key.family, measurement.key.variant, entry.kernel), entry)
+        for measurement in report.measurements
+        for entry in measurement.compilation
+    )
+    alike = grouped(
+        ((family, kernel, *_row(found, evidence.get((f"{family}/{variant}", kernel)))), variant)
+        for (family, variant, kernel), found in kernels.items()
+    )
+    columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
+    rows = ((f"{family}/{', '.join(names)}: {kernel}", *row) for (family, kernel, *row), names in alike.items())
+    return Table(columns, tuple(rows))
+
+
+def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:
+    code = next((entry.code for entry in found if entry.code), None)
+    loaded = stored = UNKNOWN
+    if e := evidence:
+        loaded = _moved(e.loads_bytes_compiled, e.loads_bytes_model)
+        stored = _moved(e.stores_bytes_compiled, e.stores_bytes_model)
+    return (
+        f"{code.form}{', scalar' if code.vectorised is False else ''}" if code else UNKNOWN,
+        format_range(known(entry.registers_per_work_item for entry in found)),
+        _bytes(entry.private_bytes if entry.spill_bytes is None else entry.spill_bytes for entry in found),
+        _bytes(entry.local_memory_bytes for entry in found),
+        format_range(known(entry.wave_size for entry in found)),
+        _accesses(code.global_loads if code else {}),
+        _accesses(code.global_stores if code else {}),
+        loaded,
+        stored,
+    )
+
+
+def _bytes(values: Iterable[float | None]) -> str:
+    return format_range(known(values), "B")
+
+
+def _accesses(by_width: Mapping[int, int]) -> str:
+    widths = sorted(by_width.items(), reverse=True)
+    return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
+
+
+def _moved(compiled: float | None, model: float) -> str:
+    """Write bytes as *compiled* / as counted by the *model*, marked if the model counts more."""
+    mark = f"{Verdict.OFF.mark} " if moves_as_modelled(compiled, model) is False else ""
+    return f"{mark}{_bytes([compiled])} / {format_bytes(model)}"
+
+
+def written_values(device: Device) -> Mapping[str, str]:
+    """Write all values of *device* by path, such as ``caches.L2.capacity``; a dash for those that are not known.
+
+    The midpoint of a transition range has its own path: ``caches.L2.latency_transition.midpoint``.
+    """
+    found = {"opencl.compute_units": _written(device.opencl_compute_units, "")}
+
+    def write(path: str, declared: Listed, value: object) -> object:
+        found[path] = _written(value, DIMENSIONS[declared.dimension].unit)
+        if isinstance(value, Transition):
+            found[f"{path}.midpoint"] = format_ratio(value.midpoint)
+        return value
+
+    visited(device, write)
+    return found
+
+
+def fact_name(fact: str) -> str:
+    """Name an input of a prediction: a path, or the model."""
+    return "the model itself" if fact == "model" else fact
+
+
+def fact_value(values: Mapping[str, str], fact: str) -> str:
+    """Return an input among written *values*: the midpoint of a transition range, nothing for the model."""
+    return "" if fact == "model" else values.get(f"{fact}.midpoint") or values.get(fact, UNKNOWN)
+
+
+def _written(node: object, unit: str) -> str:
+    if isinstance(node, bool):
+        return "yes" if node else "no"
+    if isinstance(node, int) and not unit:
+        return str(node)
+    if isinstance(node, Real):
+        return format_value(float(node), unit) if unit else format_ratio(float(node))
+    if isinstance(node, Transition):
+        return ", ".join(format_ratio(value) for value in (node.onset, node.midpoint, node.end))
+    if isinstance(node, Mapping) and node:
+        return ", ".join(f"{key}: {_written(value, unit)}" for key, value in node.items())
+    if isinstance(node, tuple) and node:
+        return ", ".join(_written(value, unit) for value in node)
+    return node if isinstance(node, str) else UNKNOWN
+
+
+def sources_table(report: Report) -> Table:
+    """List the entry's values with their sources, as numbers of :func:`citations`."""
+    numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
+    values = written_values(report.device)
+    rows = (
+        (path, values[path], origin.kind, numbers.get(origin.source, ""), origin.note)
+        for path, origin in sorted(report.device.provenance.items())
+        if path in values
+    )
+    return Table(("parameter", "value", "kind", "source", "note"), tuple(rows))
+
+
+def citations(report: Report) -> list[str]:
+    """Return the distinct sources of the entry's values, in the order of the table."""
+    provenance = report.device.provenance
+    return [source for source in dict.fromkeys(provenance[path].source for path in sorted(provenance)) if source]

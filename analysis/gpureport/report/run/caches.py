@@ -10,10 +10,9 @@ from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.report import Report
 from gpureport.report import forecast
 from gpureport.report.curves import CurveRecords, is_certain, reading_units, specified_values
-from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import agreeing, seen_in
+from gpureport.report.text.words import agreeing, known_range, largest_deviation, seen_in
 from gpureport.spec.models import Cache
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"

@@ -1,4 +1,4 @@
-"""The chapter on bottlenecks: measured speed / the limit of the bottleneck, of each kernel at its largest size."""
+"""The chapters on bottlenecks and on kernels of the user: measured speed / the limit of the bottleneck, and advice."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,16 +8,25 @@ from itertools import chain
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.ceilings import ceiling_words
-from gpureport.records.curves import ObservedPoint, Points, SweepKey
+from gpureport.records.curves import CurveFeature, ObservedPoint, Points, SweepKey
+from gpureport.records.finding import Advice, SourceAccess
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dots
-from gpureport.report.text.sentences import paragraphs
+from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dot
+from gpureport.report.forecast import cliff_text
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table, occupancy_text
-from gpureport.report.text.words import family_name, seen_in
-from gpureport.units import UNKNOWN, format_percent, format_value
+from gpureport.report.text.words import family_name, kernel_name, seen_in
+from gpureport.units import (
+    UNKNOWN,
+    format_percent,
+    format_ratio,
+    format_time,
+    format_value,
+    precise_percent,
+)
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
@@ -41,19 +50,9 @@ class Limit:
         return self.observed is not None, self.predicted.point.working_set_bytes, self.predicted.point.work_items
 
     @property
-    def ceiling_s(self) -> float:
-        """Time of the kernel if nothing but its bottleneck took any."""
-        return max(self.predicted.ceilings_s.values())
-
-    @property
-    def share(self) -> float | None:
-        """Observed efficiency."""
-        return self.ceiling_s / self.observed.time_s if self.observed else None
-
-    @property
     def efficiency(self) -> float:
-        """Observed efficiency; without an observation, the predicted one."""
-        return self.ceiling_s / (self.observed or self.predicted).time_s
+        """Observed efficiency: time at the limit / time; without an observation, the predicted one."""
+        return max(self.predicted.ceilings_s.values()) / (self.observed or self.predicted).time_s
 
     @property
     def value(self) -> float:
@@ -121,7 +120,7 @@ def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
             seen_in(report): format_value(limit.observed.value if limit.observed else None, limit.unit),
             "predicted": format_value(limit.predicted.value, limit.unit),
             "bottleneck": bottleneck_of(limit),
-            "efficiency": UNKNOWN if limit.share is None else format_percent(limit.share),
+            "efficiency": format_percent(limit.efficiency) if limit.observed else UNKNOWN,
             "occupancy": occupancy_of(limit),
         }
         for limit in limits(found, report.device.compute_units)
@@ -158,20 +157,102 @@ def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
 
 def rooflines(report: Report, found: Sequence[CurveRecords]) -> Iterator[Picture]:
     """Yield the rooflines of families with a few kernels, if there are any, and of the user's kernels."""
-    described = {name: info.title for name, info in report.workloads.items() if info.described}
-    families = grouped((curve.key.family, curve) for curve in found if curve.key.workload not in described)
-    dots = {name: roofline_dots(curves, report.device, {}) for name, curves in families.items()}
-    fewest = min(_FEWEST_DOTS, max(map(len, dots.values()), default=0))
-    for name, curves in families.items():
-        if len(dots[name]) >= fewest:
-            yield from _roofline(report, family_name(report, name), dots[name], seen_word(curves))
+    titles = {name: info.title for name, info in report.workloads.items() if info.described}
+    families: dict[str, list[Dot]] = {}
+    for limit in limits(found, report.device.compute_units):
+        name = titles.get(limit.key.workload, limit.key.variant)
+        family = "Your kernels" if limit.key.workload in titles else family_name(report, limit.key.family)
+        if dot := roofline_dot(name, limit.predicted, limit.observed, report.device):
+            families.setdefault(family, []).append(dot)
+    fewest = min(_FEWEST_DOTS, max(map(len, families.values()), default=0))
+    for family, dots in families.items():
+        panels = list(grouped((dot.operations, dot) for dot in dots).values())
+        enough = family == "Your kernels" or len(dots) >= fewest
+        for row in in_figures(panels, COLUMNS) if enough else ():  # one row each leaves no large gaps at ends of pages
+            yield Picture(roofline_chart([*chain(*row)], report.device, seen_word(found)), f"{family}.")
+
+
+_MOST = 12
+"""Changes, or accesses, of all kernels that a table lists."""
+MOST_TOLD = 4
+"""The most kernels with sentences; the table has all."""
+
+
+def own_answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
+    """Say for each kernel what limits it, and the change with the largest gain."""
+    first = {each.workload: each for each in reversed(report.advice)}
+    return [
+        text("own", report=report, limit=limit, advice=first.get(limit.key.workload))
+        for limit in limits(of_user(report, found), report.device.compute_units)
+    ]
+
+
+def own_tables(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
+    """Return the table of kernels, that of accesses by source line, and that of changes with their gains."""
     own = of_user(report, found)
-    yield from _roofline(report, "Your kernels", roofline_dots(own, report.device, described), seen_word(own))
+    return {
+        "kernels": Table.of(_row(report, limit, own) for limit in limits(own, report.device.compute_units)),
+        "accesses": accesses_table(report),
+        "advice": advice_table(report),
+    }
 
 
-def _roofline(report: Report, name: str, dots: Iterable[Dot], seen: str) -> Iterator[Picture]:
-    """Yield figures with one row of panels each: small figures leave no large gaps at the ends of pages."""
-    panels = list(grouped((dot.operations, dot) for dot in dots).values())
-    for row in in_figures(panels, COLUMNS):
-        drawn = list(chain.from_iterable(row))
-        yield Picture(roofline_chart(drawn, report.device, seen), f"{name}.")
+def accesses_table(report: Report) -> Table:
+    """Return the accesses that cost most, in the order of the source."""
+    costly = sorted(report.accesses, key=lambda each: -max(each.unit_s, each.memory_s))[:_MOST]
+    return Table.of(
+        {
+            "kernel": _kernel_of(report, each),
+            "line": str(each.line),
+            "source": each.text,
+            "access": text("access", access=each),
+            "per wave": text("wave_access", access=each),
+            "traffic": format_percent(each.traffic_share),
+            "load/store unit": format_time(each.unit_s),
+            "memory": format_time(each.memory_s),
+        }
+        for each in sorted(costly, key=lambda each: (each.workload, each.line))
+    )
+
+
+def advice_table(report: Report) -> Table:
+    """Return the changes with the largest gains."""
+    gains = (
+        (_kernel_of(report, each), each.change, f"{format_ratio(each.gain)} times as fast")
+        for each in sorted(report.advice, key=lambda each: -each.gain)[:_MOST]
+    )
+    return Table(("kernel", "change", "predicted gain"), tuple(gains))
+
+
+def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> dict[str, str]:
+    curves = [curve for curve in own if curve.key.workload == limit.key.workload]
+    return {
+        "kernel": kernel_name(report, limit.key),
+        "rate": format_value(limit.value, limit.unit),
+        "bottleneck": bottleneck_of(limit),
+        "efficiency": precise_percent(limit.efficiency),
+        "cliffs": ", ".join(map(cliff_text, _features(curves, "midpoint"))) or UNKNOWN,
+        "n90": next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),
+        "best work-group": next((_best(curve) for curve in curves if curve.is_work_group), UNKNOWN),
+        "occupancy": occupancy_of(limit),
+    }
+
+
+def _features(curves: Iterable[CurveRecords], position: str) -> Iterator[CurveFeature]:
+    for curve in curves:
+        record = curve.observation or curve.prediction
+        if record and not curve.is_work_group:
+            yield from (feature for feature in record.features if feature.position == position)
+
+
+def _best(curve: CurveRecords) -> str:
+    seen = curve.observation.points if curve.observation else ()
+    expected = curve.prediction.points if curve.prediction else ()
+    values = {each.point.label: each.value for each in (seen or expected)}
+    return max(values, key=values.__getitem__, default=UNKNOWN)
+
+
+def _kernel_of(report: Report, advice: Advice | SourceAccess) -> str:
+    """Name the kernel of an *advice* or access; by its identifier if the report does not describe it."""
+    info = report.workloads.get(advice.workload)
+    return kernel_name(report, info) if info else advice.workload

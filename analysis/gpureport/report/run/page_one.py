@@ -31,17 +31,16 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
-from gpureport.report.run import kernels
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
 from gpureport.report.run.conditions import affected, disturbed, highest_load
+from gpureport.report.run.efficiency import own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
 from gpureport.report.run.trust import measured_on_such, ratio_picture
 from gpureport.report.run.work import best_size, enough_work
-from gpureport.report.text.difference import known_range
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import seen_in
+from gpureport.report.text.words import known_range, seen_in
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent, format_value
 
@@ -70,15 +69,6 @@ class State(Labelled):
 
 
 @dataclass(frozen=True)
-class Row:
-    """One of the figures of page one."""
-
-    name: str
-    figure: KeyFigure | None
-    supported: bool
-
-
-@dataclass(frozen=True)
 class Advice:
     """One row of what to tune for: a subject, a phrase, the chapter with the details.
 
@@ -92,15 +82,6 @@ class Advice:
 
 
 @dataclass(frozen=True)
-class ClassAccuracy:
-    """Errors of predicted times on measured devices that the model had not seen; the devices count equally."""
-
-    devices: tuple[str, ...]
-    median: float
-    p90: float
-
-
-@dataclass(frozen=True)
 class PageOne:
     """The contents of page one."""
 
@@ -109,15 +90,16 @@ class PageOne:
     state: State
     headline: tuple[str, ...]
     """The conclusion, and what qualifies it."""
-    large: tuple[Row, ...]
-    """Memory, fp32, matrix unit."""
+    large: dict[str, KeyFigure | None]
+    """Memory, fp32, matrix unit: figures by name, ``None``: not supported."""
     last_cache: ReadCliff | None
     usable_bytes: float | None
     """What one thread finds in the last cache of a CPU that others use."""
     own: str
     """About kernels of the user."""
     advice: tuple[Advice, ...]
-    rows: tuple[Row, ...]
+    rows: dict[str, KeyFigure | None]
+    """The other figures."""
     trust: str
     figures: tuple[KeyFigure, ...]
     """All of them, for the chapter of key figures."""
@@ -131,19 +113,19 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         figures = tuple(replace(figure, limit=False) for figure in figures)
     cliffs, usable = read_cliffs(report, found), usable_cache(report)
     last = report.device.caches[-1] if report.device.caches else None
-    own, clock_hz = kernels.answers(report, found), median_clock_hz(report)
+    own, clock_hz = own_answers(report, found), median_clock_hz(report)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
         remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
         state=state(report, figures, clock_hz),
         headline=headline(report, figures, found, clock_hz),
-        large=_rows(report, figures, _LARGE) if shown else (),
+        large=_rows(report, figures, _LARGE) if shown else {},
         last_cache=next((cliff for cliff in cliffs if cliff.cache == last), None),
         usable_bytes=usable.value if usable else None,
         own=first_kernels(own),
         advice=advice(report, found, figures, cliffs),
-        rows=_rows(report, figures, _table(report.device))[:_MOST] if shown else (),
+        rows=dict([*_rows(report, figures, _table(report.device)).items()][:_MOST]) if shown else {},
         trust=trust(report),
         figures=shown,
         note=_note(report, shown, assumed=assumed) if shown else "",
@@ -231,15 +213,14 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
     )
 
 
-def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> tuple[Row, ...]:
+def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, KeyFigure | None]:
+    """Return the wanted figures by name; a latency that several levels share has the names of all."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
     lacking = {Quantity.MATRIX} if report.device.architecture.groups_as_loops else set()
-    found = ((name, known.get((quantity, of)), quantity not in lacking) for name, quantity, of in wanted)
-    # a latency that several levels share has the names of all
-    rows = (
-        Row(figure.name if figure and figure.nearer else name, figure, supported) for name, figure, supported in found
-    )
-    return tuple(row for row in rows if row.figure or not row.supported)
+    found = ((name, known.get((quantity, of)), quantity in lacking) for name, quantity, of in wanted)
+    return {
+        figure.name if figure and figure.nearer else name: figure for name, figure, absent in found if figure or absent
+    }
 
 
 def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None = None) -> State:
@@ -395,10 +376,13 @@ def trust(report: Report) -> str:
 
 
 @cache
-def _accuracies() -> dict[str, ClassAccuracy]:
-    """Return the errors of predictions by class of device, which ``scripts/accuracy.py`` writes."""
+def _accuracies() -> dict[str, dict[str, float | list[str]]]:
+    """Return the errors of times by class of device, which ``scripts/accuracy.py`` writes.
+
+    They are those of measured devices that the model had not seen. The devices count equally.
+    """
     written = read_yaml(data_dir("templates") / "accuracy.yaml").data
-    return TypeAdapter(dict[str, ClassAccuracy]).validate_python(written)
+    return TypeAdapter(dict[str, dict[str, float | list[str]]]).validate_python(written)
 
 
 def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str:

@@ -64,7 +64,7 @@ def series_table(report: Report, publication: Publication) -> Table:
             "published / predicted time": text("spread", ratios=[_ratio(*pair) for pair in pairs]),
         }
         for curve in curves(report)
-        if (pairs := _pairs(curve))
+        if (pairs := list(curve.compared("specification")))
     )
 
 
@@ -84,25 +84,17 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords]) -> str
 def _compared(statement: PublishedStatement, curve: CurveRecords) -> list[tuple[Verdict, float | None]]:
     """Return the verdict on each value that a statement compares, and published / predicted."""
     if statement.compare == "times":
-        pairs = [pair for pair in _pairs(curve) if statement.at.items() <= pair[0].point.parameters.items()]
-        return [(_grade(*pair), _ratio(*pair)) for pair in pairs]
+        pairs, at = curve.compared("specification"), statement.at.items()
+        return [(_grade(*pair), _ratio(*pair)) for pair in pairs if at <= pair[0].point.parameters.items()]
     mains = (pair.main for pair in curve.pairs)
     found = (main for main in mains if main.feature == statement.compare and main.position in MAIN_POSITIONS)
     return [(main.verdict, main.ratio) for main in found]
 
 
-def _grade(observed: ObservedPoint, predicted: PredictedPoint) -> Verdict:
-    ratio = _ratio(observed, predicted)
+def _grade(predicted: PredictedPoint, observed: ObservedPoint) -> Verdict:
+    ratio = _ratio(predicted, observed)
     return grade(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 
 
-def _pairs(curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
-    if not curve.observation or not curve.specification:
-        return []
-    predicted = {str(point.point.parameters): point for point in curve.specification.points}
-    observed = ((point, predicted.get(str(point.point.parameters))) for point in curve.observation.points)
-    return [(point, prediction) for point, prediction in observed if prediction]
-
-
-def _ratio(observed: ObservedPoint, predicted: PredictedPoint) -> float:
+def _ratio(predicted: PredictedPoint, observed: ObservedPoint) -> float:
     return observed.time_s / predicted.time_s

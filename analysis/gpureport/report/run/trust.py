@@ -1,33 +1,28 @@
-"""How reliable predictions are: errors, sources and coverage of intervals, and the arithmetic of examples."""
+"""How reliable predictions are: errors, sources and coverage of intervals, arithmetic, and tested hypotheses."""
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 
+from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
 from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.curves import BASES
-from gpureport.records.finding import AGREEMENT
+from gpureport.records.finding import AGREEMENT, Explanation
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
-from gpureport.report.curves import specified
+from gpureport.report.curves import most_distant, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import ratio_chart, ratio_rows
-from gpureport.report.run import unexpected
+from gpureport.report.run.appendix import fact_name, fact_value, written_values
 from gpureport.report.run.conditions import other_load
-from gpureport.report.run.entry import fact_name, fact_value, written_values
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, seen_in
-from gpureport.spec.uncertainty import (
-    MAD_TO_SIGMA,
-    SIGMA_BY_SOURCE,
-    SIGMA_MEASURED_HERE,
-    SIGMA_MODEL,
-    UNCERTAINTIES,
-)
-from gpureport.units import format_percent, format_time
+from gpureport.spec.uncertainty import MAD_TO_SIGMA, SIGMA_BY_SOURCE, SIGMA_MEASURED_HERE, SIGMA_MODEL, UNCERTAINTIES
+from gpureport.units import UNKNOWN, format_percent, format_time, off_by
 
 _MOST = 10  # rows
 _share = partial(format_percent, spec=".2g")
@@ -64,7 +59,7 @@ def answers(report: Report) -> tuple[str, ...]:
         agreeing=variants - {found.workload for found in report.evidence if found.agrees is False},
         cautions=sum(bool(observation.warnings) for observation in report.observations),
     )
-    return (*reliability, *unexpected.answers(report))
+    return (*reliability, *_unexpected(report))
 
 
 def measured_on_such(report: Report) -> int | None:
@@ -161,3 +156,69 @@ def _result(name: str, value: float) -> str:
     if name == "time":
         return format_time(value)
     return f"{number(value)} s" if name.startswith("t(") or name == "throughput" else number(value)
+
+
+_OUTCOMES = ("explained", "ambiguous", "unexplained")
+
+
+def _unexpected(report: Report) -> tuple[str, ...]:
+    """Report the number of explained curves, the most frequent explanation, and the largest deviation."""
+    tested, compared = report.explanations, specified(report)
+    fitted = Counter(each.hypothesis for each in tested if each.outcome == "explained" and each.hypothesis)
+    (first, most), (_, second) = [*fitted.most_common(2), ("", 0), ("", 0)][:2]
+    astray = [pair for pair in compared if pair.is_astray]
+    largest, name = most_distant(astray) if astray else (None, "")
+    return paragraphs(
+        "unexpected",
+        report=report,
+        outcomes=[sum(each.outcome == outcome for each in tested) for outcome in _OUTCOMES],
+        explanation=statement(first) if most > max(1, second) else "",
+        most=most,
+        compared=bool(compared),
+        largest=largest and largest.main,
+        largest_text=name,
+    )
+
+
+def tested_hypotheses(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
+    """Return name and statement of each hypothesis in *explanations*, in the order of the tests."""
+    fields = (name for each in explanations for name in (each.hypothesis, each.next_best))
+    named = {name for names in fields for name in single_names(names)}
+    return tuple((hypothesis.name, hypothesis.statement) for hypothesis in HYPOTHESES if hypothesis.name in named)
+
+
+def explanations_table(explanations: Iterable[Explanation]) -> Table:
+    """List the curves that are not as predicted, the largest error first, with the two closest hypotheses."""
+    return Table.of(map(_row, sorted(explanations, key=lambda each: -each.base_error)))
+
+
+def _row(explanation: Explanation) -> dict[str, str]:
+    closest = explanation.outcome != "unexplained" or remaining_error(explanation)
+    after = explanation.next_error if closest else None
+    return {
+        "curve": str(explanation.key),
+        "error": off_by(explanation.base_error),
+        "explanation": fitting(explanation),
+        "remaining error": remaining_error(explanation) or UNKNOWN,
+        "confidence": _confidence(explanation),
+        "next": (closest and explanation.next_best) or UNKNOWN,
+        "its error": UNKNOWN if after is None else off_by(after),
+    }
+
+
+def _confidence(explanation: Explanation) -> str:
+    shares = (explanation.better_than_base, explanation.better_than_next)
+    compared = {"explained": shares, "ambiguous": shares[:1], "unexplained": ()}[explanation.outcome]
+    return format_percent(min(compared)) if compared else UNKNOWN
+
+
+def fitting(explanation: Explanation) -> str:
+    """Name the hypotheses that explain a curve: one, two equally good ones, or none, with the closest if it helps."""
+    none = f"none (closest: {explanation.hypothesis})" if remaining_error(explanation) else "none"
+    return " or ".join(explanation.fitting) or none
+
+
+def remaining_error(explanation: Explanation) -> str:
+    """Write the error of the closest hypothesis; empty if it removes less than a quarter of the prediction's."""
+    error = explanation.error
+    return off_by(error) if error is not None and explanation.mentions(error) else ""

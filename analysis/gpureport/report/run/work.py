@@ -6,10 +6,9 @@ from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, sea
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
-from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import agreeing, family_name, seen_in, shape_name
+from gpureport.report.text.words import agreeing, family_name, known_range, largest_deviation, seen_in, shape_name
 from gpureport.spec.models import resident_work_items
 from gpureport.units import format_range, format_ratio
 

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 from gpureport.data import data_dir
 from gpureport.findings.key_figures import KeyFigure
 from gpureport.records.ceilings import ceiling_words
-from gpureport.report.text.difference import compared, known_range, value_text
-from gpureport.report.text.words import agreement, best_sample, family_name, feature_name, kernel_name
+from gpureport.report.text.words import (
+    agreement,
+    best_sample,
+    compared,
+    family_name,
+    feature_name,
+    kernel_name,
+    known_range,
+    value_text,
+)
 from gpureport.text import N90, counted, listed, sentence, shorten
 from gpureport.units import (
     abbreviated,

@@ -13,7 +13,6 @@ from gpureport.report.text.words import shape_name
 from gpureport.units import UNKNOWN, format_percent, format_ratio
 from gpureport.workloads import all_workloads
 
-_MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=[±✓≈▽△✗]) (?=\d)"
 )
@@ -83,19 +82,6 @@ def _is_number(text: str) -> bool:
 def unbroken(text: str) -> str:
     """Return *text* with no-break spaces between values and their units, and within short brackets."""
     return _BRACKETS.sub(lambda found: found[0].replace(" ", "\xa0"), _BEFORE_UNIT.sub("\xa0", text))
-
-
-def without_constant_columns(table: Table) -> tuple[Table, str]:
-    """Remove the columns with the same text in every row; return the rest and a line with the removed texts."""
-    if len(table.rows) < _MANY_ROWS:
-        return table, ""
-    texts = [set(cells) for cells in zip(*table.rows, strict=True)]
-    same = {name: min(found) for name, found in list(zip(table.columns, texts, strict=True))[1:] if len(found) == 1}
-    kept = [index for index, name in enumerate(table.columns) if name not in same]
-    rows = tuple(tuple(row[index] for index in kept) for row in table.rows)
-    columns = tuple(table.columns[index] for index in kept)
-    texts_line = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
-    return Table(columns, rows), f"In every row: {texts_line}." if texts_line else ""
 
 
 def occupancy_text(entry: Occupancy) -> str:
