@@ -61,7 +61,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     factors = [high / y for y, high in zip(with_band.y, with_band.high, strict=True) if high]
     assert factors == pytest.approx(spreads)
     assert [panel.joined for panel in stack] == [True, True, False]
-    assert (values.x.unit, values.x.scale, values.y.unit) == ("B", "log2", found.value_unit)
+    assert (values.x.unit, values.x.scale, values.y.unit) == ("B", "log2", found.metric.value_unit)
     assert tracks.y.rows[0] == "bottleneck"
     assert all(y == pytest.approx(1) for y in ratios.series[1 if found.calibrated else 0].y)
 
@@ -112,7 +112,7 @@ def test_names_cannot_leave_their_element() -> None:
 def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given: list[str] = []
 
-    def taken(page: str, *_: object) -> bytes:
+    def taken(page: str, **_: object) -> bytes:
         given.append(page)
         return b""
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
-from gpureport.records.curves import Level, Metric, Observation, Record, SweepKey
+from gpureport.records.curves import Feature, Level, Metric, Observation, Record, SweepKey
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Compact, Count, Name, Rough, Table, Whole
 
@@ -129,7 +129,7 @@ class Landmark(Record):
     machine: str = ""
     workload: str
     sweep: str
-    feature: Literal["cliff", "taper"]
+    feature: Feature
     level: Level
     predicted: Compact | None
     observed: Compact | None

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Literal
 
 import numpy as np
 
@@ -22,13 +21,6 @@ from gpureport.records.measurement import Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report, described_families
 from gpureport.spec.models import Device
-
-_LANDMARKS: Mapping[tuple[str, str], Literal["cliff", "taper"]] = {
-    ("cliff", "midpoint"): "cliff",
-    ("taper", "n90"): "taper",
-}
-"""The features that are compared, by feature and position."""
-
 
 _MATRIX = ("matrix_fp16", "matrix_bf16")
 
@@ -158,12 +150,11 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
         predicted = curve.specification.features if curve.specification else ()
         findings = (f for f in curve.findings if f.specified)
         for each in findings if report.findings else predicted:
-            kind = _LANDMARKS.get((each.feature, each.position))
-            if kind and (kind, each.unit) != ("taper", "B"):  # that of transfers
+            if each.position == "midpoint" or (each.position == "n90" and each.unit != "B"):  # not of transfers
                 yield Landmark(
                     workload=curve.key.workload,
                     sweep=curve.key.sweep,
-                    feature=kind,
+                    feature=each.feature,
                     level=each.level,
                     predicted=each.predicted if isinstance(each, Finding) else each.value,
                     observed=each.observed if isinstance(each, Finding) else None,

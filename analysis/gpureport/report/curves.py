@@ -82,11 +82,6 @@ class CurveRecords(Curve):
         """Whether the sweep is over sizes of transfers, of which n90 is in bytes."""
         return self.axis.quantity == "transfer"
 
-    @property
-    def value_unit(self) -> str:
-        """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
-        return self.metric.value_unit
-
     def features(self, *, measured: bool) -> tuple[CurveFeature, ...]:
         """Return the observed features or those that the specification's prediction has."""
         record = self.observation if measured else self.specification

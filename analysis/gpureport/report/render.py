@@ -5,10 +5,12 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
@@ -26,16 +28,6 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.processes import MOST, started
-from gpureport.report.run import (
-    appendix,
-    caches,
-    conditions,
-    efficiency,
-    published,
-    trust,
-    whole_device,
-    work,
-)
 from gpureport.report.run.numbers import families
 from gpureport.report.run.page_one import bound, figure_table, first_figure, page_one
 from gpureport.report.run.sweeps import curve_pictures, selections
@@ -43,13 +35,13 @@ from gpureport.report.text import sentences, tables, words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
-
 Content = Mapping[str, object]
 """Variables of the templates."""
 
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
+_CHAPTERS = ("appendix", "caches", "conditions", "efficiency", "published", "trust", "whole_device", "work")
+"""Modules of the package ``run`` that the templates call."""
 _TEXT = re.compile(
     r"<(?P<tag>head|script|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
     re.DOTALL,
@@ -107,17 +99,13 @@ def write_filled(
     content, pages = {**content, "file_name": name}, _Pages(template)
     made = None
     if with_pdf and not pdf_problem():  # first: while it is laid out, the figures of the page are drawn
-        made = started(_pdf, (*pages.with_images(pages.text({**content, "printed": True})), paper))
+        html, figures = pages.with_images(pages.text({**content, "printed": True}))
+        made = started(partial(pdf, paper=paper, figures=figures), html)
     write_file(html_file, pages.with_figures(pages.text(content)))
     if made is None:
         return [html_file]
     write_file(pdf_file, made())
     return [html_file, pdf_file]
-
-
-def _pdf(page: tuple[str, Mapping[str, str], Paper]) -> bytes:
-    html, figures, paper = page
-    return pdf(html, paper, figures)
 
 
 def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
@@ -166,25 +154,16 @@ class _Pages:
 
     def with_images(self, text: str) -> tuple[str, Mapping[str, str]]:
         """Return a page with images in place of figures, and the figures by the names that these images have."""
-        from markupsafe import Markup
-
         image = Markup('<img src="figure:{}" alt="{}" />')
         drawn = list(self._drawings.items())
         html = _PLACE.sub(lambda place: image.format(place[1], drawn[int(place[1])][0].description), text)
         return _printable(html), {place: _printable(drawn[int(place)][1]()) for place in _PLACE.findall(text)}
 
-    def _placed(self, picture: Picture) -> "Markup":
+    def _placed(self, picture: Picture) -> Markup:
         """Return a placeholder, which other text cannot contain, because it is escaped."""
-        from markupsafe import Markup
-
         if picture not in self._drawings:
-            self._drawings[picture] = cache(started(_drawn, (len(self._drawings), picture)))
+            self._drawings[picture] = cache(started(picture.svg, len(self._drawings)))
         return Markup("<!--picture {}-->").format(list(self._drawings).index(picture))
-
-
-def _drawn(numbered: tuple[int, Picture]) -> str:
-    number, picture = numbered
-    return picture.svg(number)
 
 
 def _printable(text: str) -> str:
@@ -226,6 +205,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
     *place* returns what stands for a picture.
     """
     env = sentences.environment(autoescape=True)
+    env.globals.update({name: import_module(f"gpureport.report.run.{name}") for name in _CHAPTERS})
     env.globals.update(
         fonts=_fonts(),
         style=_style,
@@ -237,20 +217,12 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         comparison_figures=comparison_figures,
         comparison_sentences=comparison_sentences,
         comparison_tables=comparison_tables,
-        appendix=appendix,
-        caches=caches,
-        conditions=conditions,
         curve_pictures=curve_pictures,
-        efficiency=efficiency,
         figure_table=figure_table,
         forecast=forecast,
-        published=published,
-        trust=trust,
-        whole_device=whole_device,
         paragraphs=sentences.paragraphs,
         text=sentences.text,
         words=words,
-        work=work,
         off=Verdict.OFF,
     )
     env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time, bound=bound)
@@ -261,16 +233,12 @@ def _hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _chart_data(chart: Chart) -> "Markup":
+def _chart_data(chart: Chart) -> Markup:
     """Return a chart as an element of the page, which browsers do not run."""
-    from markupsafe import Markup
-
     return Markup(f'<script type="application/json">{chart_json(chart)}</script>')  # noqa: S704 - its texts are escaped
 
 
-def _fonts() -> "Markup":
-    from markupsafe import Markup
-
+def _fonts() -> Markup:
     rule = '@font-face{{font-family:"{}";font-weight:{};src:url(data:font/ttf;base64,{})}}\n'
     folder = data_dir("templates") / "fonts"
     files = ((*font, base64.b64encode((folder / file).read_bytes()).decode()) for *font, file in FACES)
@@ -278,9 +246,7 @@ def _fonts() -> "Markup":
 
 
 @cache
-def _style(name: str) -> "Markup":
-    from markupsafe import Markup
-
+def _style(name: str) -> Markup:
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 

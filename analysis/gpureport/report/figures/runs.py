@@ -79,7 +79,7 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
             f for f in (record.features if record else ()) if f.position == "onset" and not f.level.is_unexplained
         ]
         marks += [Mark(f.value, f.value, format_value(f.value, f.unit), role) for f in onsets]
-    y = Axis(first.metric.label, first.value_unit, "log10")
+    y = Axis(first.metric.label, first.metric.value_unit, "log10")
     return Panel(x, y, tuple(lines), "", 1.4 if named else 1.1, tuple(marks))
 
 

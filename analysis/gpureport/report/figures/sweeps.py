@@ -204,7 +204,7 @@ def _stack(curve: CurveRecords, title: str, tracks: Tracks, rows: Sequence[tuple
     x = Axis(curve.axis.label, UNITS.get(curve.axis.quantity, ""), "log2", ends)
     marks = tuple(Mark(m.x, m.x, role=role) for role, found in _marked(curve).items() for m in found)
     values = (*predictions(curve), *observed(curve))
-    y = Axis(curve.metric.label, curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
+    y = Axis(curve.metric.label, curve.metric.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
     known = [(p.point.x, p.value) for p in drawable(curve.prediction.points)] if curve.prediction else []
     below = known and curve.observation
     panels = [
@@ -263,7 +263,7 @@ def _case_panel(curve: CurveRecords, title: str) -> Panel:
     values = [value for each in series for value in each.x]
     wide = max(values) > _WIDE_CASES * min(values)
     return Panel(
-        Axis(curve.metric.label, curve.value_unit, "log10" if wide else "zero"),
+        Axis(curve.metric.label, curve.metric.value_unit, "log10" if wide else "zero"),
         Axis(scale="rows", rows=tuple(shorten(label, _LABEL) for label in labels)),
         tuple(series),
         title,
@@ -292,7 +292,7 @@ def _case_notes(curve: CurveRecords, labels: Sequence[str], largest: float) -> I
     record = curve.specification or curve.calibrated
     predicted = {p.point.label: p.value for p in record.points} if record else {}
     seen = {p.point.label: p.value for p in curve.observation.points} if curve.observation else {}
-    divisor, _ = scale_of(largest, abbreviated(curve.value_unit))
+    divisor, _ = scale_of(largest, abbreviated(curve.metric.value_unit))
     role: Role = "observed" if seen else "predicted"
     for label in labels:
         value = (seen or predicted).get(label)

@@ -96,7 +96,7 @@ def _limit(curve: CurveRecords) -> Limit | None:
         bottleneck=max(largest.ceilings_s, key=lambda name: largest.ceilings_s[name]),
         predicted=largest,
         observed=seen.at(largest.point),
-        unit=curve.value_unit,
+        unit=curve.metric.value_unit,
         occupancy=occupancy,
     )
 

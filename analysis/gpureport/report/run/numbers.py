@@ -29,7 +29,7 @@ def _family(report: Report, family: str, found: Sequence[CurveRecords], shown: C
     infos = {info.variant: info for info in report.workloads.values() if info.family == family}
     for name in dict.fromkeys(curve.key.variant for curve in found if curve.key.variant not in infos):
         infos[name] = WorkloadInfo(family=family, variant=name, title=f"{family}/{name}", description="")
-    kinds = grouped(((c.axis.quantity, c.axis.label, c.key.sweep, c.value_unit, kind_of(c)), c) for c in found)
+    kinds = grouped(((c.axis.quantity, c.axis.label, c.key.sweep, c.metric.value_unit, kind_of(c)), c) for c in found)
     predictions = [p for curve in found for p in (curve.specification, curve.calibrated) if p]
     return {
         "title": family_name(report, family),

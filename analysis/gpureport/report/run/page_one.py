@@ -1,7 +1,7 @@
 """Page one: whether the device is normal, what to tune for, its main figures, and how far to trust predictions."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
@@ -48,6 +48,8 @@ _OWN = 2  # the most kernels of the user with sentences and curves
 _MOST = 10  # rows of figures
 _LOW_CLOCK = 0.95
 """Share of the entry's clock below which a device is not called normal."""
+_READS, _RATES = {"memory/read", "memory/read_private", "memory/latency"}, {"memory/read", "instructions/rate"}
+"""The workloads that advice on working sets, and on the balance of operations and bytes, rests on."""
 _MUCH, _FEW = 4.0, 3
 """A slowdown that is worth a warning, and the most of them."""
 
@@ -290,35 +292,16 @@ def advice(
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
     slow = slowdowns(report, best)
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
-    rows: tuple[tuple[str, str, str, Iterable[str]], ...] = (
-        (
-            "Working set",
-            text("tune_working_set", cliffs=cliffs),
-            "caches",
-            ("memory/read", "memory/read_private", "memory/latency"),
-        ),
-        (
-            "Work-group",
-            text("tune_work_group", best=best) if best else "",
-            "groups",
-            (key.workload for key in best.losses) if best else (),
-        ),
-        ("Work-items", text("tune_work_items", work=work) if work else "", "work", (name for _, name in work)),
-        (
-            "Balance",
-            text("tune_balance", intensity=fp32.value / read.value) if fp32 and read else "",
-            "limits",
-            ("memory/read", "instructions/rate"),
-        ),
-        (
-            "Avoid",
-            text("tune_avoid", slow=slow, n90=n90) if slow or n90 else "",
-            "limits",
-            (each.workload for each in slow),
-        ),
+    losses, balance = best.losses if best else {}, fp32.value / read.value if fp32 and read else None
+    rows: tuple[tuple[str, str, str, Set[str]], ...] = (
+        ("Working set", text("tune_working_set", cliffs=cliffs), "caches", _READS),
+        ("Work-group", text("tune_work_group", best=best) if best else "", "groups", {k.workload for k in losses}),
+        ("Work-items", text("tune_work_items", work=work) if work else "", "work", {name for _, name in work}),
+        ("Balance", text("tune_balance", intensity=balance) if balance else "", "limits", _RATES),
+        ("Avoid", text("tune_avoid", slow=slow, n90=n90), "limits", {each.workload for each in slow}),
     )
     hit = {each.name for each in affected(report)}
-    return tuple(Advice(subject, words, at, bool(hit & {*on})) for subject, words, at, on in rows if words)
+    return tuple(Advice(subject, words, at, bool(hit & on)) for subject, words, at, on in rows if words)
 
 
 def _transfer(found: Iterable[CurveRecords]) -> tuple[CurveFeature, ...]:
