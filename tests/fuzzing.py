@@ -31,7 +31,6 @@ from gpureport.records.curves import Points
 from gpureport.records.report import Report, load_report, reports_below, stored
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.forecast import outlook_table
-from gpureport.report.render import render_html
 from gpureport.results import published
 from gpureport.results.opening import predicted
 from gpureport.results.replay import report_result
@@ -40,7 +39,7 @@ from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database
 from gpureport.validate.residuals import frame, residuals
 from gpureport.workloads import all_workloads
-from tests.kept import CPU, PUBLISHED, REPORTS, kept
+from tests.kept import CPU, PUBLISHED, REPORTS, kept, render_html
 from tests.kept import database as shipped
 
 LIMIT_S = 10.0

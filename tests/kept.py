@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from gpureport.records.report import Report, load_report
-from gpureport.report.render import render_html
+from gpureport.report.render import REPORT, content, filled
 from gpureport.results.opening import open_report
 from gpureport.spec.database import Database, load_database
 
@@ -31,6 +31,11 @@ def kept(name: str) -> Report:
 def record(name: str) -> Report:
     """The report of a published record."""
     return open_report(PUBLISHED / f"{name}.yaml", database())
+
+
+def render_html(report: Report) -> str:
+    """The page of a report."""
+    return filled(REPORT, {**content(report), "file_name": "report"})
 
 
 @cache

@@ -14,7 +14,6 @@ from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
-from gpureport.report.render import render_html
 from gpureport.report.run.caches import ReadCliff, read_cliffs
 from gpureport.report.run.conditions import Disturbed
 from gpureport.report.run.page_one import (
@@ -34,7 +33,7 @@ from gpureport.spec.models import EntryMatch
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered
-from tests.kept import CPU, GPU, database, kept_html
+from tests.kept import CPU, GPU, database, kept_html, render_html
 from tests.make_report import make_report
 
 BASE = make_report(only=("game_of_life", "memory", "transpose"))

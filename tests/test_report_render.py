@@ -20,8 +20,8 @@ from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.pdf import layout, pdf
-from gpureport.report.render import render_html, typeset, write_report
-from tests.kept import record
+from gpureport.report.render import typeset, write_report
+from tests.kept import record, render_html
 from tests.make_report import make_report
 from tests.page_boxes import strays
 

@@ -3,41 +3,26 @@
 from dataclasses import replace
 
 from gpureport.predict import limits_of, predict
-from gpureport.records.curves import Points
 from gpureport.records.finding import Verdict
-from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.report import WorkloadInfo
 from gpureport.report.curves import CurveRecords, FindingPair, curves, most_distant
 from gpureport.report.run.sweeps import kind_of, selection
 from gpureport.report.run.trust import examples
 from gpureport.workloads import select
+from tests.builders import altered, observed_like
 from tests.make_report import make_report
 from tests.toy import TOY
 
 
-def test_examples_are_of_what_the_device_can_run() -> None:
+def test_examples_are_of_what_was_observed() -> None:
     (workload,) = select(("memory/copy",))
     predictions = predict(TOY, workload, limits_of(TOY, quick=True))
-    report = make_report().model_copy(update={"device": TOY, "predictions": predictions, "findings": ()})
-    copy = next(p for p in predictions if p.arithmetic)
-    assert copy.arithmetic
-    point = next(p.point for p in copy.points if p.point.label == copy.arithmetic.point)
-    info = WorkloadInfo(family="memory", variant="copy", title="Copy", description="", skipped="no memory")
-    measurement = Measurement(key=copy.key, metric=copy.metric, axis=copy.axis)
+    report = altered(make_report(), device=TOY, predictions=predictions, findings=(), measurements=(), observations=())
+    example = next(p for p in predictions if p.arithmetic)
+    seen = observed_like(example)
+    others = tuple(p for p in seen.points if example.arithmetic and p.point.label != example.arithmetic.point)
 
-    def shown(**update: object) -> int:
-        found = examples(report.model_copy(update={"measurements": (), **update}))
-        return len([title for title, _ in found if "opy" in title])
-
-    assert shown() == 1
-    assert shown(workloads={"memory/copy": info}) == 0
-    assert shown(measurements=(measurement.model_copy(update={"skipped": "no sub-groups"}),)) == 0
-    for refused, count in (
-        (MeasuredPoint(point=point, skipped="CL_OUT_OF_RESOURCES"), 0),
-        (MeasuredPoint(point=point, skipped="it would take too long", late=True), 1),
-        (MeasuredPoint(point=point, samples_s=(1.0,)), 1),
-    ):
-        assert shown(measurements=(measurement.model_copy(update={"points": Points((refused,))}),)) == count
+    assert [len(examples(altered(report, observations=(o,)))) for o in (seen, altered(seen, points=others))] == [1, 0]
+    assert [len(examples(altered(report, machine=machine))) for machine in (report.machine, None)] == [0, 1]
 
 
 _FOUND = [curve for curve in curves(make_report()) if kind_of(curve) == "sizes" and curve.pairs]

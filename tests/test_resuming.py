@@ -13,13 +13,13 @@ from gpureport.measure.measurer import Measured
 from gpureport.measure.rounds import Progress
 from gpureport.records.curves import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
-from gpureport.report.render import render_html
 from gpureport.run import workload_run
 from gpureport.run.keeping import keep_measurements, kept_measurements
 from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
 from tests.fake_backend import PRESENT, FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Slow, Two, Wide, install, plan
+from tests.kept import render_html
 from tests.present import LocalMeasurer, stand_in
 
 Captured = pytest.CaptureFixture[str]

@@ -39,7 +39,7 @@ Content = Mapping[str, object]
 """Variables of the templates."""
 
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
-_REPORT = "report.html.j2"
+REPORT = "report.html.j2"
 _CHAPTERS = ("appendix", "caches", "conditions", "efficiency", "published", "trust", "whole_device", "work")
 """Modules of the package ``run`` that the templates call."""
 _TEXT = re.compile(
@@ -80,8 +80,7 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    content = _content(report)
-    return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name)
+    return write_filled(REPORT, content(report), directory, with_pdf=with_pdf, paper=paper, name=name)
 
 
 def write_filled(
@@ -123,11 +122,6 @@ def documents_of(file: Path) -> tuple[Path, Path]:
     if file in found:
         raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
     return found
-
-
-def render_html(report: Report) -> str:
-    """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    return filled(_REPORT, {**_content(report), "file_name": "report"})
 
 
 def filled(template: str, content: Content) -> str:
@@ -184,7 +178,8 @@ _BY = re.compile(r"(?<=\d)[ \xa0]x[ \xa0](?=\d)")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
-def _content(report: Report) -> Content:
+def content(report: Report) -> Content:
+    """Return the variables of the template of a report."""
     found = curves(report)
     chosen = selections(report, found)
     shown = {curve.key for each in chosen.values() for curve in each.shown}

@@ -10,7 +10,6 @@ from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.curves import BASES
 from gpureport.records.finding import AGREEMENT, Explanation
-from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import most_distant, specified
@@ -124,24 +123,14 @@ def rules_table() -> Table:
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
-    """Return kernel name and arithmetic of one point of each family that the device can run."""
-    found = {
-        curve.key.family: (kernel_name(report, curve.key), p.arithmetic)
-        for curve in report.curves
-        if (p := curve.specification)
-        and p.arithmetic
-        and _runs(report, curve.measurement, p.key.workload, p.arithmetic.point)
-    }
+    """Return kernel name and arithmetic of one point of each family; of runs, of a point that was observed."""
+    found = {}
+    for curve in report.curves:
+        arithmetic = curve.specification and curve.specification.arithmetic
+        labels = {each.point.label for each in curve.observation.points} if curve.observation else ()
+        if arithmetic and (report.machine is None or arithmetic.point in labels):
+            found[curve.key.family] = kernel_name(report, curve.key), arithmetic
     return tuple(found.values())
-
-
-def _runs(report: Report, measurement: Measurement | None, workload: str, point: str) -> bool:
-    """Return whether the device can run a point, as far as is known: points that were not tried count as runnable."""
-    info = report.workloads.get(workload)
-    if (info and info.skipped) or (measurement and measurement.skipped):
-        return False
-    points = [each for each in (measurement.points if measurement else ()) if each.point.label == point]
-    return not points or any(each.samples_s or each.late for each in points)
 
 
 def arithmetic_table(arithmetic: Arithmetic) -> Table:
