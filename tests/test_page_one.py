@@ -12,7 +12,6 @@ from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, Reading
-from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.run.caches import ReadCliff, read_cliffs
 from gpureport.report.run.conditions import Disturbed
@@ -165,14 +164,6 @@ def test_a_working_set_stays_below_the_earliest_onset_and_the_capacity(
         assert uncertain.keep_below_bytes == min(128.0, onset_at)
 
 
-def work(report: Report, *values: float) -> str:
-    """Return the sentence on a report of which the sweeps have tapers at *values*."""
-    tapers = [f for f in report.findings if f.position == "n90" and f.basis == "specification"]
-    findings = tuple(f.model_copy(update={"observed": value}) for f, value in zip(tapers, values, strict=False))
-    changed = report.model_copy(update={"findings": findings})
-    return amount_of_work(changed, curves(changed))
-
-
 def test_many_kernels_of_the_user_are_counted() -> None:
     assert first_kernels(("A.", "B.", "C.")) == "A. The chapter “Your kernels” has 2 more."
     assert paragraphs("first_kernels", own=("A\n\nB.",), more=0) == ("A B.",)
@@ -188,14 +179,6 @@ def test_few_units_read_if_all_points_have_as_many_groups(groups: set[int], expe
 def test_an_installation_without_kept_reports_has_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpureport.results.opening.data_dir", lambda _: Path("nothing").read_text())
     assert kept_folders() == ()
-
-
-def test_a_cpu_has_no_resident_capacity() -> None:
-    cpu = BASE.device.architecture.model_copy(update={"groups_as_loops": True})
-    report = BASE.model_copy(update={"device": BASE.device.model_copy(update={"architecture": cpu})})
-
-    assert work(report, 1e5, 2e6).startswith("Kernels reach 90 %")
-    assert work(report) == ""
 
 
 @pytest.mark.parametrize(("factor", "certain"), [(1.2, False), (1.3, True)])

@@ -187,14 +187,10 @@ def own_answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     ]
 
 
-def own_tables(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
-    """Return the table of kernels, that of accesses by source line, and that of changes with their gains."""
+def own_table(report: Report, found: Sequence[CurveRecords]) -> Table:
+    """List the kernels of the user."""
     own = of_user(report, found)
-    return {
-        "kernels": Table.of(_row(report, limit, own) for limit in limits(own, report.device.compute_units)),
-        "accesses": accesses_table(report),
-        "advice": advice_table(report),
-    }
+    return Table.of(_row(report, limit, own) for limit in limits(own, report.device.compute_units))
 
 
 def accesses_table(report: Report) -> Table:

@@ -51,16 +51,14 @@ def _power_limit_w(report: Report) -> float | None:
     return (report.energy and report.energy.limit_w) or report.device.board_power_w
 
 
-def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table | tuple[Picture, ...]]:
-    """Return the tables of transfers over a link and of energy, and the trace of power and clocks."""
-    transfers = transfer_table(found if report.device.host_link.kind != "shared" else ())
+def power_pictures(report: Report) -> tuple[Picture, ...]:
+    """Draw the trace of power and clocks, if there is one."""
     caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
     traced = report.energy and any(load.readings for load in report.energy.loads)
-    figures = (Picture(power_chart(report.energy), caption),) if report.energy and traced else ()
-    return {"transfers": transfers, "power": figures, "energy": energy_table(report)}
+    return (Picture(power_chart(report.energy), caption),) if report.energy and traced else ()
 
 
-def transfer_table(found: Sequence[CurveRecords]) -> Table:
+def transfer_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List prediction and measurement of the transfers of each kind of memory; only predictions without any."""
     rows = (
         (
@@ -69,7 +67,7 @@ def transfer_table(found: Sequence[CurveRecords]) -> Table:
             *_cells(curve, "n90"),
         )
         for curve in found
-        if curve.key.workload in _TRANSFERS
+        if curve.key.workload in _TRANSFERS and report.device.host_link.kind != "shared"
     )
     columns = ("transfer", "predicted", "measured", "ratio", "n90 predicted", "n90 measured", "n90 ratio")
     kept = [0, 1, 4] if all(curve.observation is None for curve in found) else range(len(columns))

@@ -56,11 +56,11 @@ def feature_name(feature: CurveFeature | Finding) -> str:
     return "plateau" if whole else _POSITIONS[feature.position].format(level=feature.level)
 
 
-def best_sample(finding: Finding, unit: str = "") -> str:
+def best_sample(finding: Finding) -> str:
     """Return the best sample of an extrapolated plateau, which no dispatch reaches; empty for other values."""
     if finding.best_point is None:
         return ""
-    return f"extrapolated, without launch cost; best sample {format_value(finding.best_point, unit or finding.unit)}"
+    return f"extrapolated, without launch cost; best sample {format_value(finding.best_point, finding.unit)}"
 
 
 def judgement(main: Finding) -> str:
@@ -68,11 +68,11 @@ def judgement(main: Finding) -> str:
     return f"{main.verdict.mark} {main.verdict if main.ratio is None else format_ratio(main.ratio)}"
 
 
-def agreement(verdicts: Iterable[Verdict], what: str = "") -> str:
+def agreement(verdicts: Iterable[Verdict], what: str) -> str:
     """Count verdicts in a sentence: ``12 of 17 tapers agree with the prediction, 3 more are within its interval``."""
     agree, within, total = _counts(verdicts)
     more = f", {within} more {'are' if within > 1 else 'is'} within the 95 % interval" if within else ""
-    return f"{agree} of {total}{what and f' {what}'} agree with the prediction{more}"
+    return f"{agree} of {total} {what} agree with the prediction{more}"
 
 
 def agreeing(verdicts: Iterable[Verdict]) -> str:
@@ -97,11 +97,6 @@ def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def seen_in(report: Report) -> str:
     """Return how the values of a report are known: ``published`` or ``observed``."""
     return "published" if report.publication else "observed"
-
-
-def observed_head(report: Report) -> str:
-    """Return the head of the columns of observed values."""
-    return "published" if report.publication else "observed (95 %)"
 
 
 def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
