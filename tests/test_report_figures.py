@@ -30,7 +30,7 @@ from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, 
 from gpureport.report.figures.sweeps import case_chart, plateaus, size_chart
 from gpureport.report.figures.theme import COLOURS, readable, theme
 from gpureport.report.run.efficiency import rooflines
-from gpureport.report.run.sweeps import pictures
+from gpureport.report.run.sweeps import curve_pictures
 from gpureport.text import shorten
 from tests.drawn_texts import faults
 from tests.make_report import make_report
@@ -94,7 +94,7 @@ def test_texts_of_figures_do_not_overlap(report: Report) -> None:
     assert faults(working_set_chart(drawn, report.device)) == []
     assert faults(ratio_chart(ratio_rows(paired(report.findings)))) == []
     for curve in every:
-        for picture in pictures([curve], {curve.key: curve.key.variant}):
+        for picture in curve_pictures(report, [curve]):
             assert faults(picture.chart) == []
 
 

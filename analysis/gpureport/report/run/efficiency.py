@@ -30,6 +30,10 @@ from gpureport.units import (
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
+_MOST = 12
+"""Changes, or accesses, of all kernels that a table lists."""
+MOST_TOLD = 4
+"""The most kernels with sentences; the table has all."""
 _FEWEST_DOTS = 3  # kernels of a family that are worth a roofline next to those of others
 
 
@@ -170,12 +174,6 @@ def rooflines(report: Report, found: Sequence[CurveRecords]) -> Iterator[Picture
         enough = family == "Your kernels" or len(dots) >= fewest
         for row in in_figures(panels, COLUMNS) if enough else ():  # one row each leaves no large gaps at ends of pages
             yield Picture(roofline_chart([*chain(*row)], report.device, seen_word(found)), f"{family}.")
-
-
-_MOST = 12
-"""Changes, or accesses, of all kernels that a table lists."""
-MOST_TOLD = 4
-"""The most kernels with sentences; the table has all."""
 
 
 def own_answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:

@@ -1,7 +1,7 @@
 """Figures of sweeps with their titles and captions: in chapters the typical and the most deviating ones."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,19 +114,15 @@ def other_curves(report: Report, found: Sequence[CurveRecords], shown: Container
 
 
 def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
-    """Draw curves, the same kinds of sweeps together."""
-    kinds = grouped((kind_of(curve), curve) for curve in found).values()
-    return tuple(picture for members in kinds for picture in pictures(members, panel_titles(report, members)))
-
-
-def pictures(members: Sequence[CurveRecords], titles: Mapping[SweepKey, str]) -> Iterator[Picture]:
-    """Draw the sweeps of one kind that have points, with their *titles*."""
-    kind = kind_of(members[0])
-    drawn = [c for c in members if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in c.points)]
-    chart = sweeps.case_chart if kind == "cases" else sweeps.size_chart
-    for part in in_figures(drawn, sweeps.MOST_PANELS[kind]):
-        caption = curve_caption(part, cases=kind == "cases")
-        yield Picture(chart(part, [titles[curve.key] for curve in part]), caption)
+    """Draw the curves that have points, the same kinds of sweeps together."""
+    pictures: list[Picture] = []
+    for kind, members in grouped((kind_of(curve), curve) for curve in found).items():
+        drawn = [c for c in members if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in c.points)]
+        chart, titles = sweeps.case_chart if kind == "cases" else sweeps.size_chart, panel_titles(report, members)
+        for part in in_figures(drawn, sweeps.MOST_PANELS[kind]):
+            caption = curve_caption(part, cases=kind == "cases")
+            pictures.append(Picture(chart(part, [titles[curve.key] for curve in part]), caption))
+    return tuple(pictures)
 
 
 def section_title(members: Sequence[CurveRecords]) -> str:

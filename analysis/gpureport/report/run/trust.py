@@ -24,6 +24,7 @@ from gpureport.spec.uncertainty import MAD_TO_SIGMA, SIGMA_BY_SOURCE, SIGMA_MEAS
 from gpureport.units import UNKNOWN, format_percent, format_time, off_by
 
 _MOST = 10  # rows
+_OUTCOMES = ("explained", "ambiguous", "unexplained")
 _share = partial(format_percent, spec=".2g")
 
 
@@ -145,9 +146,6 @@ def _result(name: str, value: float) -> str:
     if name == "time":
         return format_time(value)
     return f"{number(value)} s" if name.startswith("t(") or name == "throughput" else number(value)
-
-
-_OUTCOMES = ("explained", "ambiguous", "unexplained")
 
 
 def _unexpected(report: Report) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ _OF_A_TRANSITION = _POSITIONS | {
 """Positions of transitions that no cache causes."""
 TIMES = " \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _LONG_NAME = 72
+_SAME = 0.005
+_FACTOR = 2.0
 _FAMILIES = {"game_of_life": "Game of Life"}
 """Names of families that are not those of their identifiers."""
 
@@ -119,10 +121,6 @@ def family_title(family: str, own: Mapping[str, str]) -> str:
 def shape_name(sides: Iterable[int]) -> str:
     """Write a work-group shape: ``64 x 4``, ``256``."""
     return " x ".join(map(str, sides))
-
-
-_SAME = 0.005
-_FACTOR = 2.0
 
 
 def value_text(seen: Finding | CurveFeature) -> str:
