@@ -1,6 +1,6 @@
 """Accuracy of the detection of cliffs and tapers in synthetic sweeps with known features.
 
-Run as ``python scripts/detector.py [CURVES] [--failures]``.
+Run as ``python scripts/detector.py [CURVES]``.
 """
 
 import time
@@ -107,17 +107,12 @@ def _share(what: str, hits: Sequence[bool], target: str) -> Row:
 
 def main(
     curves: Annotated[int, typer.Argument(help="Number of sweeps with cliffs; other kinds get half as many.")] = 2000,
-    failures: Annotated[bool, typer.Option(help="List the sweeps with a wrong number of levels.")] = False,
 ) -> None:
     """Print the table."""
     numbers = {kind: curves if kind == "cliffs" else curves // 2 for kind in KINDS}
     outcomes = [outcome(kind, seed) for kind, number in numbers.items() for seed in range(number)]
     for row in rows(outcomes):
         print_text(f"{row.what:46} {row.value:8.1f}  {row.target:8} {row.cases:6}")
-    if failures:
-        for kind, number in numbers.items():
-            part = [o for o in outcomes if o.sweep.kind == kind]
-            print_text(f"{kind}: {[seed for seed in range(number) if part[seed].levels != part[seed].sweep.levels]}")
 
 
 if __name__ == "__main__":

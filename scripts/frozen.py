@@ -13,7 +13,6 @@ Times and features have nine significant digits, observed values five, spreads f
 more than one unit of its last digit. Texts must be equal. The exit code is 1 if anything differs.
 """
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -217,9 +216,9 @@ def predicted(subject: str) -> pd.DataFrame:
     return frame
 
 
-def all_predicted(names: Iterable[str], processes: int | None = None) -> pd.DataFrame:
+def all_predicted(names: Iterable[str]) -> pd.DataFrame:
     """Return the predictions of several subjects, in parallel."""
-    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("forkserver")) as pool:
+    with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
         return pd.concat(pool.map(predicted, names), ignore_index=True)
 
 
@@ -280,7 +279,7 @@ def _of_texts(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return rows[KEYS].assign(quantity=quantity, before=rows["text_before"], after=rows["text_after"], ratio=np.inf)
 
 
-def described(found: pd.DataFrame, most: int = _MOST_LINES) -> str:
+def described(found: pd.DataFrame) -> str:
     """Return lines with the largest difference of each subject, workload and quantity, largest first."""
     if found.empty:
         return "no prediction differs"
@@ -293,15 +292,14 @@ def described(found: pd.DataFrame, most: int = _MOST_LINES) -> str:
         f"{row.item}: {row.before} -> {row.after}{'' if np.isinf(row.change) else f' ({row.ratio - 1:+.3%})'}"
         for row, count in zip(groups.head(1).itertuples(), groups.size(), strict=True)
     ]
-    more = [f"… and {len(lines) - most} more groups"] if len(lines) > most else []
+    more = [f"… and {len(lines) - _MOST_LINES} more groups"] if len(lines) > _MOST_LINES else []
     total = f"{len(found)} values of {found['subject'].nunique()} subjects differ from {FROZEN.name}"
-    return "\n".join([*lines[:most], *more, total])
+    return "\n".join([*lines[:_MOST_LINES], *more, total])
 
 
 def main(
     renew: Annotated[bool, typer.Option(help="Replace the file by the present predictions.")] = False,
     only: Annotated[str, typer.Option(help="Subjects whose name contains this text, such as 'h100'.")] = "",
-    most: Annotated[int, typer.Option(help="Number of printed lines.", min=1)] = _MOST_LINES,
 ) -> None:
     """Compare the frozen predictions with those of the present model, or renew them."""
     names = [name for name in subjects() if only in name]
@@ -311,7 +309,7 @@ def main(
     before = read() if FROZEN.exists() else after[:0]
     chosen = before["subject"].isin(names) | (not only)
     found = differences(before[chosen], after)
-    typer.echo(described(found, most))
+    typer.echo(described(found))
     if renew:
         write(pd.concat([before[~chosen], after], ignore_index=True))
     raise typer.Exit(0 if renew or found.empty else 1)

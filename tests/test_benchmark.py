@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import benchmark as script
-import benchmark_timing as timing
 from gpureport.errors import InputError
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.spec.database import load_database
@@ -27,7 +26,7 @@ def h200() -> Device:
 @pytest.fixture
 def run(h200: Device) -> Any:
     limits = Limits(max_bytes=85e9, max_buffer_bytes=36e9, max_work_group=1024)
-    return timing.Run(FakeBackend(), h200, SweepSettings(limits), Steps())
+    return script.Run(FakeBackend(), h200, SweepSettings(limits), Steps())
 
 
 def row(label: str) -> Any:
@@ -40,7 +39,7 @@ def workload(name: str) -> Workload:
 
 
 def parameters(run: Any, row: Any) -> dict[str, int]:
-    return dict(timing.point_of(run, row, workload(row.workload)).key.parameters)
+    return dict(script.point_of(run, row, workload(row.workload)).key.parameters)
 
 
 def test_sizes_on_a_gpu_are_those_that_rows_name(run: Any) -> None:
@@ -58,17 +57,17 @@ def test_every_other_row_has_a_point_and_caches_are_filled_in_part(run: Any) -> 
         assert 0.75 * each.part[1] * capacity < filled < 0.75 * capacity
     for label, case in (("multiply-add, two", "fp32"), ("integer multiply-add", "int32_mul")):
         each = row(label)
-        assert timing.point_of(run, each, workload(each.workload)).key.label == case
+        assert script.point_of(run, each, workload(each.workload)).key.label == case
     for label in ("write", "read", "copy", "triad"):
         each = row(f"stream {label}")
-        assert timing.point_of(run, each, workload(each.workload)).key.working_set_bytes > 7 * last
+        assert script.point_of(run, each, workload(each.workload)).key.working_set_bytes > 7 * last
 
 
 def test_a_processor_takes_four_times_its_last_cache(run: Any) -> None:
     processor = on_cpu(run.device)
     there = replace(run, device=processor)
     for each in (row for row in script.ROWS if row.beside_copy):
-        size = timing.point_of(there, each, workload(each.workload)).key.working_set_bytes
+        size = script.point_of(there, each, workload(each.workload)).key.working_set_bytes
         assert size == pytest.approx(4 * processor.caches[-1].capacity_bytes, rel=0.1), each.label
 
 
@@ -78,12 +77,12 @@ def outcome(label: str, share: float) -> Any:
     kernel, copy = workload(each.workload), workload("memory/copy")
 
     def timed(of: Workload, counts: float, rate: float) -> Any:
-        key = timing.Point(of, None, 0)
+        key = script.Point(of, None, 0)
         key.key = type("Key", (), {"work": 1e6, "label": "some"})
         key.samples = [(1e6 * counts / rate * factor, 0.0) for factor in (1.5, 1, 0.5)]
-        return timing.Timed(key, counts)
+        return script.Timed(key, counts)
 
-    return timing.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9))
+    return script.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9))
 
 
 def test_shares_are_of_the_best_copy_or_of_published_rates_of_the_device(h200: Device) -> None:

@@ -2,8 +2,6 @@
 
 import pytest
 
-from gpureport.matching import match_features
-from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
 from gpureport.report.pdf import layout
@@ -43,24 +41,6 @@ def test_specification_predictions_came_first(report: Report) -> None:
     for prediction in report.predictions:
         limit = min(begun.values()) if prediction.kind == "specification" else begun.get(prediction.key)
         assert limit is None or prediction.made_at[:19] <= limit[:19]
-
-
-def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
-    observed = {o.key: o for o in kept(GPU).observations}
-    found = set()
-    for prediction in kept(GPU).predictions:
-        if prediction.key.workload in {"memory/latency", "memory/read"}:
-            for match in match_features(prediction.features, observed[prediction.key].features):
-                if match.predicted and match.predicted.position == "midpoint":
-                    assert match.observed is not None
-                    assert 1 / 1.5 < match.observed.value / match.predicted.value < 1.5
-                    found.add((prediction.key.variant, str(match.predicted.level)))
-
-    assert found == {("latency", "L1"), ("latency", "L2 near partition"), ("latency", "L2"), ("read", "L2")}
-
-
-def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
-    assert not [f for f in kept(GPU).findings if f.verdict == Verdict.ERROR]
 
 
 def test_figures_draw_the_tapers_that_tables_list() -> None:

@@ -34,7 +34,5 @@ def print_glossary(options: GlossaryOptions) -> int:
         hint = suggestion(options.term, (name for term in terms() for name in term.names))
         raise InputError(f"the glossary does not contain {quoted(options.term)}{hint or '; without TERM it lists all'}")
     for term in [found] if found else terms():
-        text = f"{term}: {term.definition}".replace(" %", "\xa0%")
-        for line in wrap(text, out().width, subsequent_indent="  "):
-            print_lines(line)
+        print_lines(*wrap(f"{term}: {term.definition}", out().width, subsequent_indent="  "))
     return 0

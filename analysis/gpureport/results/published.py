@@ -112,8 +112,7 @@ def load(path: Path, database: Database) -> Result:
 
 
 def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
-    sweeps = [str(one.measurement.key) for one in series]
-    known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
+    known = {name for one in series for name in (str(one.measurement.key), one.workload.name)}
     for number, statement in enumerate(document.get().statements):
         for place, name in enumerate(statement.about):
             if name not in known:
@@ -126,9 +125,8 @@ def _check_statements(document: Document[RecordFields], series: Sequence[Series]
 
 
 def _shows(series: Series, statement: StatementFields) -> bool:
-    key = str(series.measurement.key)
-    about = key in statement.about or key.rpartition("/")[0] in statement.about
-    return about and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
+    about = {str(series.measurement.key), series.workload.name} & {*statement.about}
+    return bool(about) and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
 
 
 def _error(document: Document[RecordFields], field: str, message: str) -> InputError:
