@@ -123,10 +123,7 @@ def test_what_is_no_file_is_refused(kind: str, name: str, command: str, tmp_path
 BAD_JSON = {
     "lists": ("[" * 100_000, ": is not JSON (recursion limit exceeded at line 1"),
     "text": ('"' + '\\"' * 1_000_000, ": is not JSON (EOF while parsing a string at line 1"),
-    "objects": ('{"a":' * 100_000, ": is not JSON (recursion limit exceeded at line 1"),
     "nan": ("[NaN]", ": is not JSON (expected value at line 1"),
-    "constant": ("[-Infinity]", ": is not JSON (invalid number at line 1"),
-    "digits": ("[" + "9" * 5000 + "]", ": is not JSON (number out of range at line 1"),
     "half": (r'["\ud800"]', ": is not JSON (unexpected end of hex escape at line 1"),
     "empty": ("", ": is not JSON (EOF while parsing a value at line 1"),
     "bytes": ("\n\udcff", ":2: is not UTF-8 text"),
@@ -139,9 +136,7 @@ NO_XZ = {
     "text": b"[1, 2]",
     "empty": b"",
     "truncated": PACKED[:-1],
-    "changed": PACKED[:30] + bytes([PACKED[30] ^ 1]) + PACKED[31:],
     "more": PACKED + b"x",
-    "other": lzma.compress(b"[1, 2]", lzma.FORMAT_ALONE),
     "memory": lzma.compress(b"[1]", filters=[DICTIONARY]),
 }
 BAD_XZ = {

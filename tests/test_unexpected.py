@@ -111,7 +111,6 @@ def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named
     ("position", "level", "text"),
     [
         ("midpoint", OTHER, "unexplained transition at 37 MiB"),
-        ("onset", OTHER, "unexplained transition at 37 MiB, onset"),
         ("plateau", OTHER, "plateau before the unexplained transition at 37 MiB"),
         ("plateau", Level.unexplained(37 * 2**20, beyond=True), "plateau beyond 37 MiB"),
         ("plateau", IDLE, "plateau before the transition at 37 MiB (idle work-items)"),
