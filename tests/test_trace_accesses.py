@@ -60,7 +60,6 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
     [
         (LOAD, 4 * LANES, 2, 8, 2, 64),
         (LOAD, 4 * LANES + 4, 4, 10, 2, 64),  # each wave from the second word of a line
-        (LOAD, 4 * LANES[::-1].copy(), 2, 8, 2, 64),
         (LOAD, 8 * LANES, 4, 16, 4, 64),
         (LOAD, 128 * LANES, 64, 64, 64, 64),  # columns of a matrix: all in one bank
         (LOAD, 132 * LANES, 64, 64, 2, 64),  # padded by a word: each in its own bank

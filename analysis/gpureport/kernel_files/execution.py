@@ -62,19 +62,14 @@ def host_arguments(
             if argument.name in computed if computed is not None else own:
                 large = argument.values == "random" and argument.dtype.kind == "f"
                 filled = array[: _MOST_FILLED // array.itemsize] if large else array
-                _repeat(formulas.contents(argument, parameters, rng), filled)
+                contents = formulas.contents(argument, parameters, rng)
+                for start in range(0, filled.size, contents.size):
+                    filled[start : start + contents.size] = contents[: filled.size - start]
             found.append(array)
         else:
             value = formulas.value(argument, parameters, {})
             found.append(value.nbytes if isinstance(value, Local) else value)
     return found
-
-
-def _repeat(contents: NDArray[np.generic], filled: NDArray[np.generic]) -> None:
-    """Fill an array with repetitions of *contents*, as ``np.resize`` does, without a second large array."""
-    whole = filled.size - filled.size % contents.size
-    filled[:whole].reshape(-1, contents.size)[:] = contents
-    filled[whole:] = contents[: filled.size - whole]
 
 
 def executed_results(source: Path, options: str, job: Job) -> dict[str, NDArray[np.generic]]:

@@ -193,22 +193,31 @@ class _Kernel:
         guards = {axis: scalars[name] for axis, name in reversed([*_guards(self.body)]) if name in scalars}
         dimensions = 1 + max(map(int, re.findall(_GLOBAL_ID, self.body)), default=0)
         items = fields.global_size or tuple(guards.get(axis, "") for axis in range(dimensions))
-        required, asked = self.program.work_group[: len(items)], dict[str, str]()
-        if missing:
-            asked["sizes"] = f"values of {listed(missing)}"
-        if not all(items) or (not fields.global_size and "get_global_size" in self.body):
-            asked["global_size"] = "its number of work-items"
-        local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
-        if fields.work_groups == "auto" and not required and local:
-            asked["work_groups"] = "its work-group, because it uses local memory"
-        if asked:
-            options = self._examples(sizes, missing, len(items))
-            examples = " ".join(options[field] for field in asked)
-            raise self._error(next(iter(asked)), f"needs {listed([*asked.values()])}, such as {examples}")
+        if asked := [*self._asked(arguments, sizes, missing, items)]:
+            paths, parts, examples = zip(*asked, strict=True)
+            raise self._error(paths[0], f"needs {listed(parts)}, such as {' '.join(examples)}")
         self._change(sizes=sizes, global_size=items)
         self._change(guarded=fields.guarded or guards.keys() >= {*range(len(items))})
         if fields.work_groups == "auto":
+            required = self.program.work_group[: len(items)]
             self._change(work_groups=(required,) if required else self._dividing())
+
+    def _asked(
+        self, arguments: Sequence[Argument], sizes: Mapping[str, Any], missing: Sequence[str], items: Sequence[str]
+    ) -> Iterator[tuple[str, str, str]]:
+        """Yield what nothing determines: its field, its name, and options that may give it."""
+        swept = [name for name, value in sizes.items() if isinstance(value, Swept)]
+        first = [*swept, *missing, "n"][0]
+        if missing:
+            options = (f"--size {name}={'auto' if name == first else first}" for name in missing)
+            yield "sizes", f"values of {listed(missing)}", " ".join(options)
+        if not all(items) or (not self.fields.global_size and "get_global_size" in self.body):
+            new = "" if swept or missing else "--size n=auto "
+            yield "global_size", "its number of work-items", f"{new}--global {','.join([first] * len(items))}"
+        local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
+        if self.fields.work_groups == "auto" and not self.program.work_group and local:
+            usual = ("256", "16,16", "8,8,4")[len(items) - 1]
+            yield "work_groups", "its work-group, because it uses local memory", f"--local {usual}"
 
     def _sizes(self, arguments: Sequence[Argument]) -> tuple[Mapping[str, Any], list[str]]:
         """Return the sizes, and integers without a value; a single one is swept if no size is given."""
@@ -217,18 +226,6 @@ class _Kernel:
         if len(integers) == 1 and not self.fields.sizes:
             return {integers[0]: Swept(automatic=True)}, []
         return self.fields.sizes, [name for name in integers if name not in self.fields.sizes]
-
-    def _examples(self, sizes: Mapping[str, Any], missing: Sequence[str], dimensions: int) -> Mapping[str, str]:
-        """Return options that may give sizes, work-items and work-groups."""
-        swept = [name for name, value in sizes.items() if isinstance(value, Swept)]
-        first = [*swept, *missing, "n"][0]
-        given = " ".join(f"--size {name}={'auto' if name == first else first}" for name in missing)
-        new = "" if swept or missing else "--size n=auto "
-        return {
-            "sizes": given,
-            "global_size": f"{new}--global {','.join([first] * dimensions)}",
-            "work_groups": f"--local {('256', '16,16', '8,8,4')[dimensions - 1]}",
-        }
 
     def _dividing(self) -> Literal["auto"] | tuple[tuple[int, ...], ...]:
         """Return that work-groups are searched, or one that divides a fixed number of work-items."""

@@ -114,9 +114,7 @@ class KernelFileWorkload(Workload):
                     raise self.formulas.error(f"{field}.{name}" if field == "expect" else field, what)
         for parameters in self.verification():
             for step in self.formulas.steps:
-                step.global_size(parameters)
-                for argument in step.arguments:
-                    step.value(argument, parameters, {})
+                step.dispatch(parameters, {})
             self.formulas.nbytes(parameters)
             self.formulas.work(parameters)
             self.build_options(parameters)

@@ -30,7 +30,6 @@ from gpureport.trace.program import (
     Parameter,
     Program,
     address,
-    next_local,
     region_of,
 )
 from gpureport.workloads.model import Dispatch
@@ -85,11 +84,9 @@ class Execution:
 def local_arrays(program: Program, arguments: Sequence[Any]) -> tuple[LocalArray, ...]:
     """Return where arrays are in a group's local memory: declared ones, then those of *arguments*."""
     arrays = [*program.local_arrays]
-    end = next_local(arrays[-1].offset, arrays[-1].nbytes) if arrays else 0
     for parameter, argument in zip(program.parameters, arguments, strict=True):
         if parameter.kind == "local":
-            arrays.append(LocalArray(parameter.name, end, int(argument)))
-            end = next_local(end, int(argument))
+            arrays.append(LocalArray(parameter.name, arrays[-1].next if arrays else 0, int(argument)))
     return tuple(arrays)
 
 

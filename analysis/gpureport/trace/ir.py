@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from gpureport.errors import InputError
 
 Space = Literal["private", "global", "constant", "local", "generic"]
-SPACES: tuple[Space, ...] = ("private", "global", "constant", "local", "generic")
+SPACES: tuple[Space, ...] = get_args(Space)
 """By the number of the address space (SPIR)."""
 _DTYPES: Mapping[str, DTypeLike] = {"half": "f2", "float": "f4", "double": "f8", "ptr": "i8", "i1": "?"}
 _TOKEN = re.compile(

@@ -81,6 +81,11 @@ class LocalArray:
     offset: int
     nbytes: int
 
+    @property
+    def next(self) -> int:
+        """Where the next array may begin."""
+        return -(-(self.offset + self.nbytes) // _APART) * _APART + _APART
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -198,16 +203,15 @@ class _Builder:
         _connect(self.built)
 
     def _place_variables(self) -> None:
-        tables, arrays, end = bytearray(), [], 0
+        tables, arrays = bytearray(), list[LocalArray]()
         for name, space, of, contents in self.module.variables(self.module.kernels[self.built.name][1]):
             if space != "local":
                 tables += bytes(-len(tables) % 64)
                 self.module.addresses[name] = int(address(TABLES)) + len(tables)
                 tables += contents.constant(of)
             else:
-                arrays.append(LocalArray(name.split(".")[-1], end, of.nbytes))
-                self.module.addresses[name] = int(address(LOCAL)) + end
-                end = next_local(end, of.nbytes)
+                arrays.append(LocalArray(name.split(".")[-1], arrays[-1].next if arrays else 0, of.nbytes))
+                self.module.addresses[name] = int(address(LOCAL)) + arrays[-1].offset
         self.built.local_arrays, self.built.tables = tuple(arrays), bytes(tables)
 
     def _parameters(self) -> Iterator[Parameter]:
@@ -454,11 +458,6 @@ _CALLS: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
     r"llvm\.mem(cpy|move|set)": _Builder._copy,
 }
 _BARRIER = re.compile(r"(work_group_)?barrier$")
-
-
-def next_local(offset: int, nbytes: int) -> int:
-    """Return where the next array in local memory may begin."""
-    return -(-(offset + nbytes) // _APART) * _APART + _APART
 
 
 _NAMES = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "half": "f2", "float": "f4", "double": "f8"}
