@@ -118,8 +118,6 @@ def _complaint(output: str, path: Path) -> str:
     place, text = f"{found[1]}:{found[2]}", found[3]
     if not Path(found[1]).resolve().is_relative_to(path.parent.resolve()):
         return f"{place}: " + re.sub(r"'[^']*'", "'...'", text)  # of a file that need not be a source
-    if re.search(r"\basm\b", text):
-        return f"{place}: inline assembly is not supported"
     unknown = r".*(?:undeclared identifier '([A-Z][A-Z0-9_]*)'|unknown type name '(\w+)')"
     missing = re.findall(f"^{re.escape(found[1])}:{unknown}", output, re.M)
     macros = " ".join(dict.fromkeys(f"-D {name}=16" if name else f"-D {kind}=float" for name, kind in missing))

@@ -389,7 +389,7 @@ def of_call(line: Instruction) -> Function:
     else:
         found = (_INTEGER if plain in _INTEGER else _FLOATING).get(plain)
     if found is None:
-        raise Unsupported(f"{name} is not supported")
+        raise Unsupported(f"{name} is not supported: it is a rare built-in function, or calls itself")
     return _on_unsigned(found) if re.match(r"(Dv\d+_)?[htjm]", line.codes) else found
 
 
