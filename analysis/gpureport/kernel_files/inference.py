@@ -114,8 +114,6 @@ class _Kernel:
             return kernel or known[0]
         if kernel or not known:
             what = f"no kernel {kernel!r}{suggestion(kernel, known)}" if known else "no kernel"
-            if kernel and re.search(rf"kernel\b[^;{{(]*\b{re.escape(kernel)}\b", read_text(self.path)):
-                what = f"{kernel} only under a condition of the preprocessor that is false; define its macros with -D"
             raise self.formulas.error("kernel" if known else "source", f"{source} contains {what}")
         what = f"contains the kernels {', '.join(known)}; choose one, such as {source}:{known[0]}"
         raise self.formulas.error("kernel", f"{source} {what}")

@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 
 from gpureport.trace.ir import Instruction, Name, Operand, Type, walk
-from gpureport.trace.operations import TESTS, plain_name
+from gpureport.trace.operations import TESTS
 
 Counts = Mapping[str, float]
 """Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
@@ -59,8 +59,7 @@ _FREE = frozenset(
 
 def counts(instruction: Instruction) -> Counts:
     """Return the instructions that one element needs in one lane, by class."""
-    called, of = instruction.called, instruction.of.element
-    name = plain_name(called) if called else instruction.opcode
+    called, name, of = instruction.called, instruction.plain, instruction.of.element
     kind = instruction.types[name == "select"].element
     if name in ("zext", "sext") and kind.bits == 1:
         return {"int32": 1.0}

@@ -125,6 +125,12 @@ class Instruction:
     codes: str = ""
 
     @property
+    def plain(self) -> str:
+        """The called function without the marks of its types and precision; otherwise the opcode."""
+        name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", self.called.removeprefix("llvm."))
+        return re.sub(r"^(native|half|fast)_", "", name) or self.opcode
+
+    @property
     def of(self) -> Type:
         """The type that it is about: that of its result, or of its first operand."""
         return (self.bare or self.types)[0]

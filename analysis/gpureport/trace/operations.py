@@ -362,15 +362,9 @@ _REDUCTIONS: Mapping[str, Function] = {**_BINARY, **_INTRINSICS, **_numpy("fmax 
 
 
 # calls
-def plain_name(called: str) -> str:
-    """Return the name of a function without the marks of its types and precision."""
-    name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", called.removeprefix("llvm."))
-    return re.sub(r"^(native|half|fast)_", "", name)
-
-
 def of_call(line: Instruction) -> Function:
     """Return the function of a call that depends on its arguments only."""
-    name, plain, of = line.called, plain_name(line.called), line.of.element
+    name, plain, of = line.called, line.plain, line.of.element
     of_vector = any(kind.name == "vector" for kind in line.types)
     if plain.startswith("vector.reduce."):
         fold = _REDUCTIONS[plain.split(".")[2]]

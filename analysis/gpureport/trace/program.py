@@ -134,7 +134,7 @@ class Program:
     file: str
     line: int
     parameters: tuple[Parameter, ...] = ()
-    accesses: tuple[Access, ...] = ()
+    accesses: list[Access] = field(default_factory=list)
     blocks: tuple[Block, ...] = ()
     constants: dict[int, Value] = field(default_factory=dict)
     slots: int = 0
@@ -191,7 +191,6 @@ class _Builder:
         self.built = Program(name, str(module.path), module.line)
         self.slot_of: dict[Any, int] = {}
         self.roots: dict[str, int] = {}
-        self.accesses: list[Access] = []
         self.made: dict[str, Operation] = {}
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
@@ -199,7 +198,7 @@ class _Builder:
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
         self.built.blocks = tuple(self._blocks())
-        self.built.accesses, self.built.slots = tuple(self.accesses), len(self.slot_of)
+        self.built.slots = len(self.slot_of)
         _connect(self.built)
 
     def _place_variables(self) -> None:
@@ -307,8 +306,10 @@ class _Builder:
         dtype = more.pop("dtype", np.dtype(np.int8) if of.element.bits == 1 else of.element.dtype)
         own = {"atomic": False, "vector": of.name == "vector", "aligned": not 0 < line.align < dtype.itemsize} | more
         nbytes = of.width * dtype.itemsize
-        access = Access(len(self.accesses), line.line, space, write, nbytes=nbytes, region=region, dtype=dtype, **own)
-        self.accesses.append(access)
+        access = Access(
+            len(self.built.accesses), line.line, space, write, nbytes=nbytes, region=region, dtype=dtype, **own
+        )
+        self.built.accesses.append(access)
         return access
 
     def _accessing(self, line: Instruction, access: Access, function: Function) -> Operation:
@@ -393,7 +394,7 @@ class _Builder:
         """Functions that store their second result."""
         exponent = {"dtype": np.dtype(np.int32)} if line.called == "frexp" else {}
         access = self._access(line, 1, line.bare[0], write=True, **exponent)
-        both = operations.TWO_RESULTS[operations.plain_name(line.called)]
+        both = operations.TWO_RESULTS[line.plain]
 
         def run(machine: Any, value: Value, at: Value) -> Value:
             first, second = both(value)
