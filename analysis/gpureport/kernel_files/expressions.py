@@ -188,11 +188,7 @@ def _binary(function: Function) -> Function:
 
 
 def _along(function: Function) -> Function:
-    return lambda array, /, axis=None: function(array, axis=_axis(axis))
-
-
-def _axis(axis: Any) -> Any:  # noqa: ANN401
-    return tuple(map(index, axis)) if np.ndim(axis) else axis
+    return lambda array, /, axis=None: function(array, axis=axis)
 
 
 def _cast(kind: str) -> Function:
@@ -250,9 +246,9 @@ _FUNCTIONS: Mapping[str, Function] = {
     **{name: _binary(getattr(np, name)) for name in ("minimum", "maximum")},
     **{name: _along(getattr(np, name)) for name in ("sum", "prod", "mean", "cumsum")},
     **{name: _cast(name) for name in ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8")},
-    "sort": lambda array, /, axis=-1: np.sort(array, _axis(axis)),
+    "sort": lambda array, /, axis=-1: np.sort(array, axis),
     "roll": lambda array, shift, /, axis=None: np.roll(array, index(shift), axis),
-    "transpose": lambda array, /, axes=None: np.transpose(array, _axis(axes)),
+    "transpose": lambda array, /, axes=None: np.transpose(array, axes),
     "where": lambda condition, a, b, /: np.where(condition, a, b),
     "concatenate": lambda arrays, /, axis=0: np.concatenate(arrays, axis),
     "min": lambda value, /, *other: min(value, *other) if other else np.min(value),
