@@ -73,14 +73,14 @@ def test_columns_conflict(x: int, y: int) -> None:
 @pytest.mark.parametrize(
     ("extensions", "missing", "options"),
     [
-        ((), "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;", ""),
-        (("cl_intel_subgroups",), "no sub-group ballot (cl_khr_subgroup_ballot;", "-DSUB_GROUP_INTEL"),
-        (("cl_intel_subgroups", "cl_khr_subgroup_ballot"), "different extensions", "-DSUB_GROUP_INTEL"),
+        ((), "no sub-group shuffle and ballot", ""),
+        (("cl_intel_subgroups",), "no sub-group shuffle and ballot", "-DSUB_GROUP_INTEL"),
+        (("cl_intel_subgroups", "cl_khr_subgroup_ballot"), "no sub-group shuffle and ballot", "-DSUB_GROUP_INTEL"),
         (("cl_nv_device_attribute_query",), None, "-DSUB_GROUP_NVIDIA"),
         (("cl_amd_device_attribute_query",), None, "-DSUB_GROUP_AMD"),
         (
             ("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"),
-            "no sub-group ballot",
+            "no sub-group shuffle and ballot",
             "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED",
         ),
     ],

@@ -341,7 +341,7 @@ class Chains(Exchanging, UnstoredResults):
 
     def options(self, features: Features) -> str:
         """Dot products are functions of OpenCL C 3.0."""
-        used = DOT_PRODUCT in features.extensions and any(DOT_PRODUCT in case.extensions for case in self.cases)
+        used = self.of == "formats" and DOT_PRODUCT in features.extensions
         return "-cl-std=CL3.0" if used else super().options(features)
 
     def case(self, parameters: Parameters) -> Operation:

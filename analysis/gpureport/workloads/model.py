@@ -365,8 +365,6 @@ class Workload(ABC):
     metric: Metric
     macros: ClassVar[tuple[str, ...]] = ()
     """Parameters that the source file needs as macros."""
-    usual: ClassVar[Parameters] = {}
-    """Values of macros that a point does not have; of others they are 1."""
     microbenchmark: ClassVar[bool] = False
     """Whether it measures a property of the device; microbenchmarks run first and are never calibrated themselves."""
     calibrates: ClassVar[tuple[Calibration, ...]] = ()
@@ -418,10 +416,9 @@ class Workload(ABC):
     def build_options(self, parameters: Parameters) -> str:
         """Return the build options of a point, e.g. ``-DREPEATS=8``. Points with equal options share a build.
 
-        By default they define :attr:`macros`.
+        By default they define :attr:`macros`, which are 1 if a point does not have them.
         """
-        values = {**self.usual, **parameters}
-        return " ".join(f"-D{name.upper()}={values.get(name, 1)}" for name in self.macros)
+        return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in self.macros)
 
     def options(self, features: Features) -> str:
         """Return build options that depend on the device (e.g. the sub-group back end)."""

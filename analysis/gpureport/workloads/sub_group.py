@@ -7,24 +7,17 @@ from gpureport.workloads.model import Features, Workload
 
 Exchange = Literal["shuffle", "ballot"]
 """An operation across the lanes of a sub-group."""
-
-
-_KHR = "-cl-std=CL3.0 -DSUB_GROUP_KHR"
-"""Devices with these extensions support OpenCL C 3.0, which has sub-groups as a feature of the language."""
-_OF_VENDORS = {"cl_nv_device_attribute_query": "-DSUB_GROUP_NVIDIA", "cl_amd_device_attribute_query": "-DSUB_GROUP_AMD"}
+_NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
 """These two vendors list no extension for exchanges, but their compilers support them on all devices."""
-_BACK_ENDS: Mapping[Exchange, Mapping[str, str]] = {
-    "shuffle": {"cl_khr_subgroup_shuffle": _KHR, "cl_intel_subgroups": "-DSUB_GROUP_INTEL", **_OF_VENDORS},
-    "ballot": {"cl_khr_subgroup_ballot": _KHR, **_OF_VENDORS},
+_BACK_ENDS: Mapping[str, Mapping[Exchange, str]] = {
+    # Devices with these extensions support OpenCL C 3.0, which has sub-groups as a feature of the language.
+    "-cl-std=CL3.0 -DSUB_GROUP_KHR": {"shuffle": "cl_khr_subgroup_shuffle", "ballot": "cl_khr_subgroup_ballot"},
+    "-DSUB_GROUP_INTEL": {"shuffle": "cl_intel_subgroups"},
+    "-DSUB_GROUP_NVIDIA": {"shuffle": _NVIDIA, "ballot": _NVIDIA},
+    "-DSUB_GROUP_AMD": {"shuffle": _AMD, "ballot": _AMD},
 }
-"""Build options by required OpenCL extension, in order of preference."""
+"""Required OpenCL extensions by build options, in order of preference."""
 _SIZED = "cl_intel_required_subgroup_size"
-
-
-def options(features: Features, exchange: Exchange) -> str:
-    """Return the build options of the device's back end for *exchange*; empty if there is none."""
-    found = next((text for name, text in _BACK_ENDS[exchange].items() if name in features.extensions), "")
-    return f"{found} -DSUB_GROUP_SIZED" if found and _SIZED in features.extensions else found
 
 
 class Exchanging(Workload):
@@ -33,15 +26,17 @@ class Exchanging(Workload):
     required: tuple[Exchange, ...] = ()
 
     def missing(self, features: Features) -> str | None:
-        """All exchanges are required, in one back end."""
-        for exchange in self.required:
-            if not options(features, exchange):
-                listed = " or ".join(extension for extension in _BACK_ENDS[exchange] if extension not in _OF_VENDORS)
-                every = f"{listed}; NVIDIA's PTX; a builtin of AMD's compiler"
-                return f"the device supports no sub-group {exchange} ({every})"
-        if len({options(features, exchange) for exchange in self.required}) > 1:
-            return "the device's sub-group shuffle and ballot need different extensions, which one kernel cannot use"
-        return super().missing(features)
+        """One back end must have all exchanges."""
+        if not self.required or self.options(features):
+            return super().missing(features)
+        sets = [{has[each] for each in self.required} for has in _BACK_ENDS.values() if {*self.required} <= has.keys()]
+        listed = " or ".join(" with ".join(sorted(names)) for names in sets if not names & {_NVIDIA, _AMD})
+        every = f"{listed}; NVIDIA's PTX; a builtin of AMD's compiler"
+        return f"the device supports no sub-group {' and '.join(self.required)} ({every})"
 
     def options(self, features: Features) -> str:
-        return options(features, self.required[-1]) if self.required else ""
+        """Return the build options of the device's back end; empty if there is none."""
+        for text, has in _BACK_ENDS.items() if self.required else ():
+            if {has.get(each) for each in self.required} <= features.extensions:
+                return f"{text} -DSUB_GROUP_SIZED" if _SIZED in features.extensions else text
+        return ""

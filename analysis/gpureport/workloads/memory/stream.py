@@ -22,7 +22,6 @@ class _Streaming(Workload):
     family = "memory"
     source = "memory/stream.cl"
     macros = ("per_item", "words")
-    usual: ClassVar[Parameters] = {"words": _WORDS}
     microbenchmark = True
     kernel: ClassVar[str]
     arrays: ClassVar[tuple[str, ...]]
@@ -76,6 +75,9 @@ class _Streaming(Workload):
             memory_chain=1.0 if self.read else 0.0,
             registers=16 + vector // 4 * parameters["per_item"] * len(self.read),
         )
+
+    def build_options(self, parameters: Parameters) -> str:
+        return super().build_options({"words": _WORDS, **parameters})
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
         """Return the initial data of an array that is read: random words."""
