@@ -79,7 +79,6 @@ class Spread(Workload):
     source = "atomics.cl"
     title = "Global atomic adds by number of addresses"
     description = "Neighbouring work-items add to neighbouring addresses, modulo the number of addresses."
-    counted = "numbers added."
     metric = Metric(kind="rate", unit="adds", label="atomic adds")
     microbenchmark = True
     verification_dispatches = 2

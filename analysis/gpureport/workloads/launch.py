@@ -66,7 +66,6 @@ class Queued(_Empty):
     description = (
         "Isolated dispatches end before the next is queued. Times of back-to-back dispatches include the gaps."
     )
-    counted = "dispatches."
     metric = Metric(kind="time", unit="launches", label="time of a dispatch")
     work_of = ()
 

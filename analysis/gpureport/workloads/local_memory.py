@@ -24,7 +24,6 @@ class Bandwidth(UnstoredResults):
     source = "local_memory.cl"
     kernel = "bandwidth"
     macros = ("width", "chains", "steps")
-    counted = "bytes read."
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
     calibrates = ("instruction_rates",)

@@ -185,7 +185,6 @@ class MatrixRate(UnstoredResults):
     essential = True
     title = "Matrix units"
     description = "NVIDIA's mma.sync (wgmma of Hopper is faster, and not measured), MFMA of CDNA 3, WMMA of RDNA 3."
-    counted = "multiply-adds."
     metric = Metric(kind="rate", unit="multiply-adds", label="multiply-add rate")
     working_set_of = (8 * _TABLE,)
     operation_of = ("unit", "case")

@@ -29,7 +29,6 @@ class Particles(Workload):
     family = "particles"
     source = "particles.cl"
     labelled = "{count:count} ({working_set:bytes})"
-    counted = "particles advanced by one step."
     metric = Metric(kind="rate", unit="particles", label="particles advanced")
     verification_dispatches = 3
     work_of = work_items_of = ("count",)

@@ -29,7 +29,6 @@ class Residency(Workload):
     description = "Each work-group counts itself while it waits; the largest count is the number that are resident."
     source = "residency.cl"
     macros = ("kept",)
-    counted = "work-items that finish."
     metric = Metric(kind="rate", unit="work-items", label="finished work-items")
     microbenchmark = True
     not_on_cpu = "A processor's core runs one work-group at a time."

@@ -41,7 +41,6 @@ class _Copies(Workload):
 
     family = "transfer"
     source = "transfer.cl"
-    counted = "bytes copied."
     metric = Metric(kind="rate", unit="B", label="transfer bandwidth")
     microbenchmark = True
     memory: ClassVar[Memory]

@@ -100,7 +100,6 @@ class Scatter(_ByStride):
     calibrates = ("line_write_rate",)
     title = "Strided writes within the last cache"
     description = "4-byte words 1 to 64 words apart, in several passes over a quarter of the last cache."
-    counted = "bytes written."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each stride, with equal numbers of words; none on a CPU, whose cores combine their writes."""

@@ -130,7 +130,6 @@ class PingPong(_Streaming):
     calibrates = ("ping_pong_transition",)
     title = "Stream copy, ping-pong"
     description = "As the stream copy, but every second dispatch copies back: each reads what the previous one wrote."
-    counted = "bytes read plus written."
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     verification_dispatches = 2
     arrays = ("one", "other")
