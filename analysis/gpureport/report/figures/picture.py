@@ -15,6 +15,7 @@ _DECIMALS = re.compile(r"(\.\d)\d+")
 _COMMANDS = re.compile(r"\s*([MLCQz])\s*")
 _FAMILIES = "'Inter', 'DejaVu Sans'"
 _NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
+_UNUSED = {f"{{{_NAMES['']}}}{tag}" for tag in ("metadata", "style")}
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,9 @@ def _described(svg: str, text: str) -> str:
     for element in root.iter():
         if "d" in element.attrib:
             element.set("d", _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", element.attrib["d"])))
-        if element.tag.endswith("}g"):
+        if element.tag == f"{{{_NAMES['']}}}g":
             element.attrib.pop("id", None)  # figures of one page have the same
         element.attrib.update(_declarations(element.attrib.pop("style", "")))
-        if element.get("transform", "").startswith("rotate(-0 "):
-            del element.attrib["transform"]
         element.text, element.tail = (element.text or "").strip() or None, None
     title = ET.Element("title")
     title.text = text
@@ -70,4 +69,4 @@ def _declarations(style: str) -> dict[str, str]:
 
 def _invisible(element: ET.Element) -> bool:
     """Whether an element is a remark, a style rule, or a shape without fill and stroke."""
-    return element.tag.partition("}")[2] in ("metadata", "style") or element.get("style") == "fill: none"
+    return element.tag in _UNUSED or element.get("style") == "fill: none"
