@@ -9,7 +9,6 @@ import pytest
 from gpureport.findings.whole_device import resident_groups
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import Level, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
@@ -42,10 +41,9 @@ def device() -> Device:
 def test_misses_add_their_latency_to_a_load(device: Device, pages: int, added: float, level: str) -> None:
     """Each level whose reach the range of addresses exceeds."""
     demand = Demand(1, (1,), memory_chain=1e6, phases_aligned=False, loaded=False)
-    resources = Resources(32)
 
-    plain = point_time(device, demand, resources)
-    spread = point_time(device, replace(demand, span_bytes=4096.0 * pages), resources)
+    plain = point_time(device, demand)
+    spread = point_time(device, replace(demand, span_bytes=4096.0 * pages))
 
     assert (spread.time_s - plain.time_s) * device.clock_hz / 1e6 == pytest.approx(added, rel=1e-3, abs=1e-3)
     assert spread.level == (Level(name=level) if level else PAGE_WALK)

@@ -36,7 +36,7 @@ def test_the_printed_numbers_give_the_predicted_time(workload: Workload) -> None
     """Each line gives its value to the printed digits, and the last one the model's prediction."""
     for sweep in workload.sweeps(TOY, LIMITS):
         for parameters in (sweep.points[0], sweep.points[len(sweep.points) // 2], sweep.points[-1]):
-            inputs = model_inputs(TOY, workload, sweep, parameters, None)
+            inputs = model_inputs(TOY, workload, sweep, parameters)
             steps = arithmetic(*inputs, workload.point(parameters, sweep)).steps
             for line in steps:
                 assert evaluated(line.numbers) == pytest.approx(line.value, rel=2e-3), line
@@ -49,7 +49,7 @@ def test_a_formula_uses_only_earlier_steps(name: str) -> None:
     (workload,) = select((name,))
     sweep = workload.sweeps(TOY, LIMITS)[0]
     parameters = sweep.points[len(sweep.points) // 2]
-    steps = arithmetic(*model_inputs(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).steps
+    steps = arithmetic(*model_inputs(TOY, workload, sweep, parameters), workload.point(parameters, sweep)).steps
     above: set[str] = set()
     for line in steps:
         assert names_in(line.formula) <= above, line

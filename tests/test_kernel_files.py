@@ -34,7 +34,6 @@ from gpureport.measure.presence import choose_working
 from gpureport.predict import limits_of, model_inputs, predict_sweep
 from gpureport.predict.advice import advice, specified
 from gpureport.predict.model import PointModel, point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
 from gpureport.records.report import save_report
@@ -168,7 +167,7 @@ def test_a_sequence_takes_the_time_of_its_kernels() -> None:
     one, two = example("reduction"), example("reduction_two_pass")
     sweep = two.sweeps(TOY, limits_of(TOY))[0]
     point = sweep.points[-1]
-    single, both = (point_time(*model_inputs(TOY, each, sweep, point, None)) for each in (one, two))
+    single, both = (point_time(*model_inputs(TOY, each, sweep, point)) for each in (one, two))
     assert len(two.job(two.verification()[0], np.random.default_rng(0)).dispatches) == 2
     assert two.point(point, sweep).work == one.point(point, sweep).work / 2
     assert single.time_s / 2 < both.time_s < single.time_s
@@ -485,7 +484,7 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     assert on_core["a"].traffic_share == pytest.approx(1, abs=0.01)
     for device in (TOY, CPU):
         demand = rows.demand({"n": 512, "local_x": 256}, device)
-        point = PointModel(device, demand, Resources(demand.registers, demand.local_memory_bytes))
+        point = PointModel(device, demand)
         assert all(0 < each.time_s(point) < 100 * point.time_s for each in HYPOTHESES)
     changes = {each.change for each in advice_on(rows)}
     assert "let neighbouring work-items access neighbouring elements of a" in changes

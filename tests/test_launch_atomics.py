@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.occupancy import occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.atomics import Spread, busiest_share
@@ -30,13 +30,13 @@ def test_the_whole_grid_is_resident(device: Device) -> None:
     for sweep in Spread().sweeps(device, limits):
         for parameters in sweep.points:
             demand = Spread().demand(parameters, device)
-            resident = occupancy(device.architecture, demand.work_group, Resources(16, 0))
+            resident = occupancy(device.architecture, demand.work_group, 16)
             assert demand.groups <= resident.groups_per_compute_unit * device.compute_units / shared_by
 
 
 def _time_s(parameters: Parameters, device: Device = TOY) -> tuple[float, str]:
     demand = Spread().demand(parameters, device)
-    answer = point_time(device, demand, Resources(demand.registers, 0))
+    answer = point_time(device, demand)
     return answer.time_s - device.launch.batched_s, answer.bottleneck
 
 

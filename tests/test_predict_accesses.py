@@ -17,7 +17,6 @@ from gpureport.predict.memory import (
     write_time_s,
 )
 from gpureport.predict.model import execution
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import Database
 from gpureport.workloads.model import AccessDemand, Demand, Stream
@@ -68,7 +67,7 @@ def test_units_take_the_sum_of_their_accesses(accesses: list[dict[str, Any]], ex
     name = "local" if "local" in expected else "memory"
     demand = _demand(*(_access(**each) for each in accesses), operations={name: 32 * WAVES * len(accesses)})
 
-    times = execution(device, demand, Resources(32)).class_times()
+    times = execution(device, demand).class_times()
     assert times == pytest.approx({name: cycles * 1e-6 for name, cycles in expected.items()})
 
 
@@ -77,7 +76,7 @@ def test_two_waves_share_a_cycle_only_without_conflicts() -> None:
     device, local = toy(rates_per_cycle={**TOY.architecture.rates_per_cycle, "local": 64.0}), {"local": 32 * WAVES}
     for conflicts, cycles in ((1.0, 0.5), (2.0, 1.0)):
         demand = _demand(_access(space="local", conflict_cycles=conflicts), operations=local)
-        assert execution(device, demand, Resources(32)).class_times()["local"] == pytest.approx(cycles * 1e-6)
+        assert execution(device, demand).class_times()["local"] == pytest.approx(cycles * 1e-6)
 
 
 def test_conflicts_lengthen_a_dependent_load() -> None:
@@ -85,7 +84,7 @@ def test_conflicts_lengthen_a_dependent_load() -> None:
     loads = _access(conflict_cycles=11.0), _access(space="constant", buffer="", distinct=5.0)
     demand = _demand(*loads, _access("store", conflict_cycles=32.0), nearest_chain=1.0)
 
-    group = execution(toy(constant_cycles=2.0), demand, Resources(32)).isolated_group(0.0, {})
+    group = execution(toy(constant_cycles=2.0), demand).isolated_group(0.0, {})
     assert group.loads_s == pytest.approx((32 + (2.2 * 10 + 5.5 * 2 * 4) / 2) * 1e-9)
 
 
@@ -94,7 +93,7 @@ def test_slices_of_the_cache_take_time_for_each_request_sector_and_partly_writte
     load = _access(lines=4.0, sectors=16.0, missed_sectors=8.0)
     device = toy(SLICED, requests_per_cycle=0.5)
     store = _access("store", lines=2.0, sectors=5.0, partly_written=1.5)
-    run = execution(device, _demand(load, store), Resources(32))
+    run = execution(device, _demand(load, store))
 
     assert request_time_s(run, SLICES) == pytest.approx(2 * 2 * WAVES / 64 * 1e-9)
     # A unit sends requests for two missing lines, and for two lines with five sectors
@@ -110,7 +109,7 @@ def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: flo
     Two instructions have the same hottest address.
     """
     atomic = _access("atomic", sectors=4.0, repeated=16.5, hottest=hottest / WAVES)
-    run = execution(SLICED, _demand(atomic, atomic, streams=(Stream("a", 4, 32, 32, write=True),)), Resources(32))
+    run = execution(SLICED, _demand(atomic, atomic, streams=(Stream("a", 4, 32, 32, write=True),)))
 
     assert waiting_cycles(run) == pytest.approx(cycles)
 
@@ -122,7 +121,7 @@ def test_waves_of_a_core_have_the_lanes_of_its_traces(
     """Of 12,500 groups of 256 work-items, which wait twice."""
     demand = _demand(memory_chain=2.0, branches=branches, operations={"barrier": 1.0} if barriers else {})
 
-    run = execution(database.device("cpu/core_i7_7800x"), demand, Resources(32))
+    run = execution(database.device("cpu/core_i7_7800x"), demand)
     assert run.waits == 12_500 * 256 / lanes * 2
 
 
@@ -133,7 +132,7 @@ def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: f
     other = _access(buffer="c", lines=1.0, sectors=1.0, missed_sectors=1.0, missing_waves=1.0)
     streams = Stream("a", 4 * WAVES * new, 32, 32, outer_passes=1 / new), Stream("c", 0, 32, 32)
     demand = _demand(load, streams=streams[:1], memory_chain=1.0)
-    run, two = (execution(TOY, each, Resources(32)) for each in (demand, replace(demand, streams=streams)))
+    run, two = (execution(TOY, each) for each in (demand, replace(demand, streams=streams)))
 
     assert waits_beyond(demand, L2, run.waits) == pytest.approx(share)
     assert waits_beyond(replace(two.demand, accesses=(load, other)), L2, run.waits) == pytest.approx(share)
@@ -141,16 +140,16 @@ def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: f
     assert waits_beyond(replace(two.demand, accesses=(load, other)), L2, 2 * run.waits) == pytest.approx(share / 2)
     # Memory takes 800 cycles; the factor of load, 2, exceeds that of the slowest of 4 lines of 8 waves, 1.5.
     assert load_latency(run, 2.0**40, usable_capacities(run))[0] == pytest.approx(256 + share * (800 - 256))
-    assert slowest_line(execution(toy(loaded_latency_factor=1.2), demand, Resources(32))) == pytest.approx(1.5 / 1.2)
+    assert slowest_line(execution(toy(loaded_latency_factor=1.2), demand)) == pytest.approx(1.5 / 1.2)
 
 
 def test_only_the_first_load_of_a_chain_meets_those_of_other_groups() -> None:
     """The factor of 2 applies to one of four loads; those of one group queue behind its own requests while it waits."""
     chain = _demand(_access(), memory_chain=4.0, phases_aligned=False)
-    assert execution(TOY, chain, Resources(32)).loaded_factor == 1.25
+    assert execution(TOY, chain).loaded_factor == 1.25
 
     for groups, exponent in ((100, 2.0), (300, 4.5)):
-        run = execution(TOY, replace(chain, work_items=groups * 256), Resources(32))
+        run = execution(TOY, replace(chain, work_items=groups * 256))
         time_s = run.work_s(4e-6, 0.0, 3e-6, IsolatedGroup(3e-6, 0.0, 0.0), from_memory=False)
         assert time_s == pytest.approx((4**exponent + 3**exponent) ** (1 / exponent) * 1e-6)
 
@@ -160,7 +159,7 @@ def test_memory_is_slower_for_sectors_without_order() -> None:
     gathered = _access(lines=4.0, sectors=4.0, missed_sectors=4.0)
     demand = _demand(gathered, _access(lines=1.0, sectors=4.0, missed_sectors=4.0), streams=(READ, WRITE))
 
-    assert execution(TOY, demand, Resources(32)).memory_efficiency == pytest.approx(0.9 * (1 - 0.42 / 2))
+    assert execution(TOY, demand).memory_efficiency == pytest.approx(0.9 * (1 - 0.42 / 2))
 
 
 def test_a_stream_may_know_its_passes_through_memory() -> None:

@@ -21,7 +21,6 @@ from gpureport.predict.cpu_memory import (
     socket_streams,
 )
 from gpureport.predict.model import execution
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, mean_time, streamed_misses
 from gpureport.spec.cores import LINE_BYTES, SHARES, Topology, usable_l3
 from gpureport.spec.models import CoreType, StreamType, Transition
@@ -171,7 +170,7 @@ def test_cores_fill_one_domain_after_the_other() -> None:
 
 def test_kernels_take_the_mean_time_of_the_levels() -> None:
     """At the middle of a cache's transition, half of a stream comes from each side."""
-    run = execution(on_cpu(), of_groups(1000), Resources(16))
+    run = execution(on_cpu(), of_groups(1000))
     steep = ServingLevel("L2", 2.0 * MIB, Transition(onset=0.5, midpoint=1.0, end=2.0), 1.0)
     levels = (steep, ServingLevel("DRAM", np.inf, steep.transition, 5.0))
 

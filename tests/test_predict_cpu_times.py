@@ -9,7 +9,6 @@ import pytest
 from gpureport.predict.cpu_compilers import IntelExecution as Intel
 from gpureport.predict.cpu_compilers import PoclExecution as Pocl
 from gpureport.predict.model import execution
-from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
@@ -22,7 +21,7 @@ def cpu() -> Device:
 
 
 def _run(device: Device, demand: Demand) -> Pocl:
-    run = execution(device, demand, Resources(0))
+    run = execution(device, demand)
     assert isinstance(run, Pocl)
     return run
 
@@ -170,7 +169,7 @@ def test_intels_compiler_vectorises_work_items(
 ) -> None:
     device = altered(cpu, architecture=altered(cpu.architecture, compiler="intel", shuffles_per_cycle=2.0))
     demand = replace(Demand(64, (64,), operations={"memory": 64.0, "local": 64.0}), **changes)
-    run = execution(device, demand, Resources(0))
+    run = execution(device, demand)
 
     assert isinstance(run, Intel)
     assert (run.lanes, *run.lane_cycles({}).values()) == pytest.approx(expected)

@@ -9,14 +9,13 @@ import pytest
 from gpureport.explain.hypotheses import Hypothesis
 from gpureport.explain.trials import explain
 from gpureport.predict.model import PointModel
-from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation
 from gpureport.workloads.model import Demand
 from tests.toy import TOY
 
 KEY = SweepKey(family="family", variant="variant", sweep="sweep")
-POINTS = [PointModel(TOY, Demand(256 * 2**i, (256,), (), {"int32": 1e6 * 2**i}), Resources(32)) for i in range(20)]
+POINTS = [PointModel(TOY, Demand(256 * 2**i, (256,), (), {"int32": 1e6 * 2**i})) for i in range(20)]
 
 
 def _times(factors: Sequence[int], point: PointModel) -> list[PointModel]:

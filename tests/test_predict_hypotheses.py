@@ -12,7 +12,6 @@ from gpureport.explain import hypotheses as vary
 from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.model import PointModel
-from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation
 from gpureport.spec.models import Device
@@ -60,8 +59,7 @@ def _compute(items: int, **changes: Any) -> Demand:
 
 
 def _over(device: Device, sizes: Sequence[int], demand: Callable[[int], Demand]) -> tuple[PointModel, ...]:
-    demands = [demand(n) for n in sizes]
-    return tuple(PointModel(device, d, Resources(32, d.local_memory_bytes)) for d in demands)
+    return tuple(PointModel(device, demand(n)) for n in sizes)
 
 
 def _isolated(items: int) -> Demand:

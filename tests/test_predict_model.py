@@ -11,7 +11,6 @@ from gpureport.predict import limits_of, predict, traffic
 from gpureport.predict.execution import smooth_maximum
 from gpureport.predict.gpu import WRITES_EXPONENT
 from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
 from gpureport.spec.models import Transition
 from gpureport.workloads import all_workloads
@@ -19,8 +18,6 @@ from gpureport.workloads.model import Demand, Stream
 from gpureport.workloads.particles import Arrays, Structs
 from tests.builders import altered
 from tests.toy import KIB, L1, L2, MIB, STEP, TOY, of_groups, toy
-
-FREE = Resources(32)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +96,7 @@ def _copy(megabytes: float, **changes: object) -> Demand:
 
 def test_memory_bound_time_is_traffic_over_bandwidth() -> None:
     """1 GiB at 0.9 TB/s, and the launch."""
-    found = point_time(TOY, _copy(1024), FREE)
+    found = point_time(TOY, _copy(1024))
 
     assert found.bottleneck == "DRAM"
     assert found.ceilings_s["DRAM"] == pytest.approx(1024 * MIB / 0.9e12)
@@ -110,9 +107,9 @@ def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> Non
     """Stores: the longer of memory and latency. Loads: a smooth maximum of both, which are the same here."""
     written = (Stream("b", 2**25, 16, 16, write=True),)
     stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, phases_aligned=False)
-    ceilings = point_time(TOY, stores, FREE).ceilings_s
+    ceilings = point_time(TOY, stores).ceilings_s
     stores = replace(stores, chain={"shuffle": ceilings["DRAM"] / ceilings["latency"]})
-    storing, loading = (point_time(TOY, replace(stores, memory_chain=count), FREE) for count in (0.0, 1e-9))
+    storing, loading = (point_time(TOY, replace(stores, memory_chain=count)) for count in (0.0, 1e-9))
 
     assert storing.ceilings_s["latency"] == pytest.approx(ceilings["DRAM"])
     last_s = 256e-9  # until the L2 has the last stores
@@ -125,7 +122,7 @@ def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> Non
 def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> None:
     """The roofline's axes: neither loads and stores nor overhead are operations."""
     operations = {"int32": 3e9, "fp32": 5e9, "memory": 1e8, "instruction": 7e8}
-    found = point_time(TOY, _copy(1024, operations=operations), FREE)
+    found = point_time(TOY, _copy(1024, operations=operations))
 
     assert found.operations == 8e9
     assert found.memory_bytes == 1024 * MIB
@@ -139,7 +136,7 @@ def test_groups_are_bound_by_their_start_or_that_of_their_waves(
 ) -> None:
     """The dispatcher starts a group per cycle, a compute unit takes 10 cycles for each wave: 1000 groups a unit."""
     demand = of_groups(1000 * TOY.compute_units, size, operations={"int32": 1.0})
-    found = point_time(toy(wave_starts_per_cycle=wave_starts), demand, FREE)
+    found = point_time(toy(wave_starts_per_cycle=wave_starts), demand)
 
     assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(expected_s))
 

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import overlap_exponent
 from gpureport.predict.memory import traffic_time, usable_capacities, write_time_s
 from gpureport.predict.model import execution, point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
@@ -23,7 +21,6 @@ READ = Stream("a", 2**28, 16, 16)
 WRITE = Stream("b", 2**28, 16, 16, write=True)
 """Streams beyond all caches."""
 
-FREE = Resources(32)
 WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
 SECTORS, HALVES = Stream("a", 8192, 16, 16, write=True), Stream("a", 8192, 32, 16, write=True)
 
@@ -34,12 +31,8 @@ L2_HOLDS = (0.0, 1e15)
 """What L1 and L2 hold."""
 
 
-def _run(device: Device, demand: Demand, resources: Resources = FREE) -> Execution:
-    return execution(device, demand, resources)
-
-
 def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]) -> Any:
-    return traffic_time(_run(device, demand), size, held)
+    return traffic_time(execution(device, demand), size, held)
 
 
 # Which compute units work
@@ -51,13 +44,13 @@ def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]
 )
 def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> None:
     """Of 100 units 101 groups leave 99 idle for half of the time; half a group is a hundredth of half a unit."""
-    assert _run(TOY, of_groups(groups)).busy_fraction == pytest.approx(share)
+    assert execution(TOY, of_groups(groups)).busy_fraction == pytest.approx(share)
 
 
 def test_operations_take_what_the_fullest_unit_takes() -> None:
     """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
     times = [
-        _run(TOY, of_groups(n, operations={"int32": n * 25_600.0})).class_times()["int32"]
+        execution(TOY, of_groups(n, operations={"int32": n * 25_600.0})).class_times()["int32"]
         for n in (100, 101, 199, 200, 201)
     ]
 
@@ -80,13 +73,13 @@ def test_operations_take_what_the_fullest_unit_takes() -> None:
 )
 def test_rounds_are_those_of_resident_groups(device: Device, registers: int, groups: float, rounds: float) -> None:
     """Units of a subslice share its groups."""
-    assert _run(device, of_groups(groups), Resources(registers)).rounds == pytest.approx(rounds)
+    assert execution(device, of_groups(groups, registers=registers)).rounds == pytest.approx(rounds)
 
 
 def test_latency_comes_once_a_round() -> None:
     """1000 integer operations of 4 cycles: 4 us for one to 800 groups, 8 us for 801."""
     demand = of_groups(1, chain={"int32": 1000.0})
-    times = [point_time(TOY, replace(demand, work_items=n * 256), FREE).ceilings_s["latency"] for n in (1, 800, 801)]
+    times = [point_time(TOY, replace(demand, work_items=n * 256)).ceilings_s["latency"] for n in (1, 800, 801)]
 
     assert times == pytest.approx([4e-6, 4e-6, 8e-6])
 
@@ -97,9 +90,9 @@ def test_latency_comes_once_a_round() -> None:
 def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
-    isolated = _run(TOY, demand).isolated_group(800.0, {})
-    unloaded = _run(TOY, replace(demand, loaded=False)).isolated_group(800.0, {})
-    without_l2 = _run(altered(TOY, caches=(L1,)), demand).isolated_group(800.0, {})
+    isolated = execution(TOY, demand).isolated_group(800.0, {})
+    unloaded = execution(TOY, replace(demand, loaded=False)).isolated_group(800.0, {})
+    without_l2 = execution(altered(TOY, caches=(L1,)), demand).isolated_group(800.0, {})
 
     assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
     assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
@@ -110,7 +103,7 @@ def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
 @pytest.mark.parametrize(("chain", "instructions_s"), [(100.0, 1e-6), (1000.0, 4e-6)])
 def test_a_lone_group_issues_or_waits_whichever_takes_longer(chain: float, instructions_s: float) -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
-    found = _run(TOY, of_groups(1, chain={"int32": chain})).isolated_group(0.0, {"int32": 1e-6})
+    found = execution(TOY, of_groups(1, chain={"int32": chain})).isolated_group(0.0, {"int32": 1e-6})
 
     assert found.instructions_s == pytest.approx(instructions_s)
 
@@ -120,13 +113,13 @@ def test_a_lone_group_issues_or_waits_whichever_takes_longer(chain: float, instr
 )
 def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
-    assert _run(TOY, of_groups(1, size)).issue_time_s({"int32": 1e-6}) == pytest.approx(factor * 1e-6)
+    assert execution(TOY, of_groups(1, size)).issue_time_s({"int32": 1e-6}) == pytest.approx(factor * 1e-6)
 
 
 def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
     class_times = {"int32": 3e-6, "local": 1e-6}
-    gpu, cpu = (_run(device, of_groups(1)) for device in (TOY, CPU))
+    gpu, cpu = (execution(device, of_groups(1)) for device in (TOY, CPU))
 
     assert gpu.scheduled(class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
     assert gpu.scheduled(class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
@@ -165,7 +158,7 @@ def test_groups_of_one_round_wait_load_and_compute_in_step_and_others_overlap() 
     starts 0.1 microseconds after the first. Groups of a processor are never in step.
     """
     together, apart = (
-        [point_time(device, _loads_and_computes(100, phases_aligned=step), FREE).time_s for device in (TOY, CPU)]
+        [point_time(device, _loads_and_computes(100, phases_aligned=step)).time_s for device in (TOY, CPU)]
         for step in (True, False)
     )
 
@@ -178,8 +171,8 @@ def test_groups_of_one_round_wait_load_and_compute_in_step_and_others_overlap() 
 def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain: float) -> None:
     """What being in step costs is divided by the rounds of groups and by the rounds of loads, if more than one."""
     demand = _loads_and_computes(rounds * 800, memory_chain=chain)
-    overlapping = point_time(NO_LAUNCH_RATE, replace(demand, phases_aligned=False), FREE)
-    found = point_time(NO_LAUNCH_RATE, demand, FREE)
+    overlapping = point_time(NO_LAUNCH_RATE, replace(demand, phases_aligned=False))
+    found = point_time(NO_LAUNCH_RATE, demand)
 
     memory_s, compute_s = overlapping.ceilings_s["L2"], overlapping.ceilings_s["int32"]
     aligned_s = 0.512e-6 * chain + memory_s + compute_s
@@ -192,7 +185,7 @@ def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain
 
 
 def _written(device: Device, demand: Demand) -> float:
-    return write_time_s(_run(device, demand))
+    return write_time_s(execution(device, demand))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +253,7 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
     """32 accesses a cycle on each of 100 units, and never faster than one access at a time."""
     device = toy(lines_per_access=looked_up)
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
-    times = _run(device, demand).class_times()
+    times = execution(device, demand).class_times()
 
     assert times["memory"] == pytest.approx(factor * 1e-6)
     assert times["local"] == pytest.approx(1e-6)
@@ -286,19 +279,19 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(
     device = altered(toy(lines_per_access=looked_up, rates_per_cycle=rates), caches=(first, *others))
     demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=conflicts)
 
-    assert _run(device, demand).class_times()["memory"] == pytest.approx(factor * 1e-6)
+    assert execution(device, demand).class_times()["memory"] == pytest.approx(factor * 1e-6)
 
 
 def test_bank_conflicts_slow_down_local_memory_alone_and_classes_without_a_rate_cost_nothing() -> None:
     """What an architecture does not list is no ceiling."""
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6, "permute": 1e9}, local_conflicts=8.0)
 
-    assert _run(TOY, demand).class_times() == pytest.approx({"memory": 1e-6, "local": 8e-6})
+    assert execution(TOY, demand).class_times() == pytest.approx({"memory": 1e-6, "local": 8e-6})
 
 
 def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
     """A pipe of which one class alone is used keeps that class's name."""
-    pipes = _run(toy(pipes={"LSU": ("memory", "local", "shuffle")}), of_groups(1))
+    pipes = execution(toy(pipes={"LSU": ("memory", "local", "shuffle")}), of_groups(1))
 
     assert pipes.pipe_times({"memory": 1.0, "local": 2.0, "int32": 4.0}) == {
         "LSU": 3.0,
@@ -325,7 +318,7 @@ def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[fl
     """50 groups on 50 units: their caches add up only where each has its own data."""
     demand = of_groups(50, **changes)
 
-    assert usable_capacities(_run(TOY, demand)) == held
+    assert usable_capacities(execution(TOY, demand)) == held
 
 
 SIZES = st.sampled_from([32, 64, 128, 256, 512, 1024])
@@ -341,7 +334,7 @@ def test_more_groups_that_are_not_in_step_never_take_less_time(
         items = count * size
         streams = (Stream("a", items, math.ceil(nbytes), math.ceil(nbytes)),)
         demand = Demand(items, (size,), streams, {"int32": operations * items}, memory_chain=1.0, phases_aligned=False)
-        return point_time(TOY, demand, FREE).time_s
+        return point_time(TOY, demand).time_s
 
     assert time_s(groups) <= time_s(groups + more) * (1 + 1e-9)
 
@@ -353,7 +346,7 @@ def test_being_in_step_never_saves_time_and_costs_no_more_than_all_in_turn(
     """No slower than the sum of all ceilings, no faster than without."""
     items = groups * size
     demand = Demand(items, (size,), (Stream("a", items, 64, 64),), {"int32": operations * items}, memory_chain=chain)
-    apart, together = (point_time(TOY, replace(demand, phases_aligned=step), FREE) for step in (False, True))
+    apart, together = (point_time(TOY, replace(demand, phases_aligned=step)) for step in (False, True))
 
     assert apart.time_s <= together.time_s <= sum(together.ceilings_s.values()) * (1 + 1e-9)
 
@@ -361,7 +354,7 @@ def test_being_in_step_never_saves_time_and_costs_no_more_than_all_in_turn(
 def test_a_device_without_caches_is_bound_by_memory() -> None:
     """All levels are optional; lines are then what memory moves at once."""
     bare = altered(TOY, caches=())
-    found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
+    found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)))
 
     assert (str(found.level), found.bottleneck) == ("DRAM", "DRAM")
     assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.98e12)
@@ -380,6 +373,6 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
 )
 def test_memory_loses_less_where_data_go_one_way(device: Device, streams: tuple[Stream, ...], rate: float) -> None:
     """A fifth of what others lose; partly written records are read, too; cores keep streams from all of it."""
-    found = point_time(device, of_groups(4000, streams=streams), FREE)
+    found = point_time(device, of_groups(4000, streams=streams))
 
     assert found.ceilings_s["DRAM"] == pytest.approx(memory_bytes(streams, device, every_pass=False) / rate)

@@ -10,10 +10,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from gpureport.predict.execution import Execution
 from gpureport.predict.memory import bytes_in_flight, transition_range, write_time_s
 from gpureport.predict.model import execution
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
@@ -29,35 +27,32 @@ READ = Demand(
     streams=(Stream("data", 2**20, 16, 16, passes=64.0),),
     reused="kernel",
 )
-FEW, MANY = Resources(64), Resources(1)
 COPY = replace(READ, streams=(Stream("from", 2**20, 16, 16), Stream("to", 2**20, 16, 16, write=True)))
-
-
-def _run(demand: Demand, resources: Resources = MANY, device: Device = TOY) -> Execution:
-    return execution(device, demand, resources)
 
 
 def test_cyclic_sweeps_and_writes_have_their_own_transitions() -> None:
     """Where a cache lists none, all leave it where any order does."""
-    assert transition_range(_run(READ), CACHE, overlapping=False) == ORDERED
-    assert transition_range(_run(READ), CACHE, overlapping=True) == CACHE.bandwidth_transition
+    assert transition_range(execution(TOY, READ), CACHE, overlapping=False) == ORDERED
+    assert transition_range(execution(TOY, READ), CACHE, overlapping=True) == CACHE.bandwidth_transition
     assert (
-        transition_range(_run(COPY), CACHE, overlapping=False)
-        == transition_range(_run(COPY), CACHE, overlapping=True)
+        transition_range(execution(TOY, COPY), CACHE, overlapping=False)
+        == transition_range(execution(TOY, COPY), CACHE, overlapping=True)
         == WRITTEN
     )
     back = replace(COPY, ping_pong=True)
-    assert transition_range(_run(back), CACHE, overlapping=False) == TO_AND_FRO
-    assert transition_range(_run(back), altered(CACHE, ping_pong_transition=None), overlapping=False) == WRITTEN
+    assert transition_range(execution(TOY, back), CACHE, overlapping=False) == TO_AND_FRO
+    assert (
+        transition_range(execution(TOY, back), altered(CACHE, ping_pong_transition=None), overlapping=False) == WRITTEN
+    )
     for demand in (READ, COPY):
-        assert transition_range(_run(demand), L2, overlapping=False) == L2.bandwidth_transition
+        assert transition_range(execution(TOY, demand), L2, overlapping=False) == L2.bandwidth_transition
 
 
 def test_passes_overlap_if_groups_have_asked_for_all_data_before_they_end() -> None:
     """A thousand groups ask for 1 GiB; 800 of them reside. A dispatch that writes for the next never overlaps it."""
-    assert bytes_in_flight(_run(READ)) == 64 * 2**24 * 0.8
-    assert bytes_in_flight(_run(replace(READ, work_items=25_600))) == 64 * 2**24
-    assert bytes_in_flight(_run(replace(READ, reused="dispatch"))) == 0
+    assert bytes_in_flight(execution(TOY, READ)) == 64 * 2**24 * 0.8
+    assert bytes_in_flight(execution(TOY, replace(READ, work_items=25_600))) == 64 * 2**24
+    assert bytes_in_flight(execution(TOY, replace(READ, reused="dispatch"))) == 0
 
 
 @dataclass
@@ -210,12 +205,14 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
     once_s = sectors / (0.5 * TOY.compute_units * TOY.clock_hz)
     back = replace(COPY, ping_pong=True)
 
-    assert [_run(COPY, used).resident.groups_per_compute_unit for used in (FEW, MANY)] == [4, 8]
+    few, fewer = replace(back, registers=64), replace(back, work_items=800 * 256)
+    assert [execution(TOY, used).resident.groups_per_compute_unit for used in (few, COPY)] == [4, 8]
     assert COPY.groups == 1000
-    assert write_time_s(_run(COPY, MANY, parted)) == pytest.approx(once_s)
-    assert write_time_s(_run(back, MANY, parted)) == pytest.approx(1.5 * once_s)
-    assert write_time_s(_run(back, MANY, whole)) == pytest.approx(once_s)
-    assert write_time_s(_run(replace(back, work_items=800 * 256), MANY, parted)) == pytest.approx(once_s)
-    assert write_time_s(_run(replace(back, work_items=800 * 256), FEW, parted)) == pytest.approx(1.5 * once_s)
-    assert write_time_s(_run(replace(COPY, stores_per_sector=2.0), MANY, parted)) == pytest.approx(2 * once_s)
-    assert write_time_s(_run(replace(READ, ping_pong=True), MANY, parted)) == 0
+
+    def times(device: Device, demand: Demand) -> float:
+        return write_time_s(execution(device, demand)) / once_s
+
+    assert times(parted, COPY) == times(whole, back) == times(parted, fewer) == pytest.approx(1)
+    assert times(parted, back) == times(parted, replace(few, work_items=800 * 256)) == pytest.approx(1.5)
+    assert times(parted, replace(COPY, stores_per_sector=2.0)) == pytest.approx(2)
+    assert times(parted, replace(READ, ping_pong=True)) == 0

@@ -9,16 +9,9 @@ from hypothesis import strategies as st
 
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.model import execution, point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Stream
 from tests.toy import NO_LAUNCH_RATE, TOY, of_groups, toy
-
-FREE = Resources(registers=1)
-"""So few registers that eight groups of 256 fit."""
-LARGE = Resources(registers=64)
-"""So many that one group of 1024 fits."""
-
 
 # From one group to the next
 
@@ -27,8 +20,7 @@ def test_a_group_is_followed_after_a_while() -> None:
     """Three rounds of a chain of 4 us have two changes of 300 cycles between them; one round has none."""
     device = toy(NO_LAUNCH_RATE, turnover_cycles=300.0)
     times = [
-        point_time(device, of_groups(n, chain={"int32": 1000.0}), FREE).ceilings_s["latency"]
-        for n in (1, 800, 801, 2400)
+        point_time(device, of_groups(n, chain={"int32": 1000.0})).ceilings_s["latency"] for n in (1, 800, 801, 2400)
     ]
 
     assert times == pytest.approx([4e-6, 4e-6, 8.3e-6, 12.6e-6])
@@ -40,7 +32,7 @@ def test_stores_delay_the_next_group() -> None:
     one = Stream("a", 2**20, 16, 16)
     written = replace(one, write=True)
     cycles = [
-        execution(device, of_groups(1, streams=streams, loaded=loaded), FREE).turnover_s * device.clock_hz
+        execution(device, of_groups(1, streams=streams, loaded=loaded)).turnover_s * device.clock_hz
         for streams, loaded in (((one,), True), ((one, written), True), ((written,), False))
     ]
 
@@ -56,9 +48,10 @@ def test_groups_that_only_write_take_what_passes_between_them() -> None:
         streams=(Stream("data", groups * items, 8, 8, write=True),),
         chain={"int32": 8.0},
         local_memory_bytes=100_000,
+        registers=16,
         reused="never",
     )
-    found = point_time(device, demand, Resources(16, 100_000, compiled=True))
+    found = point_time(device, demand)
 
     assert found.occupancy.groups_per_compute_unit == 1
     bandwidth = 8 * groups * items / (found.time_s - device.launch.batched_s)
@@ -71,7 +64,7 @@ def test_groups_that_only_write_take_what_passes_between_them() -> None:
 def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> None:
     """Its successors never run beside it: what it issues and what it waits for stay its own."""
     demand = of_groups(400, 1024, operations={"int32": 400 * 1024 * 4000.0}, chain={"int32": 15_995.0, "barrier": 1.0})
-    isolated, beside = (point_time(NO_LAUNCH_RATE, demand, resources) for resources in (LARGE, FREE))
+    isolated, beside = (point_time(NO_LAUNCH_RATE, replace(demand, registers=n)) for n in (64, 32))
 
     assert (isolated.occupancy.groups_per_compute_unit, beside.occupancy.groups_per_compute_unit) == (1, 2)
     assert isolated.ceilings_s["int32"] == isolated.ceilings_s["latency"] == pytest.approx(4 * 64e-6)
@@ -84,7 +77,7 @@ def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> Non
 def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float:
     """Return the microseconds that are idle after *groups* of four waves, one a scheduler, on each unit."""
     demand = of_groups(100 * groups, 128, **changes)
-    run = execution(TOY, demand, FREE)
+    run = execution(TOY, demand)
     assert isinstance(run, GpuExecution)
     return run.last_waves_s(groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
 
@@ -113,6 +106,6 @@ def test_waves_that_meet_at_barriers_end_together() -> None:
     busy = {"int32": 800 * 256 * 1000.0}
     free = of_groups(800, operations=busy, chain={"int32": 4000.0})
     met = replace(free, chain={"int32": 3995.0, "barrier": 1.0})
-    (first, second) = (point_time(NO_LAUNCH_RATE, demand, FREE).time_s for demand in (free, met))
+    (first, second) = (point_time(NO_LAUNCH_RATE, demand).time_s for demand in (free, met))
 
     assert first > 1.05 * second

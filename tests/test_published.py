@@ -81,7 +81,7 @@ def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> No
     assert series.conditions == "as they come"
     assert series.sweep.points == ({"local": 64, "count": 8192}, {"local": 64, "count": 16384})
     assert [point.samples_s for point in series.measurement.points] == [(2.5e-6,), (3e-6,)]
-    assert [resources.registers for resources in series.resources["specification"] if resources] == [20, 24]
+    assert [resources["registers"] for resources in series.resources["specification"] if resources] == [20, 24]
     assert str(series.measurement.key) == "particles/structs32/particles"
 
 

@@ -132,7 +132,7 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     parameters = sweep.points[len(sweep.points) // 2]
 
     def time_s(device: Device) -> float:
-        return point_time(*model_inputs(device, workload, sweep, parameters, None)).time_s
+        return point_time(*model_inputs(device, workload, sweep, parameters)).time_s
 
     device, facts = uncertain(toy)
     assert float(time_s(device)) == pytest.approx(float(time_s(toy)), rel=1e-12)

@@ -16,7 +16,7 @@ from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, pair
 from gpureport.observe.statistics import Floats
 from gpureport.predict import model_inputs
 from gpureport.predict.model import PointModel
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.occupancy import Compiled
 from gpureport.records.curves import BASES, MAIN_POSITIONS, Basis, Observation, SweepKey
 from gpureport.records.finding import Explanation, Finding
 from gpureport.spec.models import Device
@@ -47,7 +47,7 @@ class ModelInput:
     """
 
     device: Device
-    compiled: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
+    compiled: Mapping[str, Sequence[Compiled]] = field(default_factory=dict)
 
 
 def explanations(

@@ -7,7 +7,7 @@ from statistics import median
 
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, most_energy_j
-from gpureport.predict.occupancy import Resources, builds_of, compiled_resources, occupancy
+from gpureport.predict.occupancy import builds_of, compiled_resources, occupancy
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
 from gpureport.records.measurement import MeasuredPoint, Measurement
@@ -86,18 +86,17 @@ def _rows(report: Report, measurement: Measurement) -> Iterator[ResidentGroups]:
     device = report.device
     places = device.compute_units // device.architecture.occupancy.units
     for point in measurement.points:
-        rules = occupancy(device.architecture, (point.point.parameters["local"],), _resources(measurement, point))
+        rules = occupancy(device.architecture, (point.point.parameters["local"],), *_resources(measurement, point))
         predicted = min(rules.groups_per_compute_unit * places, point.point.parameters["groups"])
         yield ResidentGroups(point.point.label, point.point.parameters["local"], predicted, point.counted)
 
 
-def _resources(measurement: Measurement, point: MeasuredPoint) -> Resources:
+def _resources(measurement: Measurement, point: MeasuredPoint) -> tuple[int, int]:
+    """Return the registers of a work-item and the local memory of a work-group."""
     kept, used = point.point.parameters["kept"], point.point.parameters["used"]
     builds = builds_of(Residency(), point.point.parameters, measurement.compilation)
     compiled = compiled_resources(next(iter(builds), None))
-    if compiled is None:
-        return Resources(kept + 12, used)
-    return Resources(compiled.registers, max(used, compiled.local_memory_bytes), compiled=True)
+    return compiled.get("registers", kept + 12), max(used, compiled.get("local_memory_bytes", 0))
 
 
 def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate | None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from gpureport.inputs import read_text
 from gpureport.kernel_files.formulas import Formulas
-from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, emitted_as, placed
@@ -92,8 +91,7 @@ def demand_of(
     unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
     kernel = program_of(source, options, formulas.fields.kernel, restrict=restrict, unrolled=unrolled, joins=joins)
     shape = formulas.dispatch(parameters, {})
-    resources = Resources(Demand.registers, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
-    placement = placed(device, kernel, shape, resources)
+    placement = placed(device, kernel, shape, formulas.local_memory_bytes(parameters) + kernel.local_bytes)
     listed = architecture.rates_per_cycle, architecture.latency_cycles
     classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
     key = (kernel, placement, *classes, *parameters.items())

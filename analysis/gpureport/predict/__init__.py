@@ -12,7 +12,7 @@ from gpureport.observe import features_of_points
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import with_level_names
 from gpureport.predict.model import PointModel, execution_kind, point_times
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.occupancy import Compiled
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.curves import Basis, SweepKey
@@ -69,7 +69,7 @@ def predict_sweeps(device: Device, workload: Workload, sweeps: Sequence[Sweep]) 
     if workload.essential and predicted:
         keys = [each.point for each in predicted[0].prediction.points]
         largest = max(range(len(keys)), key=lambda i: keys[i].work)
-        inputs = model_inputs(device, workload, sweeps[0], sweeps[0].points[largest], None)
+        inputs = model_inputs(device, workload, sweeps[0], sweeps[0].points[largest])
         with_example = predicted[0].prediction.model_copy(update={"arithmetic": arithmetic(*inputs, keys[largest])})
         predicted[0] = replace(predicted[0], prediction=with_example)
     return tuple(predicted)
@@ -80,9 +80,9 @@ def predict_sweep(
     workload: Workload,
     sweep: Sweep,
     kind: Basis,
-    compiled: Sequence[Resources | None] = (),
+    compiled: Sequence[Compiled] = (),
 ) -> Prediction:
-    """Predict one sweep; *compiled* are the resources of each point, ``None`` where only the estimate is known."""
+    """Predict one sweep; *compiled* are the resources of each point, as far as they are known."""
     return _predicted(uncertain(device), workload, sweep, kind, compiled).prediction
 
 
@@ -91,11 +91,12 @@ def _predicted(
     workload: Workload,
     sweep: Sweep,
     kind: Basis,
-    compiled: Sequence[Resources | None],
+    compiled: Sequence[Compiled],
 ) -> Predicted:
     device, facts = traced
     points, other = [], execution_kind(device).sigma
-    inputs = [model_inputs(device, workload, sweep, *each) for each in zip_longest(sweep.points, compiled)]
+    known = zip_longest(sweep.points, compiled)
+    inputs = [model_inputs(device, workload, sweep, parameters, code) for parameters, code in known]
     answers = point_times(inputs, len(facts))
     for parameters, (answer, relative) in zip(sweep.points, answers, strict=True):
         key = workload.point(parameters, sweep)
@@ -132,21 +133,13 @@ def _predicted(
 
 
 def model_inputs(
-    device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
+    device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Compiled | None = None
 ) -> PointModel:
-    """Return the input of the model for one point of *sweep*."""
-    demand = workload.demand(parameters, device)
+    """Return the input of the model for one point of *sweep*, which was *compiled* to these resources."""
+    demand, known = workload.demand(parameters, device), dict(compiled or {})
     if sweep.isolated or sweep.read_between:
-        demand = replace(demand, isolated=sweep.isolated, one_buffer=sweep.read_between)
-    if compiled and compiled.vectorised is not None:
-        demand = replace(
-            demand,
-            vectorised=compiled.vectorised,
-            instructions_per_stored_byte=compiled.instructions_per_stored_byte,
-        )
-        compiled = replace(compiled, registers=demand.registers, local_memory_bytes=demand.local_memory_bytes)
-    resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
-    if resources.compiled and demand.local_memory_bytes:
+        known |= {"isolated": sweep.isolated, "one_buffer": sweep.read_between}
+    if demand.local_memory_bytes:
         # The compiler reported one work-group size of the sweep; local memory depends on the size.
-        resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
-    return PointModel(device, demand, resources)
+        known.pop("local_memory_bytes", None)
+    return PointModel(device, replace(demand, **known) if known else demand)

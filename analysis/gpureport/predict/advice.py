@@ -7,7 +7,7 @@ from typing import TypeVar
 from gpureport.predict import model_inputs
 from gpureport.predict.changes import changes
 from gpureport.predict.model import PointModel
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.occupancy import Compiled
 from gpureport.records.finding import Advice
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
@@ -22,7 +22,7 @@ def advice(
     workload: Workload,
     device: Device,
     sweeps: Sequence[Sweep],
-    compiled: Mapping[str, Sequence[Resources | None]] | None = None,
+    compiled: Mapping[str, Sequence[Compiled]] | None = None,
 ) -> tuple[Advice, ...]:
     """Return the changes of *workload* that make it faster at its largest size, the largest gain first.
 
@@ -35,8 +35,9 @@ def advice(
     if not (largest := largest_point(workload, device, sweeps, compiled or {})):
         return ()
     label, parameters, base = largest
+    kept = {name: getattr(base.demand, name) for name in ("isolated", "registers", "local_memory_bytes", "compiled")}
     changed = (
-        (what, base._replace(demand=replace(demand, isolated=base.demand.isolated)))
+        (what, base._replace(demand=replace(demand, **kept)))
         for what, demand in (*workload.changes(parameters, device), *changes(base.demand, device))
     )
     gains = [(what, base.time_s / other.time_s) for what, other in changed]
@@ -52,7 +53,7 @@ def advice(
 
 
 def largest_point(
-    workload: Workload, device: Device, sweeps: Sequence[Sweep], compiled: Mapping[str, Sequence[Resources | None]]
+    workload: Workload, device: Device, sweeps: Sequence[Sweep], compiled: Mapping[str, Sequence[Compiled]]
 ) -> tuple[str, Parameters, PointModel] | None:
     """Return the label, the parameters and the model's input of a described workload's point with most work."""
     if not workload.described or not sweeps or not sweeps[0].points:
@@ -60,7 +61,7 @@ def largest_point(
     first = sweeps[0]
     keys = [workload.point(each, first) for each in first.points]
     last = max(range(len(keys)), key=lambda i: keys[i].work)
-    resources = [*compiled.get(first.name, ()), *(None for _ in keys)][last]
+    resources = [*compiled.get(first.name, ()), *({} for _ in keys)][last]
     return keys[last].label, first.points[last], model_inputs(device, workload, first, first.points[last], resources)
 
 
@@ -83,7 +84,7 @@ def _shapes(
             continue
         times: dict[tuple[int, ...], float] = {}
         for each in sweep.points:
-            point = model_inputs(device, workload, sweep, each, None)
+            point = model_inputs(device, workload, sweep, each)
             times[point.demand.work_group] = point.time_s
         best = min(times, key=times.__getitem__, default=usual)
         if usual in times:

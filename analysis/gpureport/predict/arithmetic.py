@@ -16,7 +16,6 @@ from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.expressions import Expression, given
 from gpureport.predict.gpu import ISOLATED_EXPONENT
 from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.propagation import Uncertain, note
 from gpureport.predict.uncertainty.sensitivity import visit_facts
 from gpureport.records.curves import PointKey
@@ -30,9 +29,9 @@ _MOST_NUMBERS = 10
 """Numbers in one line; longer lines are split."""
 
 
-def arithmetic(device: Device, demand: Demand, resources: Resources, point: PointKey) -> Arithmetic:
+def arithmetic(device: Device, demand: Demand, point: PointKey) -> Arithmetic:
     """Return the steps, in order, by which ``model.point_time`` computes the time; the last step is the time."""
-    answer = point_time(visit_facts(device, _given), _noted(demand), resources)
+    answer = point_time(visit_facts(device, _given), _noted(demand))
     ceilings = {note(number): f"t({name})" for name, number in answer.ceilings_s.items()}
     classes = {*device.architecture.rates_per_cycle, *device.architecture.pipes}
     return Arithmetic(point=point.label, steps=tuple(_steps(note(answer.time_s), ceilings, classes)))

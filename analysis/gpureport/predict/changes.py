@@ -82,7 +82,6 @@ def _vectors(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
             replace(a, nbytes=a.nbytes * lanes, waves=a.waves / lanes, distinct=a.distinct / lanes)
             for a in demand.accesses
         ),
-        registers=demand.registers + lanes * widest // 4 * len(demand.streams),
     )
     yield f"let each work-item load and store vectors of {lanes} elements", wide
 

@@ -35,7 +35,7 @@ from gpureport.predict.cpu_compilers import EXECUTIONS
 from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.memory import load_latency, traffic_time, usable_capacities
-from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.occupancy import occupancy
 from gpureport.predict.together import apart, for_all, named, together
 from gpureport.predict.transfers import transfer_times
 from gpureport.predict.uncertainty.propagation import Divided, maximum, relative_deviations
@@ -48,22 +48,15 @@ _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
 class PointModel(NamedTuple):
-    """The input for one point of a sweep: a specified or calibrated device, a dispatch, and what its code uses."""
+    """The input for one point of a sweep: a specified or calibrated device, and a dispatch."""
 
     device: Device
     demand: Demand
-    resources: Resources
 
     @property
     def time_s(self) -> float:
         """Seconds of the dispatch."""
         return point_time(*self).time_s
-
-    @property
-    def dispatches(self) -> "tuple[PointModel, ...]":
-        """This dispatch and the later ones of a sequence of kernels, which use what their demand says."""
-        used = ((each, Resources(each.registers, each.local_memory_bytes)) for each in self.demand.later_dispatches)
-        return self, *(PointModel(self.device, *each) for each in used)
 
 
 class PointTime(NamedTuple):
@@ -105,14 +98,18 @@ def execution_kind(device: Device) -> type[Execution]:
     return EXECUTIONS[architecture.compiler] if architecture.groups_as_loops else GpuExecution
 
 
-def execution(device: Device, demand: Demand, resources: Resources) -> Execution:
-    """Return how *device* executes a kernel with *demand* and *resources*."""
-    return execution_kind(device)(device, demand, occupancy(device.architecture, demand.work_group, resources))
+def execution(device: Device, demand: Demand) -> Execution:
+    """Return how *device* executes a kernel with *demand*."""
+    return execution_kind(device)(device, demand, occupancy(device.architecture, *_used(demand)))
 
 
-def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
-    """Predict one dispatch of *demand* on *device*, compiled to *resources*; the mean of a sequence of kernels."""
-    return _mean([_dispatch_time(execution(*each)) for each in PointModel(device, demand, resources).dispatches])
+def _used(demand: Demand) -> tuple[tuple[int, ...], int, int, bool]:
+    return demand.work_group, demand.registers, demand.local_memory_bytes, demand.compiled
+
+
+def point_time(device: Device, demand: Demand) -> PointTime:
+    """Predict one dispatch of *demand* on *device*; the mean of a sequence of kernels."""
+    return _mean([_dispatch_time(execution(device, each)) for each in demand.dispatches])
 
 
 def point_times(points: Sequence[PointModel], facts: int) -> list[tuple[PointTime, Floats]]:
@@ -123,8 +120,7 @@ def point_times(points: Sequence[PointModel], facts: int) -> list[tuple[PointTim
     def run(some: Sequence[PointModel]) -> Iterator[tuple[PointTime, Floats]]:
         if len(some) > 1 and any(each.demand.accesses or each.demand.later_dispatches for each in some):
             raise Divided(range(len(some)))  # such points would disagree too often
-        dispatches = (each.dispatches for each in some)
-        runs = [tuple((d.demand, known(d.demand.work_group, d.resources)) for d in each) for each in dispatches]
+        runs = [tuple((each, known(*_used(each))) for each in point.demand.dispatches) for point in some]
         answer = _mean([_dispatch_time(kind(device, *each)) for each in together(runs)])
         deviations = relative_deviations(answer.time_s, facts)
         return zip(answer.of_points(len(some)), np.broadcast_to(deviations, (len(some), facts)), strict=True)

@@ -1,8 +1,8 @@
 """How many waves of a kernel are resident on a compute unit, by the vendors' own rules."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, inf, prod
+from typing import Any
 
 from gpureport.predict.uncertainty.propagation import maximum, minimum, where
 from gpureport.records.measurement import Compilation
@@ -10,24 +10,8 @@ from gpureport.records.prediction import Limiter, Occupancy
 from gpureport.spec.models import Architecture, OccupancyRules
 from gpureport.workloads.model import Parameters, Workload
 
-
-@dataclass(frozen=True)
-class Resources:
-    """Registers and local memory of a kernel.
-
-    Attributes:
-        registers: 32-bit registers of a work-item.
-        local_memory_bytes: local memory of a work-group.
-        compiled: whether the compiler reported them (otherwise they are the workload's estimate).
-        vectorised: whether a compiler for CPUs emitted vectors of work-items; ``None``: not known.
-        instructions_per_stored_byte: of code for a CPU that is a single straight loop of vectors; 0: other code.
-    """
-
-    registers: int
-    local_memory_bytes: int = 0
-    compiled: bool = False
-    vectorised: bool | None = None
-    instructions_per_stored_byte: float = 0.0
+Compiled = Mapping[str, Any]
+"""Fields of a :class:`.Demand` that the code of a kernel determines, as far as it is known, with their values."""
 
 
 def builds_of(
@@ -38,30 +22,35 @@ def builds_of(
     return tuple(each for each in compilations if required <= set(each.options.split()))
 
 
-def compiled_resources(compilation: Compilation | None) -> Resources | None:
-    """Return the resources that the compiler reported, or with 0 registers what the code for a CPU shows, if any."""
+def compiled_resources(compilation: Compilation | None) -> Compiled:
+    """Return the resources that the compiler reported, or what the code for a CPU shows, if any."""
     if compilation is None:
-        return None
+        return {}
     registers, code = compilation.registers_per_work_item, compilation.code
-    local_memory = compilation.local_memory_bytes or 0
     if registers is not None:
-        return Resources(registers, local_memory, compiled=True)
+        return {"registers": registers, "local_memory_bytes": compilation.local_memory_bytes or 0, "compiled": True}
     if code is None or code.vectorised is None:
-        return None
+        return {}
     # A single straight loop of vectors has one branch, back to its start.
     straight = (code.vector_loops, code.scalar_loops, code.counts.get("branch")) == (1, 0, 1) and not code.calls
     stored = sum(width * count for width, count in code.global_stores.items())
     each = sum(code.counts.values()) / stored if straight and stored else 0.0
-    return Resources(0, local_memory, vectorised=code.vectorised, instructions_per_stored_byte=each)
+    return {"vectorised": code.vectorised, "instructions_per_stored_byte": each}
 
 
-def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:
+def occupancy(
+    architecture: Architecture,
+    work_group: Sequence[int],
+    registers: int,
+    local_memory_bytes: int = 0,
+    compiled: bool = False,
+) -> Occupancy:
     """Return how many work-groups and waves of a kernel fit a compute unit, and what limits them."""
     waves_per_group, most = ceil(prod(work_group) / architecture.wave_size), architecture.occupancy.max_waves
     if architecture.groups_as_loops:
         limits, most = {Limiter.CORES: 1.0}, waves_per_group
     else:
-        limits = _limits(architecture.occupancy, architecture.wave_size, waves_per_group, resources)
+        limits = _limits(architecture.occupancy, architecture.wave_size, waves_per_group, registers, local_memory_bytes)
     if prod(work_group) > architecture.max_work_group:
         limits = {Limiter.WORK_GROUP_SIZE: 0.0}
     limiter = min(limits, key=lambda name: limits[name])
@@ -69,9 +58,9 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
     waves = groups * waves_per_group
     return Occupancy(
         work_group=tuple(work_group),
-        registers_per_work_item=resources.registers,
-        local_memory_bytes=resources.local_memory_bytes,
-        source="compiled" if resources.compiled else "assumed",
+        registers_per_work_item=registers,
+        local_memory_bytes=local_memory_bytes,
+        source="compiled" if compiled else "assumed",
         groups_per_compute_unit=groups,
         waves_per_compute_unit=waves,
         fraction=waves / most,
@@ -83,7 +72,9 @@ def _round_up(value: float, granularity: float) -> float:
     return ceil(value / granularity) * granularity
 
 
-def _limits(rules: OccupancyRules, wave_size: int, waves_per_group: int, resources: Resources) -> dict[Limiter, float]:
+def _limits(
+    rules: OccupancyRules, wave_size: int, waves_per_group: int, registers: int, local_memory_bytes: int
+) -> dict[Limiter, float]:
     """Return the work-groups that each resource allows.
 
     Registers go to whole waves in one of their parts: ``cuda_occupancy.h`` (CUDA 13.5), LLVM's AMDGPUBaseInfo. Hardware
@@ -93,11 +84,11 @@ def _limits(rules: OccupancyRules, wave_size: int, waves_per_group: int, resourc
     if rules.max_groups and not (rules.free_single_waves and waves_per_group == 1):
         limits[Limiter.WORK_GROUPS] = rules.max_groups
     if rules.registers:
-        each = _round_up(max(1, resources.registers) * wave_size, rules.register_granularity)
+        each = _round_up(max(1, registers) * wave_size, rules.register_granularity)
         waves = rules.registers // rules.register_parts // each * rules.register_parts
-        allowed = resources.registers <= (rules.max_registers_per_work_item or inf)
+        allowed = registers <= (rules.max_registers_per_work_item or inf)
         limits[Limiter.REGISTERS] = waves // waves_per_group if allowed else 0
-    local = _local_bytes(rules, resources.local_memory_bytes)
+    local = _local_bytes(rules, local_memory_bytes)
     if local and rules.local_memory_bytes and rules.most_local_bytes:
         limits[Limiter.LOCAL_MEMORY] = rules.local_memory_bytes // local if local <= rules.most_local_bytes else 0
     return limits

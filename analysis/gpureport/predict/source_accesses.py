@@ -5,20 +5,20 @@ from dataclasses import replace
 
 from gpureport.grouping import grouped
 from gpureport.predict.advice import largest_point
-from gpureport.predict.model import PointModel, execution, point_time
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.model import execution, point_time
+from gpureport.predict.occupancy import Compiled
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.finding import SourceAccess
 from gpureport.spec.models import Device, traced_lanes
 from gpureport.workloads import grid
-from gpureport.workloads.model import AccessDemand, Sweep, Workload
+from gpureport.workloads.model import AccessDemand, Demand, Sweep, Workload
 
 
 def source_accesses(
     workload: Workload,
     device: Device,
     sweeps: Sequence[Sweep],
-    compiled: Mapping[str, Sequence[Resources | None]] | None = None,
+    compiled: Mapping[str, Sequence[Compiled]] | None = None,
 ) -> tuple[SourceAccess, ...]:
     """Return the accesses of *workload* at its largest size, by source line, kind and array.
 
@@ -27,8 +27,8 @@ def source_accesses(
     if not (largest := largest_point(workload, device, sweeps, compiled or {})):
         return ()
     label, _, base = largest
-    runs = base.dispatches
-    costs = [(each, _unit_s(run, each) / len(runs)) for run in runs for each in run.demand.accesses]
+    runs = base.demand.dispatches
+    costs = [(each, _unit_s(device, run, each) / len(runs)) for run in runs for each in run.accesses]
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
     memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
     allocates = device.architecture.write_allocate
@@ -65,10 +65,9 @@ def _transferred(access: AccessDemand, allocates: bool) -> float:
     return 0.0 if access.space == "local" else access.missed_sectors if cached else access.sectors
 
 
-def _unit_s(run: PointModel, access: AccessDemand) -> float:
+def _unit_s(device: Device, demand: Demand, access: AccessDemand) -> float:
     """Return the seconds of one access in the load/store unit, or in local memory."""
     unit = "local" if access.space == "local" else "memory"
-    demand, architecture = run.demand, run.device.architecture
-    wave = traced_lanes(architecture, branches=demand.branches, barriers="barrier" in demand.operations)
+    wave = traced_lanes(device.architecture, branches=demand.branches, barriers="barrier" in demand.operations)
     alone = replace(demand, accesses=(access,), operations={unit: access.waves * wave})
-    return sum(execution(run.device, alone, run.resources).class_times().values())
+    return sum(execution(device, alone).class_times().values())

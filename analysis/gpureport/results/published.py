@@ -17,7 +17,7 @@ from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.occupancy import Compiled
 from gpureport.records.curves import Axis, Basis, Metric, Observation, Points, SweepKey
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement
@@ -220,10 +220,11 @@ def _time_s(column: str, value: float, work: float, metric: Metric) -> float:
     return work / (value * scale) if metric.kind == "rate" else work * (value * scale)
 
 
-def _resources(row: Mapping[str, float]) -> Resources | None:
+def _resources(row: Mapping[str, float]) -> Compiled:
     if "registers" not in row:
-        return None
-    return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
+        return {}
+    registers, local = int(row["registers"]), int(row.get("local_memory", 0))
+    return {"registers": registers, "local_memory_bytes": local, "compiled": True}
 
 
 def published_report(result: Result) -> Report:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
-from gpureport.predict.occupancy import Resources, builds_of, compiled_resources
+from gpureport.predict.occupancy import Compiled, builds_of, compiled_resources
 from gpureport.records.curves import Basis, Points, SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Machine, Publication, Report
@@ -35,7 +35,7 @@ class Series:
     workload: Workload
     sweep: Sweep
     measurement: Measurement
-    resources: Mapping[Basis, tuple[Resources | None, ...]]
+    resources: Mapping[Basis, tuple[Compiled, ...]]
     conditions: str = ""
 
 
@@ -145,10 +145,10 @@ def _series(
         read_between=bool(publication and publication.read_between),
     )
     for parameters in points:
-        point_time(*model_inputs(device, workload, sweep, parameters, None))
+        point_time(*model_inputs(device, workload, sweep, parameters))
     builds = (builds_of(workload, parameters, measurement.compilation) for parameters in points)
     resources = tuple(compiled_resources(next(iter(each), None)) for each in builds)
-    used: dict[Basis, tuple[Resources | None, ...]] = {"specification": (), "calibrated": resources}
+    used: dict[Basis, tuple[Compiled, ...]] = {"specification": (), "calibrated": resources}
     return Series(workload, sweep, _renewed(measurement, workload, sweep), used)
 
 

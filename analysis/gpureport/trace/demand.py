@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
@@ -22,8 +22,8 @@ _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
 
 
-def placed(device: Device, program: Program, shape: Dispatch, resources: Resources) -> Placement:
-    """Return where the work-groups of a kernel run; *resources* limit those that are resident together.
+def placed(device: Device, program: Program, shape: Dispatch, local_memory_bytes: int) -> Placement:
+    """Return where the work-groups of a kernel run; their local memory limits those that are resident together.
 
     Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
     midpoint of its latency's transition range, which shows its replacement most clearly, and in the last cache up to
@@ -31,7 +31,7 @@ def placed(device: Device, program: Program, shape: Dispatch, resources: Resourc
     Numbers have no uncertainty here, because demands are kept for later predictions.
     """
     architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
-    fitting = occupancy(architecture, shape.local_size, resources)
+    fitting = occupancy(architecture, shape.local_size, Demand.registers, local_memory_bytes)
     barriers = any(block.waits for block in program.blocks)
     caches = [each for each in device.caches if not loops or each.scope == "compute_unit"]
     near, last = (caches[0], caches[-1]) if caches else (None, None)

@@ -233,6 +233,7 @@ class Demand:
     """Further rounds whose data the work-group itself has just brought into the nearest cache."""
     registers: int = 32  # estimated 32-bit registers per work-item, used until the compiler reports them
     local_memory_bytes: int = 0  # of one work-group
+    compiled: bool = False  # whether the compiler reported both
     accesses: tuple[AccessDemand, ...] = ()
     """By instruction, if they are known one by one; they replace the means below: lines, conflicts and writes of an
     access."""
@@ -281,6 +282,11 @@ class Demand:
     address translation."""
     later_dispatches: "tuple[Demand, ...]" = ()
     """The other dispatches of a sequence of different kernels; times are then the mean of all."""
+
+    @property
+    def dispatches(self) -> "tuple[Demand, ...]":
+        """This dispatch and the later ones of a sequence."""
+        return self, *self.later_dispatches
 
     @property
     def writes(self) -> bool:
