@@ -317,12 +317,6 @@ def test_a_noisy_value_counts_less(cpu: Device) -> None:
     assert moved[2] < 0.02
 
 
-def test_values_that_no_microbenchmark_measured_stay(cpu: Device) -> None:
-    assert combined(cpu, cpu, {"rates.fp32": 0.1}).architecture.rates_per_cycle == pytest.approx(
-        cpu.architecture.rates_per_cycle
-    )
-
-
 def _observation(width: float) -> Observation:
     found = make_report(families=1).observations[0]
     points = (altered(p, ci_low=p.value / width, ci_high=p.value * width) for p in found.points)

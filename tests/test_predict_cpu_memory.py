@@ -90,17 +90,6 @@ def streams(place: Topology, size: Floats, operation: str, *, write_allocate: bo
     return machine_streams(CORE, place, size, OPERATIONS[operation], write_allocate=write_allocate)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_private_caches_add_up_over_cores(operation: str) -> None:
-    size = np.array([1.0 * KIB])
-    one = replace(PLACE, processors=1.0, cores=1.0)
-
-    many, single = (streams(p, size, operation).bytes_per_s() for p in (PLACE, one))
-
-    assert many == pytest.approx(64 * single)
-    assert single[0] == pytest.approx(100e9 / (2**0.25 if operation == "copy" else 1), rel=1e-3)
-
-
 def test_memory_saturates_at_the_traffic_of_the_socket() -> None:
     """A write moves its line twice, a copy three times. 64 cores could read 1280 GB/s."""
     size = np.array([1e12])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.calibration.learned import FURTHER, Learned, further, hierarchy
+from gpureport.predict.calibration.learned import FURTHER, Learned, learned
 from gpureport.spec.models import Device, Link, Tlb, Transition
 from gpureport.spec.values import Provenance
 from tests.builders import altered, shown
@@ -13,7 +13,11 @@ from tests.toy import KIB, L1, L2, MIB, TOY, TOY_WITH_FORMATS, toy
 
 SPEC = Provenance(kind="spec", source="a data sheet")
 SHARP = Transition(onset=0.9, midpoint=1.0, end=1.2)
-DRAFT = altered(TOY_WITH_FORMATS, link=Link.pcie(5, 16), provenance={"caches.L1.sector": SPEC})
+DRAFT = altered(
+    TOY_WITH_FORMATS,
+    link=Link.pcie(5, 16),
+    provenance=dict.fromkeys(("caches.L1.sector", "caches.L1.capacity", "caches.L2.capacity"), SPEC),
+)
 
 
 def _tlb(name: str, reach: float, cycles: float) -> Tlb:
@@ -25,7 +29,7 @@ def _with_l1(device: Device = DRAFT, **changes: Any) -> Device:
 
 
 def _found(real: Device, draft: Device = DRAFT, names: Sequence[str] = FURTHER) -> Learned:
-    return further(draft, shown(real, draft, names))
+    return learned(draft, shown(real, draft, names))
 
 
 def test_a_device_like_its_draft_adds_the_latency_of_its_link() -> None:
@@ -96,10 +100,6 @@ def _with_l2(device: Device = ASSUMED_CACHES, **changes: Any) -> Device:
     return altered(device, caches=(device.caches[0], device.caches[1].model_copy(update=changes)))
 
 
-def _learned(real: Device, names: tuple[str, ...] = CHASE, draft: Device = ASSUMED_CACHES) -> Learned:
-    return hierarchy(draft, shown(real, draft, names))
-
-
 def test_every_figure_of_another_device_is_learned() -> None:
     fast = altered(L1, latency_cycles=40, bandwidth_bytes_per_cycle=96)
     large = altered(
@@ -108,7 +108,7 @@ def test_every_figure_of_another_device_is_learned() -> None:
     memory = altered(TOY.memory, latency_cycles=1000, bandwidth_bytes_per_s=1.5e12)
     launch = altered(TOY.launch, single_s=7e-6, batched_s=3e-6, groups_per_cycle=0.5)
     real = altered(ASSUMED_CACHES, caches=(fast, large), memory=memory, launch=launch)
-    found = _learned(real, MICROBENCHMARKS)
+    found = _found(real, ASSUMED_CACHES, MICROBENCHMARKS)
 
     truth = {
         "caches.L1.capacity": 256 * KIB,
@@ -137,7 +137,7 @@ def test_a_documented_capacity_stays_unless_it_is_off_by_a_fifth(factor: float, 
     documented = altered(ASSUMED_CACHES, provenance={"caches.L1.capacity": ASSUMED, "caches.L2.capacity": SPEC})
     draft = _with_l2(documented, partitions=1, far_latency_cycles=None)
     real = _with_l2(draft, capacity_bytes=factor * 64 * MIB)
-    found = _learned(real, CHASE, draft)
+    found = _found(real, draft, CHASE)
 
     assert ("caches.L2.capacity" in found.values) != agrees
     if not agrees:
@@ -150,7 +150,7 @@ def test_a_documented_capacity_stays_unless_it_is_off_by_a_fifth(factor: float, 
 @pytest.mark.parametrize("factor", [0.125, 0.25, 0.5, 2.0])
 def test_steps_answer_each_other_in_order_if_there_are_as_many(factor: float) -> None:
     flat = _with_l2(partitions=1, far_latency_cycles=None)
-    found = _learned(_with_l2(flat, capacity_bytes=factor * 64 * MIB), CHASE, flat)
+    found = _found(_with_l2(flat, capacity_bytes=factor * 64 * MIB), flat, CHASE)
 
     assert found.values["caches.L2.capacity"].value == pytest.approx(factor * 64 * MIB, rel=0.05)
     assert found.remarks == ()
@@ -158,7 +158,7 @@ def test_steps_answer_each_other_in_order_if_there_are_as_many(factor: float) ->
 
 def test_a_step_at_a_thirtieth_of_a_capacity_is_not_that_caches() -> None:
     flat = _with_l2(partitions=1, far_latency_cycles=None)
-    found = _learned(_with_l2(flat, capacity_bytes=64 * MIB / 30), CHASE, flat)
+    found = _found(_with_l2(flat, capacity_bytes=64 * MIB / 30), flat, CHASE)
 
     assert "caches.L2.capacity" not in found.values
     assert "L2: no cliff was observed; its capacity remains assumed" in found.remarks

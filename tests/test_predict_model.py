@@ -7,17 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict import traffic
 from gpureport.predict.execution import smooth_maximum
 from gpureport.predict.gpu import WRITES_EXPONENT
 from gpureport.predict.model import point_time
 from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
-from gpureport.spec.models import Transition
-from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream
 from gpureport.workloads.particles import Arrays, Structs
-from tests.builders import altered
-from tests.toy import KIB, L1, L2, MIB, STEP, TOY, of_groups, toy
+from tests.toy import MIB, STEP, TOY, of_groups, toy
 
 
 @pytest.mark.parametrize(
@@ -94,15 +91,6 @@ def _copy(megabytes: float, **changes: object) -> Demand:
     return Demand(**demand)
 
 
-def test_memory_bound_time_is_traffic_over_bandwidth() -> None:
-    """1 GiB at 0.9 TB/s, and the launch."""
-    found = point_time(TOY, _copy(1024))
-
-    assert found.bottleneck == "DRAM"
-    assert found.ceilings_s["DRAM"] == pytest.approx(1024 * MIB / 0.9e12)
-    assert found.time_s == pytest.approx(2e-6 + 1024 * MIB / 0.9e12, rel=0.01)
-
-
 def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> None:
     """Stores: the longer of memory and latency. Loads: a smooth maximum of both, which are the same here."""
     written = (Stream("b", 2**25, 16, 16, write=True),)
@@ -139,31 +127,3 @@ def test_groups_are_bound_by_their_start_or_that_of_their_waves(
     found = point_time(toy(wave_starts_per_cycle=wave_starts), demand)
 
     assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(expected_s))
-
-
-@pytest.mark.parametrize(
-    ("name", "level", "size", "close"),
-    [
-        ("memory/read_private", "L1", 248 * KIB, 0.05),
-        ("memory/read", "L2", 64 * MIB, 0.05),
-        ("particles/structs32", "L2", 64 * MIB, 0.1),
-    ],
-)
-def test_curves_step_at_the_caches(name: str, level: str, size: float, close: float) -> None:
-    """L1 has its cliff at the capacity that local memory leaves, L2 at its size, though launch cost bends the curve."""
-    workload = next(w for w in all_workloads() if w.name == name)
-    # The private sweep ends within the next cache, so that one must be large for L1's cliff to show.
-    larger = altered(L2, capacity_bytes=16 * L2.capacity_bytes)
-    device = TOY if level == "L2" else altered(TOY, caches=(L1, larger))
-    prediction = predict(device, workload, limits_of(device))[0]
-    middles = {str(f.level): f.value for f in prediction.features if f.position == "midpoint"}
-
-    assert middles == {level: pytest.approx(size, rel=close)}
-
-
-def test_a_degenerate_transition_is_a_sharp_one() -> None:
-    """It does not divide by zero."""
-    sharp = Transition(onset=1.0, midpoint=1.0, end=1.0)
-
-    assert fraction_beyond(0.999, 1.0, sharp) == 0.0
-    assert fraction_beyond(1.001, 1.0, sharp) == 1.0

@@ -47,16 +47,6 @@ def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> No
     assert execution(TOY, of_groups(groups)).busy_fraction == pytest.approx(share)
 
 
-def test_operations_take_what_the_fullest_unit_takes() -> None:
-    """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
-    times = [
-        execution(TOY, of_groups(n, operations={"int32": n * 25_600.0})).class_times()["int32"]
-        for n in (100, 101, 199, 200, 201)
-    ]
-
-    assert times == pytest.approx([0.4e-6, 0.8e-6, 0.8e-6, 0.8e-6, 1.2e-6])
-
-
 # Rounds
 
 
@@ -76,14 +66,6 @@ def test_rounds_are_those_of_resident_groups(device: Device, registers: int, gro
     assert execution(device, of_groups(groups, registers=registers)).rounds == pytest.approx(rounds)
 
 
-def test_latency_comes_once_a_round() -> None:
-    """1000 integer operations of 4 cycles: 4 us for one to 800 groups, 8 us for 801."""
-    demand = of_groups(1, chain={"int32": 1000.0})
-    times = [point_time(TOY, replace(demand, work_items=n * 256)).ceilings_s["latency"] for n in (1, 800, 801)]
-
-    assert times == pytest.approx([4e-6, 4e-6, 8e-6])
-
-
 # A group by itself
 
 
@@ -100,30 +82,12 @@ def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     assert without_l2.loads_s == pytest.approx(3 * 800 * 2 * 1e-9)
 
 
-@pytest.mark.parametrize(("chain", "instructions_s"), [(100.0, 1e-6), (1000.0, 4e-6)])
-def test_a_lone_group_issues_or_waits_whichever_takes_longer(chain: float, instructions_s: float) -> None:
-    """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
-    found = execution(TOY, of_groups(1, chain={"int32": chain})).isolated_group(0.0, {"int32": 1e-6})
-
-    assert found.instructions_s == pytest.approx(instructions_s)
-
-
 @pytest.mark.parametrize(
     ("size", "factor"), [(32, 4.0), (64, 2.0), (96, 4 / 3), (128, 1.0), (160, 8 / 5), (192, 4 / 3), (256, 1.0), (16, 4)]
 )
 def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
     assert execution(TOY, of_groups(1, size)).issue_time_s({"int32": 1e-6}) == pytest.approx(factor * 1e-6)
-
-
-def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
-    """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
-    class_times = {"int32": 3e-6, "local": 1e-6}
-    gpu, cpu = (execution(device, of_groups(1)) for device in (TOY, CPU))
-
-    assert gpu.scheduled(class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
-    assert gpu.scheduled(class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
-    assert cpu.scheduled(class_times, 6) == class_times
 
 
 # The smooth maximum of latency and throughput
@@ -215,15 +179,6 @@ def test_sectors_and_lines_that_are_written_take_the_shared_cache_a_time(
     demand = of_groups(100, streams=(stream,), line_writes=lines)
 
     assert _written(toy(**rates), demand) == pytest.approx(expected_ns * 1e-9)
-
-
-def test_slices_write_in_parallel() -> None:
-    """50 slices take twice as long as the 100 compute units for which the rate would count without slices."""
-    first, shared = TOY.caches
-    sliced = altered(shared, slice_bytes=int(shared.capacity_bytes / 50))
-    device = altered(toy(**WRITES), caches=(first, sliced))
-
-    assert _written(device, of_groups(100, streams=(SECTORS,))) == pytest.approx(2 * 81.92e-9)
 
 
 def test_writes_share_the_cache_with_its_other_traffic() -> None:

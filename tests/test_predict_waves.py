@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.model import execution, point_time
-from gpureport.spec.database import load_database
 from gpureport.workloads.model import Stream
 from tests.toy import NO_LAUNCH_RATE, TOY, of_groups, toy
 
@@ -37,25 +36,6 @@ def test_stores_delay_the_next_group() -> None:
     ]
 
     assert cycles == pytest.approx([300, 700, 500])
-
-
-def test_groups_that_only_write_take_what_passes_between_them() -> None:
-    """One wave a multiprocessor at a time: 13.8 KB in 361 cycles of an A100, as RRZE-HPC/gpu-benches has it."""
-    device = load_database().device("nvidia/a100_sxm_40")
-    groups, items = 200 * device.compute_units, 16
-    demand = replace(
-        of_groups(groups, items),
-        streams=(Stream("data", groups * items, 8, 8, write=True),),
-        chain={"int32": 8.0},
-        local_memory_bytes=100_000,
-        registers=16,
-        reused="never",
-    )
-    found = point_time(device, demand)
-
-    assert found.occupancy.groups_per_compute_unit == 1
-    bandwidth = 8 * groups * items / (found.time_s - device.launch.batched_s)
-    assert bandwidth == pytest.approx(54e9, rel=0.1)
 
 
 # One group at a time

@@ -33,7 +33,7 @@ from gpureport.predict.uncertainty.sensitivity import (
     sensitivities,
     spread,
     uncertain,
-    varied,
+    visit_facts,
 )
 from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
@@ -139,7 +139,10 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     relative = relative_deviations(time_s(device), len(facts))
     for index, known in enumerate(facts):
         if not known.path.endswith(("transition", "capacity")):  # their deviations are those of a whole step
-            less, more = (time_s(varied(toy, known.path, 1 + sign * step)) for sign in (-1, 1))
+            factors = ({known.path: 1 + sign * step} for sign in (-1, 1))
+            less, more = (
+                time_s(visit_facts(toy, lambda path, value, by=by: value * by.get(path, 1.0))) for by in factors
+            )
             slope = math.log(more / less) / (2 * step)
             assert relative[index] == pytest.approx(known.relative * slope, abs=1e-4), known.path
 

@@ -85,48 +85,29 @@ def residuals(
         features: whether to compare cliffs, tapers and plateaus, too; takes several times as long.
         workloads: names of those to compare; empty for all. Microbenchmarks calibrate in either case.
     """
-    microbenchmarks = () if result.publication else tuple(s for s in result.series if s.workload.microbenchmark)
-    analysed = {id(series): _analysed(result.device, series) for series in microbenchmarks}
-    observed = [observation for _, observation in analysed.values() if observation]
-    device = calibrated(result.device, [p for p, _ in analysed.values()], observed) if observed else None
+    microbenchmarks = [each for each in result.series if each.workload.microbenchmark and not result.publication]
+    chosen = [each for each in result.series if not workloads or each.workload.name in workloads]
+    specified = {id(each): _predicted(each, result.device, "specification") for each in (*microbenchmarks, *chosen)}
+    observed = {id(each): observe(each.measurement) for each in (*microbenchmarks, *(chosen if features else ()))}
+    devices: dict[Basis, Device] = {"specification": result.device}
+    shown = [observation for each in microbenchmarks if (observation := observed[id(each)])]
+    if shown:
+        devices["calibrated"] = calibrated(result.device, specified.values(), shown)
     found: list[Residual] = []
-    for series in result.series:
-        if workloads and series.workload.name not in workloads:
-            continue
-        curves = analysed.get(id(series)) or (_analysed(result.device, series) if features else None)
-        found += _of_series(result, series, curves, device, independence, features=features)
+    for series in chosen:
+        for kind, device in devices.items():
+            if kind == "calibrated" and series.workload.microbenchmark:
+                continue
+            prediction = specified[id(series)] if kind == "specification" else _predicted(series, device, kind)
+            curve = _curve(result, series, kind, independence)
+            found += _times(curve, series.measurement, prediction)
+            if features and (observation := observed[id(series)]):
+                found += _features(curve, prediction, observation)
     return found
 
 
-def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation | None]:
-    prediction = predict_sweep(
-        device, series.workload, series.sweep, "specification", series.resources["specification"]
-    )
-    return prediction, observe(series.measurement)
-
-
-def _of_series(
-    result: Result,
-    series: Series,
-    curves: tuple[Prediction, Observation | None] | None,
-    measured: Device | None,
-    independence: Independence | Literal[""],
-    *,
-    features: bool,
-) -> Iterator[Residual]:
-    """Yield the residuals of one sweep, for each kind of prediction; *curves*: specification and observation."""
-    devices: dict[Basis, Device] = {"specification": result.device}
-    if measured is not None and not series.workload.microbenchmark:
-        devices["calibrated"] = measured
-    for kind, device in devices.items():
-        curve = _curve(result, series, kind, independence)
-        if curves and features and curves[0].kind == kind:
-            prediction = curves[0]
-        else:
-            prediction = predict_sweep(device, series.workload, series.sweep, kind, series.resources[kind])
-        yield from _times(curve, series.measurement, prediction)
-        if curves and features and curves[1]:
-            yield from _features(curve, prediction, curves[1])
+def _predicted(series: Series, device: Device, kind: Basis) -> Prediction:
+    return predict_sweep(device, series.workload, series.sweep, kind, series.resources[kind])
 
 
 def _curve(result: Result, series: Series, kind: Basis, independence: Independence | Literal[""]) -> Residual:

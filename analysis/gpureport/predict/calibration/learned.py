@@ -66,21 +66,10 @@ class ObservedSweep:
 
 @dataclass(frozen=True)
 class Learned:
-    """Measured values by path, in SI base units, and remarks for the author of the entry.
-
-    *device* is the drafted one with measured capacities, latencies and bandwidths.
-    """
+    """Measured values by path, in SI base units, and remarks for the author of the entry."""
 
     values: Mapping[str, Value]
     remarks: tuple[str, ...]
-    device: Device
-
-
-def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
-    """Derive all values of a drafted *device* that *sweeps* show."""
-    first = hierarchy(device, sweeps)
-    more = further(first.device, sweeps)
-    return Learned({**first.values, **more.values}, (*first.remarks, *more.remarks), first.device)
 
 
 def is_learned_from(workload: Workload) -> bool:
@@ -88,14 +77,15 @@ def is_learned_from(workload: Workload) -> bool:
     return workload.name in FURTHER or not LEARNED.isdisjoint(workload.calibrates)
 
 
-def hierarchy(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
-    """Derive capacities, latencies, bandwidths and launch costs of a drafted *device* from *sweeps*."""
+def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
+    """Derive all values of a drafted *device* that *sweeps* show."""
     sizes = _capacities(device, sweeps)
     found = {name: capacity for name, (capacity, _) in sizes.items()}
     caches = (c.model_copy(update={"capacity_bytes": found.get(c.name, c.capacity_bytes)}) for c in device.caches)
     sized = device.model_copy(update={"caches": tuple(caches)})
     predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
-    shown = calibrated(sized, predictions, [one.observation for one in sweeps])
+    observations = [one.observation for one in sweeps]
+    shown = calibrated(sized, predictions, observations)
     shown_by = {"memory.bandwidth": "memory.efficiency"}
     values = {
         path: measured_value(value, origin.source)
@@ -119,8 +109,11 @@ def hierarchy(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
             values[path] = measured_value(capacity, where)
         elif not 1 / AGREES < capacity / cache.capacity_bytes < AGREES:
             values[path] = measured_value(capacity, where, conflict(format_bytes(cache.capacity_bytes), known))
-    described = {"architecture": device.architecture, "provenance": device.provenance}
-    return Learned(values, tuple(remarks), shown.model_copy(update=described))
+    shown = shown.model_copy(update={"architecture": device.architecture, "provenance": device.provenance})
+    further = [*_cache(shown, observations), *_translation(shown, sweeps), *_rates(shown, sweeps)]
+    further += _link(shown, observations)
+    values |= dict(each for each in further if not isinstance(each, str))
+    return Learned(values, (*remarks, *(each for each in further if isinstance(each, str))))
 
 
 def measured_value(value: float, source: str, note: str = "") -> Value:
@@ -177,15 +170,6 @@ def _figures(device: Device, specified: Device) -> dict[str, float]:
     change = device.memory.efficiency / specified.memory.efficiency
     listed = {path: value for path, value in figures(device).items() if path.rpartition(".")[2] in _LISTED}
     return {**listed, "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change}
-
-
-def further(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
-    """Derive values of *device*, whose capacities and latencies are the measured ones, from *sweeps*."""
-    observations = [one.observation for one in sweeps]
-    found = [*_cache(device, observations), *_translation(device, sweeps), *_rates(device, sweeps)]
-    found += _link(device, observations)
-    values = dict(each for each in found if not isinstance(each, str))
-    return Learned(values, tuple(each for each in found if isinstance(each, str)), device)
 
 
 def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:

@@ -88,11 +88,6 @@ def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...]]:
     return visit_facts(device, lambda path, _: numbers[path]), tuple(facts)
 
 
-def varied(device: Device, path: str, factor: float) -> Device:
-    """Return *device* with the fact at *path* multiplied by *factor*."""
-    return visit_facts(device, lambda name, value: value * factor if name == path else value)
-
-
 def _basis(path: str) -> tuple[str, float] | None:
     """Return the path of the figure that the one at *path* is relative to, if any, and the exponent."""
     if (relative := declaration(path).relative_to) is None:
