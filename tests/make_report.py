@@ -18,7 +18,7 @@ from gpureport.records.curves import (
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
-from gpureport.records.report import Clock, Machine, Report, RunSettings, WorkloadInfo
+from gpureport.records.report import Machine, Report, RunSettings, WorkloadInfo
 from gpureport.spec.models import Device, EntryMatch, Launch, PresentDevice, Transition
 from gpureport.spec.values import Provenance
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
@@ -112,7 +112,6 @@ def make_machine() -> Machine:
         python="3.11.9",
         packages={"gpureport": "0.1.0", "numpy": "2.4.6", "pyopencl": "2026.1.4", "scipy": "1.17.1"},
         opencl=H200,
-        clocks=(Clock(name="core", clock_hz=1.98e9),),
         vendor_facts={"power limit": "700 W", "temperature": "41 °C"},
     )
 

@@ -1,6 +1,5 @@
 """Power and energy: sensors from fake folders, the counter, loads on a toy sensor, and performance per watt."""
 
-import sys
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -20,7 +19,7 @@ from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
 from gpureport.measure.limits import SweepSettings
 from gpureport.predict.ceilings import most_energy_j
-from gpureport.records.measurement import IDLE, Energy, PowerLoad, PowerReading
+from gpureport.records.measurement import IDLE, Energy, PowerLoad, Reading
 from gpureport.report.run import whole_device
 from gpureport.results.opening import predicted
 from gpureport.spec.database import load_database
@@ -28,7 +27,6 @@ from gpureport.workloads import select
 from gpureport.workloads.model import Limits
 from tests.fake_backend import PRESENT, Steps
 from tests.make_report import make_report
-from tests.test_measure_machine import GPU, FakeNvml
 from tests.toy import TOY
 
 LIMITS = Limits(2**26, 2**25, 64)
@@ -58,9 +56,8 @@ def test_a_gpu_in_hwmon(tmp_path: Path) -> None:
         (folder / name).write_text(f"{text}\n")
     sensor = hwmon("0000:03:00.0", tmp_path)
     assert sensor
-    assert sensor.state() == {"power_w": pytest.approx(211), "temperature_c": pytest.approx(61)}
+    assert sensor.read() == {"power_w": pytest.approx(211), "temperature_c": pytest.approx(61)}
     assert sensor.limit_w() == pytest.approx(300)
-    assert sensor.energy_j() is None
 
 
 def test_packages_of_rapl_are_added(tmp_path: Path) -> None:
@@ -71,7 +68,7 @@ def test_packages_of_rapl_are_added(tmp_path: Path) -> None:
             (tmp_path / name / "energy_uj").write_text(str(energy))
     sensor = rapl(tmp_path)
     assert isinstance(sensor, PowerSensor)
-    assert sensor.energy_j() == pytest.approx(3.5)
+    assert sensor.read() == {"energy_j": pytest.approx(3.5)}
     assert sensor.limit_w() is None
     (tmp_path / "intel-rapl:1" / "energy_uj").write_text("")
     assert "administrator" in str(rapl(tmp_path))
@@ -85,7 +82,7 @@ def test_a_device_without_sensors_says_so() -> None:
 def toy() -> PowerSensor:
     """A sensor whose counter grows by 2 J for each reading."""
     readings, state = count(), {"power_w": 100.0, "clock_hz": 1e9, "temperature_c": 50.0}
-    return PowerSensor("toy", "board", lambda: 300.0, lambda: 2.0 * next(readings), lambda: dict(state))
+    return PowerSensor("toy", "board", lambda: 300.0, lambda: {"energy_j": 2.0 * next(readings), **state})
 
 
 def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +114,7 @@ def test_loads_of_all_kinds_of_devices(entry: str) -> None:
 
 
 def _energy(power_w: float = 350.0) -> Energy:
-    reading = PowerReading(at_s=0.0, power_w=power_w, clock_hz=1.98e9, throttle_reasons=())
+    reading = Reading(at_s=0.0, power_w=power_w, clock_hz=1.98e9, throttle_reasons=())
     idle = PowerLoad(name=IDLE, duration_s=1.0, power_w=100.0, readings=(reading,))
     read = PowerLoad(
         name="memory read", unit="B", work=3e12, duration_s=1.0, power_w=power_w, by_counter=True, readings=(reading,)
@@ -154,18 +151,6 @@ def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
     assert found.low < found.value < found.high == pytest.approx(most)  # type: ignore[operator]
     assert predicted_energy_j(device, "Game of Life") is None
     assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
-
-
-def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = FakeNvml()
-    monkeypatch.setitem(sys.modules, "pynvml", library)
-    with ExitStack() as stack:
-        sensor = power_sensor(GPU, stack)
-        assert not isinstance(sensor, str)
-        read = {"power_w": 118.4, "clock_hz": 1.98e9}
-        assert sensor.state() == pytest.approx(read)
-        assert sensor.energy_j() is sensor.limit_w() is None
-    assert library.open == 0
 
 
 def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:

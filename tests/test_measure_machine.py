@@ -10,7 +10,6 @@ import pytest
 
 from gpureport.measure import machine
 from gpureport.measure.backends import pci, processor, sensors
-from gpureport.measure.backends.protocol import State
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
@@ -90,9 +89,7 @@ class FakeNvml(ModuleType):
 def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    state = sensors.state(GPU)
-    assert state.clocks_hz == {"core": 1.98e9, "memory": 3.201e9}
-    assert state.facts == {"power": "118 W"}
+    assert sensors.facts(GPU) == {"power": "118 W", "memory clock": "3201 MHz"}
     assert machine.free_memory_bytes(GPU) == 12345
     assert library.open == 0
 
@@ -101,7 +98,7 @@ def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.Mon
 def test_values_are_unknown_if_anything_is_missing(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}
     monkeypatch.setitem(sys.modules, "pynvml", None if case == "no library" else FakeNvml(driver=case != "no driver"))
-    assert sensors.state(device.get(case, GPU)) == State()
+    assert sensors.facts(device.get(case, GPU)) == {}
     assert sensors.free_memory_bytes(device.get(case, GPU)) is None
     assert machine.free_memory_bytes(device.get(case, GPU)) == GPU.global_memory_bytes
 

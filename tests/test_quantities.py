@@ -52,7 +52,6 @@ NUMBERS = (
     ("curves", 0, "specification", "features", 0, "value"),
     ("curves", 0, "observation", "points", "ci_low", 0),
     ("findings", "ratio", 0),
-    ("machine", "clocks", "clock_hz", 0),
     ("machine", "memory_bytes"),
     ("device", "clock_hz"),
     ("device", "caches", 0, "latency_transition", "midpoint"),
@@ -94,7 +93,11 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
         # Far beyond the length of any name.
         *((path, "x" * 1001, ": must have at most 1000 characters") for path in NAMES),
         ((*SAMPLES[:-1], "taken_at_s", 0), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
-        (("machine", "clocks"), {"name": "core", "clock_hz": 1}, "must have a list of values in one of its columns"),
+        (
+            ("conditions",),
+            [{"workload": "a/b", "readings": {"at_s": 1}}],
+            "must have a list of values in one of its columns",
+        ),
         (
             ("conditions",),
             [{"workload": "a/b", "readings": {"at_s": [0.0] * 400_000}}],

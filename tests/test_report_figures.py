@@ -19,7 +19,7 @@ from gpureport.records.curves import (
     PointKey,
     SweepKey,
 )
-from gpureport.records.measurement import Energy, PowerLoad, PowerReading
+from gpureport.records.measurement import Energy, PowerLoad, Reading
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.figures.chart import Axis as ChartAxis
@@ -155,7 +155,7 @@ def test_plateaus_are_drawn_where_samples_are(
 
 
 def test_power_is_that_of_the_table() -> None:
-    readings = tuple(PowerReading(at_s=at, power_w=500 + at) for at in range(4))
+    readings = tuple(Reading(at_s=at, power_w=500 + at) for at in range(4))
     loads = [PowerLoad(name="read", power_w=712.0, by_counter=known, readings=readings) for known in (True, False)]
     counted, sensed = (power_chart(Energy(sensor="NVML", loads=(load,))) for load in loads)
     (panel,), (other,) = counted.columns[0], sensed.columns[0]

@@ -1,9 +1,11 @@
 """Conditions, other than the device, that differ between runs, and their effect on a comparison."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import Literal
 
 from gpureport.compare.records import Condition
+from gpureport.observe.disturbance import running_clocks
 from gpureport.records.report import Machine, Report
 from gpureport.units import format_frequency
 
@@ -52,12 +54,9 @@ def _of_machine(read: Callable[[Machine], str]) -> Callable[[Report], str]:
     return lambda report: read(report.machine) if report.machine else ""
 
 
-def _clock(machine: Machine) -> str:
-    clocks = [clock.clock_hz for clock in machine.clocks if clock.name == "core"]
-    if not clocks:
-        return ""
-    low, high = min(clocks), max(clocks)
-    return format_frequency(high) if high <= 1.01 * low else f"{format_frequency(low)} to {format_frequency(high)}"
+def _clock(report: Report) -> str:
+    clocks = running_clocks([reading for each in report.conditions for reading in each.readings])
+    return format_frequency(median(clocks)) if clocks else ""
 
 
 def _vendor_fact(name: str) -> Callable[[Report], str]:
@@ -95,7 +94,7 @@ _CONDITIONS: Mapping[str, tuple[Callable[[Report], str], str, Severity]] = {
     ),
     "platform": (_of_machine(lambda m: m.opencl.platform), "compilers differ between OpenCL platforms.", "note"),
     "driver": (_of_machine(lambda m: m.opencl.driver), "compilers and launch costs depend on the driver.", "note"),
-    "clock": (_of_machine(_clock), "instruction-bound workloads scale with the clock.", "note"),
+    "clock": (_clock, "instruction-bound workloads scale with the clock.", "note"),
     "power limit": (_vendor_fact("power limit"), "clocks drop when the device reaches its power limit.", "note"),
     "ECC": (_vendor_fact("ECC"), "error correction costs bandwidth on memories without dedicated ECC bits.", "note"),
     "system": (_of_machine(lambda m: m.system), "launch costs may differ.", "note"),

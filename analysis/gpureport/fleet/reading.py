@@ -59,9 +59,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
     present, facts = machine.opencl, machine.vendor_facts
     readings = sorted((r for each in report.conditions for r in each.readings), key=lambda r: r.at_s)
     running = [r for r in readings if r.measuring]
-    clocks = [r.clock_hz for r in running if r.clock_hz] or [
-        clock.clock_hz for clock in machine.clocks if clock.name == "core"
-    ]
+    clocks = [r.clock_hz for r in running if r.clock_hz]
     others = [r.others_utilisation for r in running if r.others_utilisation]
     stolen = steal(readings)
     if report.device.architecture.on_host and (used := others_cpu(readings)) is not None:

@@ -118,9 +118,9 @@ class DriverProcess:
         """Send the measurement of each sweep when it ends, with its begin; return the state afterwards."""
         with self._watch.measuring():
             for each in measure_workload(self._backend, task, self, self._watch.spans):
-                at_s = self._watch.since_began(self._backend.now() - each.duration_s)
+                at_s = self._backend.now() - each.duration_s - self._watch.began_s
                 self._send("item", each.model_copy(update={"began_s": round(at_s, 6)}))
-        return Measured((), self._watch.taken(), sensors.state(self._backend.device))
+        return Measured((), self._watch.taken(), sensors.facts(self._backend.device))
 
     def energy(self, loads: Sequence[Load], settings: SweepSettings) -> Energy:
         """Read power and energy while kernels run; send progress messages."""

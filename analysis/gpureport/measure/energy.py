@@ -4,18 +4,19 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from statistics import median
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import Backend, PowerSensor
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
-from gpureport.measure.watch import repeated
+from gpureport.measure.watch import Watch
 from gpureport.records.curves import PointKey
-from gpureport.records.measurement import IDLE, Energy, PowerLoad, PowerReading
+from gpureport.records.measurement import IDLE, Energy, PowerLoad, Reading
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Limits, Workload
@@ -94,15 +95,14 @@ def measure_energy(backend: Backend, loads: Sequence[Load], settings: SweepSetti
         sensor = power_sensor(backend.device, stack)
         if isinstance(sensor, str):
             return Energy(missing=sensor)
-        began = time.monotonic()
+        watch = partial(Watch, backend, [sensor.read], _PERIOD_S, backend.now())
         progress.advance("power: idle", 0.0)
-        power = _Power(sensor, began)
-        with repeated(power.read, _PERIOD_S):
+        with watch() as watched:
             time.sleep(LOAD_S)
-        measured = [PowerLoad(name=IDLE, duration_s=LOAD_S, **power.fields())]
+        measured = [PowerLoad(name=IDLE, duration_s=LOAD_S, **_power(watched.taken()))]
         for number, load in enumerate(loads):
             progress.advance(f"power: {load.name}", number / len(loads))
-            measured.append(_loaded(backend, load, settings, _Power(sensor, began)))
+            measured.append(_loaded(backend, load, settings, watch()))
         known = any(load.power_w for load in measured)
         missing = "" if known else f"{sensor.name} reports neither power nor energy of this device."
         return Energy(
@@ -110,14 +110,14 @@ def measure_energy(backend: Backend, loads: Sequence[Load], settings: SweepSetti
         )
 
 
-def _loaded(backend: Backend, load: Load, settings: SweepSettings, power: "_Power") -> PowerLoad:
+def _loaded(backend: Backend, load: Load, settings: SweepSettings, watch: Watch) -> PowerLoad:
     bench, point = Bench(backend, settings.limits), Point(load.workload, load.point, settings.seed)
     try:
         seconds = bench.run(point, 1)  # builds the kernel, initialises buffers, and sizes the batches
         batch = max(1, min(_MOST_DISPATCHES, round(_BATCH_S / max(seconds, 1e-9))))
         batch = -(-batch // bench.cycle_length(point)) * bench.cycle_length(point)
         dispatches = 0
-        with repeated(power.read, _PERIOD_S):
+        with watch:
             start = time.monotonic()
             while time.monotonic() - start < LOAD_S:
                 bench.run(point, batch)
@@ -134,31 +134,16 @@ def _loaded(backend: Backend, load: Load, settings: SweepSettings, power: "_Powe
         unit=load.unit,
         work=dispatches * load.point.work * load.factor,
         duration_s=duration_s,
-        **power.fields(),
+        **_power(watch.taken()),
     )
 
 
-class _Power:
-    """Readings of one load: the state, and the energy counter with the time at which it was read."""
-
-    def __init__(self, sensor: PowerSensor, began: float) -> None:
-        self._sensor, self._began = sensor, began
-        self._readings: list[PowerReading] = []
-        self._counted: list[tuple[float, float]] = []
-
-    def read(self) -> None:
-        at_s = time.monotonic() - self._began
-        if (energy_j := self._sensor.energy_j()) is not None:
-            self._counted.append((at_s, energy_j))
-        if state := self._sensor.state():
-            self._readings.append(PowerReading.model_validate({"at_s": at_s, **state}))
-
-    def fields(self) -> dict[str, object]:
-        """Return power, how it was found, and the readings."""
-        by_counter = counter_power_w(self._counted)
-        known = [reading.power_w for reading in self._readings if reading.power_w]
-        power_w = by_counter or (median(known[len(known) // 2 :]) if known else None)
-        return {"power_w": power_w, "by_counter": by_counter is not None, "readings": tuple(self._readings)}
+def _power(readings: Sequence[Reading]) -> dict[str, object]:
+    """Return power, how it was found, and the readings."""
+    by_counter = counter_power_w([(each.at_s, each.energy_j) for each in readings if each.energy_j is not None])
+    known = [reading.power_w for reading in readings if reading.power_w]
+    power_w = by_counter or (median(known[len(known) // 2 :]) if known else None)
+    return {"power_w": power_w, "by_counter": by_counter is not None, "readings": readings}
 
 
 def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:

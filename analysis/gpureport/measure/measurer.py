@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar, cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
-from gpureport.measure.backends.protocol import State
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.energy import Load
@@ -36,12 +35,12 @@ class Measured:
     Attributes:
         measurements: one for each sweep.
         readings: of the device and its machine since the last workload.
-        state: of the device.
+        facts: current settings, power and temperature of the device, ready to print.
     """
 
     measurements: tuple[Measurement, ...] = ()
     readings: tuple[Reading, ...] = ()
-    state: State = field(default_factory=State)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Measurer:

@@ -1,12 +1,12 @@
 """Readings of device and machine, taken in a separate thread while workloads are measured."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import Self, cast
 
-from gpureport.measure.backends.protocol import Backend
-from gpureport.measure.backends.sensors import Source, sources_of
+from gpureport.measure.backends.protocol import Backend, Source
+from gpureport.measure.backends.sensors import sources_of
 from gpureport.observe.disturbance import Span, spans
 from gpureport.records.measurement import Reading
 
@@ -14,28 +14,6 @@ _PERIODS_S = {"cpu": 0.5, "gpu": 0.2, "accelerator": 0.2}
 """Readings take time from the cores that run kernels of CPUs; a reading of NVML takes 1.4 ms."""
 _JOIN_S = 2.0
 _LEAVE_DEVICE_IDLE = frozenset({"now", "device", "compiles_at_launch", "build", "prepare", "compilation", "free"})
-
-
-@contextmanager
-def repeated(action: Callable[[], object], period_s: float) -> Iterator[Thread]:
-    """Call *action* now, then again and again in the thread that is yielded, until the end of the context.
-
-    If the thread waits for a driver that does not answer, it ends with the process.
-    """
-    end = Event()
-
-    def work() -> None:
-        while not end.wait(period_s):
-            action()
-
-    thread = Thread(target=work, name="readings", daemon=True)
-    action()
-    thread.start()
-    try:
-        yield thread
-    finally:
-        end.set()
-        thread.join(_JOIN_S)
 
 
 class Watch:
@@ -56,24 +34,33 @@ class Watch:
         By default, sources of readings and the period between them depend on the device's kind and vendor.
         """
         self._now, self._kind = backend.now, backend.device.kind
-        self._began_s = backend.now() if began_s is None else began_s
+        self.began_s = backend.now() if began_s is None else began_s
         self._stack = ExitStack()
         self._sources = list(sources) if sources is not None else sources_of(backend.device, self._stack)
-        self._repeated = repeated(self.reading, period_s or _PERIODS_S[self._kind])
+        self._period_s = period_s or _PERIODS_S[self._kind]
+        self._end = Event()
+        # If it waits for a driver that does not answer, it ends with the process.
+        self._thread = Thread(target=self._repeat, name="readings", daemon=True)
         # Total occupied time, and the start of the current occupation. The time before this watch counts as occupied,
         # because its use is not known.
-        self._occupied: tuple[float, float | None] = backend.now() - self._began_s, None
+        self._occupied: tuple[float, float | None] = backend.now() - self.began_s, None
         self._measuring = False
         self._readings: list[Reading] = []
         self._taken = 0
         self._lock = Lock()
 
     def __enter__(self) -> Self:
-        self._thread = self._repeated.__enter__()
+        self.reading()
+        self._thread.start()
         return self
 
+    def _repeat(self) -> None:
+        while not self._end.wait(self._period_s):
+            self.reading()
+
     def __exit__(self, *error: object) -> None:
-        self._repeated.__exit__(None, None, None)
+        self._end.set()
+        self._thread.join(_JOIN_S)
         if not self._thread.is_alive():
             self._stack.close()
 
@@ -84,7 +71,7 @@ class Watch:
             total_s, since_s = self._occupied
             now_s = self._now()
             occupied_s = total_s + (now_s - since_s if since_s is not None else 0.0)
-            times = {"at_s": now_s - self._began_s, "occupied_total_s": occupied_s, "measuring": self._measuring}
+            times = {"at_s": now_s - self.began_s, "occupied_total_s": occupied_s, "measuring": self._measuring}
             reading = Reading.model_validate(fields | times)
             self._readings.append(reading)
         return reading
@@ -114,13 +101,9 @@ class Watch:
         """
         with self._lock:
             readings = tuple(self._readings)
-        shift = self._began_s
+        shift = self.began_s
         found = spans(readings, self._kind, since_s - shift)
         return tuple(Span(span.began_s + shift, span.ended_s + shift, span.causes) for span in found)
-
-    def since_began(self, at_s: float) -> float:
-        """Convert a time of ``backend.now()`` to the clock of the readings: seconds since the run began."""
-        return at_s - self._began_s
 
     def counted(self, backend: Backend) -> Backend:
         """Wrap *backend*: the time in which its calls may occupy the device is counted."""

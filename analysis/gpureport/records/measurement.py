@@ -25,8 +25,6 @@ from gpureport.records.quantities import (
 )
 from gpureport.records.tables import Rows
 
-ClockName = Literal["core", "memory", "highest core", "highest memory"]
-"""A clock of a device, of its compute units or its memory; ``highest``: that it could have."""
 IDLE = "idle"
 """Name of the load without kernels."""
 
@@ -182,6 +180,12 @@ class Reading(Record):
     """Share in which kernels of other processes ran, if the driver counts processes separately; a lower bound."""
     throttle_reasons: tuple[Name, ...] | None = None
     """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
+    power_w: Rough | None = None
+    """Power as the sensor reports it, which may be an average over up to a second."""
+    energy_j: Amount | None = None
+    """Energy since some moment before the run, by the sensor's counter."""
+    temperature_c: Rough | None = None
+    """Temperature in °C."""
     link_generation: Count | None = None
     """Generation of PCI Express at which the link to the host runs; idle devices may lower it."""
     link_lanes: Count | None = None
@@ -205,21 +209,6 @@ class Conditions(Record):
     """Readings in order of time."""
 
 
-class PowerReading(Record):
-    """State of the device at one moment; ``None`` is a missing reading, never zero."""
-
-    at_s: Compact
-    """Seconds since the first reading of all loads."""
-    power_w: Rough | None = None
-    """Power as the sensor reports it, which may be an average over up to a second."""
-    clock_hz: CompactPositive | None = None
-    """Core clock."""
-    temperature_c: Rough | None = None
-    """Temperature in °C."""
-    throttle_reasons: tuple[Name, ...] | None = None
-    """Why the clock is not higher; empty: no reason."""
-
-
 class PowerLoad(Record):
     """Power and energy while one kernel ran back to back, or without any kernel."""
 
@@ -240,7 +229,7 @@ class PowerLoad(Record):
     Without a counter: median of the second half of the readings."""
     by_counter: bool = False
     """Whether the power is from the energy counter."""
-    readings: Rows[PowerReading] = Rows()
+    readings: Rows[Reading] = Rows()
     """Readings during the load."""
     skipped: str | None = None
     """Why it was not measured, in a sentence."""

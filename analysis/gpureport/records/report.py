@@ -15,7 +15,7 @@ from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import GROWING, Curve, joined, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
-from gpureport.records.measurement import ClockName, Conditions, Energy, Measurement
+from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import (
     Bytes,
@@ -24,7 +24,6 @@ from gpureport.records.quantities import (
     Moment,
     MomentIfKnown,
     Name,
-    Positive,
     Table,
     Whole,
     once,
@@ -44,17 +43,6 @@ FILE_NAME = "report.json"
 _EXPANDED_LEVELS = 5  # containers nested deeper than this are written on one line: a line a column
 
 
-class Clock(Record):
-    """A clock frequency during the run."""
-
-    name: ClockName
-    """Which clock."""
-    after: Name = ""
-    """``family/variant`` of the workload that ran just before."""
-    clock_hz: Positive
-    """Frequency in Hz."""
-
-
 class Machine(Record):
     """The machine of the run, without names of the host or its users."""
 
@@ -72,8 +60,6 @@ class Machine(Record):
     """Versions of Python packages, by package."""
     opencl: PresentDevice
     """Properties of the device that the OpenCL runtime reports."""
-    clocks: Rows[Clock] = Rows()
-    """Clock frequencies during the run."""
     processor: ProcessorFacts | None = None
     """What identifies the processor's type of core, if it is known."""
     vendor_facts: Table[Name, Name] = Field(default_factory=dict)

@@ -3,7 +3,7 @@
 Nothing here prints. Callers show the progress of the run through a :class:`Progress`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -89,7 +89,6 @@ class _Run:
         self.calibrated_at = self._use_again(plan.kept) if plan.kept else ""
         self.created_at = datetime.now(UTC).isoformat(timespec="seconds")
         self.resumed_at: tuple[str, ...] = ()
-        self.clocks: list[document.Clock] = []
         self.conditions: list[Conditions] = []
         self.stopped = ""  # why the run ended before its last workload
         self.started: WorkloadRun | None = None  # whose measuring began last
@@ -97,7 +96,7 @@ class _Run:
         self.energy: Energy | None = None
         self._began_s = measurer.now()
         self._earlier_s = 0.0
-        self._state = sensors.state(measurer.device)
+        self._facts: Mapping[str, str] = sensors.facts(measurer.device)
         self._features = features(measurer.device)
         self._host = machine_facts()
 
@@ -141,7 +140,6 @@ class _Run:
             part.take_over(earlier)
         begun = {part.name for part in self.parts if part.measurements or part.ended}
         self.conditions += (each for each in earlier.conditions if each.workload in begun)
-        self.clocks += earlier.machine.clocks if earlier.machine else ()
         self._earlier_s = end_s(self.conditions, self.measurements)
 
     def begin(self, save: Save) -> list[WorkloadRun]:
@@ -243,8 +241,7 @@ class _Run:
         part, measured = self.measured[0], later(self.measured[1], self._earlier_s)
         self.conditions.append(Conditions(workload=part.name, readings=measured.readings))
         part.add(measured, self._features)
-        self._state, clocks = measured.state, measured.state.clocks_hz
-        self.clocks += [document.Clock(name=name, after=part.name, clock_hz=hz) for name, hz in clocks.items()]
+        self._facts = measured.facts
         part.evaluate()
         self.save(save)
         self.measured = None
@@ -265,8 +262,7 @@ class _Run:
             machine=document.Machine(
                 **self._host,
                 opencl=self.measurer.device,
-                clocks=tuple(self.clocks),
-                vendor_facts=self._state.facts,
+                vendor_facts=self._facts,
             ),
             settings=self.plan.requested,
             workloads={part.name: document.workload_info(part.workload, part.skipped) for part in parts},

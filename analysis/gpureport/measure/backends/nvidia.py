@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpureport.measure.backends.protocol import PowerSensor, State, known, share
+from gpureport.measure.backends.protocol import PowerSensor, known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
-from gpureport.records.measurement import ClockName
 from gpureport.spec import drivers
 from gpureport.spec.models import PresentDevice
 
@@ -49,20 +48,10 @@ class Opened:
         except (self.nvml.NVMLError, AttributeError):
             return None
 
-    def clock_hz(self, clock: int, query: str = "ClockInfo") -> float | None:
-        """Return the current clock, or the highest with the query ``MaxClockInfo``."""
-        mhz = self.query(query, clock)
-        return None if mhz is None else mhz * 1e6
-
     def thousandths(self, name: str) -> float | None:
         """Return a value that the library gives in thousandths, e.g. a power in mW."""
         found = self.query(name)
         return None if found is None else found / 1e3
-
-    def throttle_reasons(self) -> tuple[str, ...] | None:
-        """Return why the clocks are lower than the highest."""
-        mask = self.query("CurrentClocksThrottleReasons")  # old releases of the library also have this name
-        return None if mask is None else reasons(mask)
 
 
 @contextlib.contextmanager
@@ -112,16 +101,11 @@ def remapped_rows(rows: Sequence[int]) -> str:
     return f"{correctable + uncorrectable} ({uncorrectable} uncorrectable{''.join(ends)})"
 
 
-_CLOCKS: dict[ClockName, tuple[int, str]] = {
-    "core": (_SM, "ClockInfo"),
-    "memory": (_MEMORY, "ClockInfo"),
-    "highest core": (_SM, "MaxClockInfo"),
-    "highest memory": (_MEMORY, "MaxClockInfo"),
-}
 _FACTS: dict[str, tuple[Callable[[Any], str], str, *tuple[int, ...]]] = {
     "UUID": (str, "UUID"),
     "power": (_watts, "PowerUsage"),
     "power limit": (_watts, "EnforcedPowerLimit"),
+    "memory clock": ("{} MHz".format, "ClockInfo", _MEMORY),
     "temperature": ("{} °C".format, "Temperature", _CHIP),
     "ECC": (_switch, "EccMode"),
     "MIG": (_switch, "MigMode"),
@@ -129,37 +113,17 @@ _FACTS: dict[str, tuple[Callable[[Any], str], str, *tuple[int, ...]]] = {
 }
 
 
-def state(device: Opened) -> State:
-    """Return the current clocks, power, temperature and settings."""
-    clocks = {name: hz for name, clock in _CLOCKS.items() if (hz := device.clock_hz(*clock)) is not None}
-    facts = {
-        name: written(found)
-        for name, (written, query, *arguments) in _FACTS.items()
-        if (found := device.query(query, *arguments)) is not None
-    }
+def facts(device: Opened) -> dict[str, str]:
+    """Return current settings, power and temperature, ready to print."""
+    found = {name: device.query(query, *arguments) for name, (_, query, *arguments) in _FACTS.items()}
+    texts = {name: _FACTS[name][0](value) for name, value in found.items() if value is not None}
     pages = [device.query("RetiredPages", cause) for cause in _PAGE_CAUSES]
-    return State(clocks, facts if None in pages else {**facts, "retired pages": str(sum(map(len, pages)))})
+    return texts if None in pages else {**texts, "retired pages": str(sum(map(len, pages)))}
 
 
 def power_sensor(device: Opened) -> PowerSensor:
     """Return the sensor of the board; its counter of energy starts when the driver is loaded."""
-
-    def state() -> dict[str, object]:
-        temperature = device.query("Temperature", _CHIP)
-        return known(
-            power_w=device.thousandths("PowerUsage"),
-            clock_hz=device.clock_hz(_SM) or None,
-            temperature_c=None if temperature is None else float(temperature),
-            throttle_reasons=device.throttle_reasons(),
-        )
-
-    return PowerSensor(
-        "NVML",
-        "board",
-        limit_w=lambda: device.thousandths("EnforcedPowerLimit") or None,
-        energy_j=lambda: device.thousandths("TotalEnergyConsumption"),
-        state=state,
-    )
+    return PowerSensor("NVML", "board", lambda: device.thousandths("EnforcedPowerLimit") or None, Nvml(device))
 
 
 class Nvml:
@@ -179,11 +143,15 @@ class Nvml:
             self._own = pids[0]
         uses = query("ProcessUtilization", int((time.time() - _RECENT_S) * 1e6))
         rates = query("UtilizationRates")
+        mask = query("CurrentClocksThrottleReasons")  # old releases of the library also have this name
         return known(
-            clock_hz=self._device.clock_hz(_SM) or None,
+            clock_hz=(query("ClockInfo", _SM) or 0) * 1e6 or None,
             utilisation=share(rates and int(rates.gpu)),
             others_utilisation=others_share(uses or (), self._own),
-            throttle_reasons=self._device.throttle_reasons(),
+            throttle_reasons=None if mask is None else reasons(mask),
+            power_w=self._device.thousandths("PowerUsage"),
+            energy_j=self._device.thousandths("TotalEnergyConsumption"),
+            temperature_c=query("Temperature", _CHIP),
             link_generation=query("CurrPcieLinkGeneration") or None,
             link_lanes=query("CurrPcieLinkWidth") or None,
         )

@@ -115,17 +115,13 @@ def hwmon(address: str, devices: Path = DEVICES) -> PowerSensor | None:
     if folder is None:
         return None
 
-    def state() -> dict[str, object]:
+    def read() -> dict[str, object]:
         return known(
             power_w=first_scaled(folder, 1e-6, *_POWER),
+            energy_j=first_scaled(folder, 1e-6, _ENERGY),
             clock_hz=first_scaled(folder, 1.0, "freq1_input"),
             temperature_c=first_scaled(folder, 1e-3, "temp1_input"),
         )
 
-    return PowerSensor(
-        "hwmon",
-        "board or chip, as its driver defines it",
-        limit_w=lambda: first_scaled(folder, 1e-6, "power1_cap", "power1_max"),
-        energy_j=lambda: first_scaled(folder, 1e-6, _ENERGY),
-        state=state,
-    )
+    scope = "board or chip, as its driver defines it"
+    return PowerSensor("hwmon", scope, lambda: first_scaled(folder, 1e-6, "power1_cap", "power1_max"), read)

@@ -85,14 +85,13 @@ def rapl(folder: Path = POWERCAP) -> PowerSensor | str | None:
         found = [first_scaled(package, 1e-6, "constraint_0_power_limit_uw") for package in packages]
         return sum(filter(None, found)) if all(found) else None
 
-    def energy_j() -> float | None:
+    def read() -> dict[str, object]:
         found = [whole(read_or_empty(package / "energy_uj")) for package in packages]
-        return None if None in found else sum(filter(None, found)) * 1e-6
+        return {} if None in found else {"energy_j": sum(filter(None, found)) * 1e-6}
 
     if not packages:
         return None
-    sensor = PowerSensor("RAPL", "processor packages, without memory", limit_w, energy_j, dict)
-    return sensor if energy_j() is not None else _PROTECTED
+    return PowerSensor("RAPL", "processor packages, without memory", limit_w, read) if read() else _PROTECTED
 
 
 def free_bytes() -> float:

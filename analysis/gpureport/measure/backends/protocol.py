@@ -4,14 +4,14 @@ Programs, buffers and launches are identified by numbers that the backend issues
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NewType, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import DeviceError
-from gpureport.records.measurement import ClockName, Compilation
+from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch
 
@@ -19,6 +19,8 @@ ProgramId = NewType("ProgramId", int)
 BufferId = NewType("BufferId", int)
 LaunchId = NewType("LaunchId", int)
 _T = TypeVar("_T")
+Source = Callable[[], dict[str, object]]
+"""Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
 
 
 class BuildError(DeviceError):
@@ -119,19 +121,6 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True)
-class State:
-    """How a device is running.
-
-    Attributes:
-        clocks_hz: by name.
-        facts: by name, ready to print, e.g. ``power limit``: ``700 W``.
-    """
-
-    clocks_hz: dict[ClockName, float] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class PowerSensor:
     """Reads power, energy and state of one device; each value is optional.
 
@@ -139,15 +128,13 @@ class PowerSensor:
         name: what reports the values: ``NVML``.
         scope: what the power includes.
         limit_w: returns the power limit that the driver enforces.
-        energy_j: returns the energy since some moment, which only grows; ``None`` without a counter.
-        state: returns the fields of a ``PowerReading``, without those that are not known.
+        read: what it reports.
     """
 
     name: str
     scope: str
     limit_w: Callable[[], float | None]
-    energy_j: Callable[[], float | None]
-    state: Callable[[], dict[str, object]]
+    read: Source
 
 
 def known(**fields: _T | None) -> dict[str, _T]:

@@ -1,14 +1,11 @@
 """What reads the state of a device and its machine: by the device's kind and vendor, if the system has it."""
 
-from collections.abc import Callable
 from contextlib import ExitStack
 
 from gpureport.measure.backends import nvidia, pci, processor
-from gpureport.measure.backends.protocol import PowerSensor, State, known
+from gpureport.measure.backends.protocol import PowerSensor, Source, known
 from gpureport.spec.models import PresentDevice
 
-Source = Callable[[], dict[str, object]]
-"""Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
 _NO_SENSOR = "The system has no power sensor of this device that this process can read."
 
 
@@ -31,10 +28,10 @@ def power_sensor(device: PresentDevice, stack: ExitStack) -> PowerSensor | str:
     return (pci.hwmon(device.pci_address) if device.pci_address else None) or _NO_SENSOR
 
 
-def state(device: PresentDevice) -> State:
-    """Return the current clocks, power and temperature; empty if they are not known."""
+def facts(device: PresentDevice) -> dict[str, str]:
+    """Return current settings, power and temperature by name, ready to print; empty if they are not known."""
     with nvidia.opened(device) as found:
-        return nvidia.state(found) if found else State()
+        return nvidia.facts(found) if found else {}
 
 
 def free_memory_bytes(device: PresentDevice) -> float | None:

@@ -18,7 +18,6 @@ from gpureport.units import (
     DIMENSIONS,
     UNKNOWN,
     format_bytes,
-    format_frequency,
     format_range,
     format_ratio,
     format_time,
@@ -54,18 +53,16 @@ def _method_row(name: str, found: Sequence[Measurement]) -> dict[str, str]:
 
 
 def environment_table(report: Report) -> Table:
-    """List machine, device, driver, clocks and versions; empty without a run. The report has the limits of OpenCL."""
+    """List machine, device, driver and versions; empty without a run. The report has the limits of OpenCL."""
     machine, settings = report.machine, report.settings
     if machine is None:
         return Table(("property", "value"), ())
     present = machine.opencl
-    clocks = grouped((f"{clock.name} clock", clock.clock_hz) for clock in machine.clocks)
     pairs = [
         ("OpenCL device", present.name),
         ("platform", f"{present.platform}, {present.platform_version}"),
         ("driver", present.driver),
         ("device version", present.version),
-        *((name, format_range(read, format_frequency)) for name, read in clocks.items()),
         *machine.vendor_facts.items(),
         ("PCI id", present.pci_id or UNKNOWN),
         ("system", machine.system),
