@@ -28,10 +28,8 @@ PRESENT = PresentDevice(
     global_memory_bytes=2**30,
     max_allocation_bytes=2**28,
     global_cache_bytes=2**20,
-    cache_line_bytes=64,
     local_memory_bytes=2**15,
     max_work_group=256,
-    max_work_item_sizes=(256, 256, 64),
     timer_resolution_s=1e-9,
     extensions=("cl_khr_fp64",),
 )

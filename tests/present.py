@@ -90,9 +90,11 @@ class LocalMeasurer(Measurer):
 
     def __init__(self, backend: Backend, device: PresentDevice | None = None) -> None:
         self.now = backend.now  # type: ignore[method-assign]
+        self._backend = backend
         super().__init__(candidate(device or backend.device), _InProcess(backend))  # type: ignore[arg-type]
 
-    def _replace(self) -> None: ...
+    def _replace(self) -> None:
+        self._child.use(self._backend, self._began_s)  # type: ignore[attr-defined]
 
 
 def stand_in(

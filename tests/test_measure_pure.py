@@ -100,7 +100,6 @@ def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path
             VENDOR="NVIDIA Corporation",
             MAX_COMPUTE_UNITS=132,
             MAX_CLOCK_FREQUENCY=1980,
-            MAX_WORK_ITEM_SIZES=[1024, 1024, 64],
             PROFILING_TIMER_RESOLUTION=1000,
             EXTENSIONS="cl_khr_fp64 cl_nv_device_attribute_query ",
             PCI_DOMAIN_ID_NV=0,
@@ -117,7 +116,6 @@ def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert (present.pci_address, present.pci_id) == ("0000:9b:02.1", "10de:2335")
     assert (present.wave_size, present.compute_capability) == (32, "9.0")
     assert present.extensions == ("cl_khr_fp64", "cl_nv_device_attribute_query")
-    assert present.max_work_item_sizes == (1024, 1024, 64)
 
 
 def test_an_amd_device_is_described() -> None:

@@ -177,18 +177,9 @@ Change = Callable[[Report], Report]
             "entry of X has changed",
         ),
         (lambda r: r.model_copy(update={"machine": None}), "nothing in it was measured"),
-        (lambda r: _asked(r, seed=9), "(seed: 9 then, 3 now)"),
-        (
-            lambda r: _asked(r, quick=False, workloads=("memory",)),
-            "(quick: no then, yes now, workloads: memory then, none",
-        ),
+        (lambda r: _asked(r, quick=False, workloads=("memory",)), "settings were different (quick, workloads)"),
         (lambda r: _present(r, name="Other"), "measured on Other (Fake Platform"),
-        (lambda r: _present(r, compute_units=5), "another setup (compute units: 5 then, 4 now)"),
-        (
-            lambda r: _present(r, board="X", extensions=("cl_x",)),
-            "extensions: cl_x then, cl_khr_fp64 now, board: X then, unknown",
-        ),
-        (lambda r: _present(r, max_work_item_sizes=(1, 2, 3)), "(max work item sizes: 1, 2, 3 then, "),
+        (lambda r: _present(r, compute_units=5, board="X"), "another setup (compute units, board)"),
         (lambda r: _present(r, index=7, global_memory_bytes=1, max_allocation_bytes=1, clock_hz=1.0), ""),
     ],
 )

@@ -84,9 +84,9 @@ class Measurer:
             raise
         return self
 
-    def reopen(self) -> None:
-        """Close the device and open it again, as another run would find it."""
-        self._began_s = self.now()
+    def reopen(self, began_s: float | None = None) -> None:
+        """Close the device and open it again, as another run would find it, which began at *began_s* or begins now."""
+        self._began_s = self.now() if began_s is None else began_s
         self._replace()
 
     def _replace(self) -> None:

@@ -23,7 +23,7 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.report import Report
-from gpureport.run.resuming import end_s, later, with_ended
+from gpureport.run.resuming import end_s, with_ended
 from gpureport.run.workload_run import DERIVED, WorkloadRun
 from gpureport.spec.models import DeviceMatch, EntryMatch
 from gpureport.workloads.model import Workload
@@ -95,7 +95,6 @@ class _Run:
         self.measured: tuple[WorkloadRun, Measured] | None = None  # last, until its measurements are evaluated
         self.energy: Energy | None = None
         self._began_s = measurer.now()
-        self._earlier_s = 0.0
         self._facts: Mapping[str, str] = sensors.facts(measurer.device)
         self._features = features(measurer.device)
         self._host = machine_facts()
@@ -140,7 +139,8 @@ class _Run:
             part.take_over(earlier)
         begun = {part.name for part in self.parts if part.measurements or part.ended}
         self.conditions += (each for each in earlier.conditions if each.workload in begun)
-        self._earlier_s = end_s(self.conditions, self.measurements)
+        self._began_s -= end_s(self.conditions, self.measurements)
+        self.measurer.reopen(self._began_s)
 
     def begin(self, save: Save) -> list[WorkloadRun]:
         """Start builds, predict and save; return the unfinished workloads in their order.
@@ -200,7 +200,7 @@ class _Run:
         report = self._saved
         started = [(self.started, self.measurer.so_far())] if self.started else []
         for part, measured in ([self.measured] if self.measured else []) + started:
-            report = with_ended(report, part.name, later(measured, self._earlier_s))
+            report = with_ended(report, part.name, measured)
         return report
 
     def _specify(self, most: int | None) -> None:
@@ -230,7 +230,7 @@ class _Run:
         share_s = sweep_budget_s(
             self.measurer.device.kind,
             quick=settings.limits.quick,
-            spent_s=self._earlier_s + self.measurer.now() - self._began_s,
+            spent_s=self.measurer.now() - self._began_s,
             sweeps_left=sweeps_left,
         )
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
@@ -238,7 +238,7 @@ class _Run:
     def _evaluate(self, save: Save) -> None:
         if self.measured is None:
             return
-        part, measured = self.measured[0], later(self.measured[1], self._earlier_s)
+        part, measured = self.measured
         self.conditions.append(Conditions(workload=part.name, readings=measured.readings))
         part.add(measured, self._features)
         self._facts = measured.facts

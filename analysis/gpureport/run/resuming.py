@@ -1,17 +1,13 @@
 """Interrupted runs: the records of finished sweeps, and whether a run can be resumed. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import TypeVar
 
 from gpureport.measure.measurer import Measured
 from gpureport.records.curves import Record
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report, RunSettings
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.text import shortened
 
-_R = TypeVar("_R", bound=Record)
 VARYING = ("index", "global_memory_bytes", "max_allocation_bytes", "clock_hz", "timer_resolution_s")
 """What systems report differently at each start: they reserve memory, number devices, and change clocks."""
 
@@ -37,18 +33,6 @@ def end_s(conditions: Iterable[Conditions], measurements: Iterable[Measurement])
     readings = (each.at_s for read in conditions for each in read.readings)
     sweeps = (each.began_s + each.duration_s for each in measurements if each.began_s is not None)
     return max((*readings, *sweeps), default=0.0)
-
-
-def later(measured: Measured, by_s: float) -> Measured:
-    """Return measurements and readings *by_s* seconds later in the run."""
-    readings = tuple(_later(each, by_s, "at_s", "occupied_total_s") for each in measured.readings)
-    measurements = tuple(_later(each, by_s, "began_s") for each in measured.measurements)
-    return replace(measured, measurements=measurements, readings=readings)
-
-
-def _later(record: _R, by_s: float, *fields: str) -> _R:
-    known = {name: at_s for name in fields if (at_s := getattr(record, name)) is not None}
-    return record.model_copy(update={name: at_s + by_s for name, at_s in known.items()})
 
 
 def as_before(present: PresentDevice, before: PresentDevice | None) -> PresentDevice:
@@ -79,23 +63,6 @@ def changes(
 
 
 def _differences(before: Record, now: Record, *ignored: str) -> str:
-    """Return the fields in which two records of one kind differ, except *ignored* ones, with both values.
-
-    Of lists of names, the names that only one of them has.
-    """
-    texts = []
-    for name in type(now).model_fields:
-        was, value = getattr(before, name), getattr(now, name)
-        if name in ignored or was == value:
-            continue
-        lists = isinstance(was, tuple) and isinstance(value, tuple)
-        if lists and {type(each) for each in (*was, *value)} == {str} and {*was} != {*value}:
-            was, value = [each for each in was if each not in value], [each for each in value if each not in was]
-        texts.append(f"{name.replace('_', ' ')}: {_shown(was)} then, {_shown(value)} now")
-    return ", ".join(texts)
-
-
-def _shown(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "unknown", True: "yes", False: "no"}[value]
-    return shortened(", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)) or "none"
+    """Return the names of the fields in which two records of one kind differ, except *ignored* ones."""
+    names = (name for name in type(now).model_fields if name not in ignored)
+    return ", ".join(name.replace("_", " ") for name in names if getattr(before, name) != getattr(now, name))

@@ -656,10 +656,8 @@ class PresentDevice(Record):
     global_memory_bytes: Whole
     max_allocation_bytes: Whole
     global_cache_bytes: Whole
-    cache_line_bytes: Whole
     local_memory_bytes: Whole
     max_work_group: Whole
-    max_work_item_sizes: Many[Whole]
     timer_resolution_s: Amount
     extensions: Many[Name]
     pci_id: Name | None = None

@@ -22,7 +22,6 @@ def kind(query: DeviceQuery) -> Kind | None:
 def describe(index: int, platform: str, platform_version: str, query: DeviceQuery) -> PresentDevice:
     """Return the device as the runtime reports it; unknown values are 0, empty or ``None``."""
     clock_mhz = _number(query, "MAX_CLOCK_FREQUENCY")
-    sizes = query("MAX_WORK_ITEM_SIZES")
     address = _pci_address(query)
     return PresentDevice(
         index=index,
@@ -38,10 +37,8 @@ def describe(index: int, platform: str, platform_version: str, query: DeviceQuer
         global_memory_bytes=_number(query, "GLOBAL_MEM_SIZE"),
         max_allocation_bytes=_number(query, "MAX_MEM_ALLOC_SIZE"),
         global_cache_bytes=_number(query, "GLOBAL_MEM_CACHE_SIZE"),
-        cache_line_bytes=_number(query, "GLOBAL_MEM_CACHELINE_SIZE"),
         local_memory_bytes=_number(query, "LOCAL_MEM_SIZE"),
         max_work_group=_number(query, "MAX_WORK_GROUP_SIZE"),
-        max_work_item_sizes=tuple(sizes) if isinstance(sizes, list | tuple) else (),
         timer_resolution_s=_number(query, "PROFILING_TIMER_RESOLUTION") * 1e-9,
         extensions=tuple(sorted(filter(None, map(clean, str(query("EXTENSIONS") or "").split())))),
         pci_id=pci.pci_id(address) or _amd_pci_id(query),

@@ -57,21 +57,16 @@ class Opened:
 @contextlib.contextmanager
 def opened(device: PresentDevice) -> Iterator[Opened | None]:
     """Find the device in the library; ``None`` if the library, its driver or the device is missing."""
-    try:
-        nvml = importlib.import_module("pynvml")
-    except ImportError:
-        yield None
-        return
-    try:
-        nvml.nvmlInit()
-    except nvml.NVMLError:
-        yield None
-        return
-    try:
-        yield _found(nvml, device)
-    finally:
-        with contextlib.suppress(nvml.NVMLError):
-            nvml.nvmlShutdown()
+    with contextlib.ExitStack() as stack:
+        found = None
+        with contextlib.suppress(ImportError):
+            nvml = importlib.import_module("pynvml")
+            with contextlib.suppress(nvml.NVMLError):
+                nvml.nvmlInit()
+                stack.push(contextlib.suppress(nvml.NVMLError))
+                stack.callback(nvml.nvmlShutdown)
+                found = _found(nvml, device)
+        yield found
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
