@@ -61,9 +61,9 @@ def test_cliffs_are_counted_located_and_enclosed(per_octave: int, noise: float, 
             continue
         found = cliffs(u, replicated(z, error, 200), error, plateaus)
         for cliff, centre in zip(found, truth.centres, strict=True):
-            errors.append(abs(np.log(cliff.midpoint.value) - centre))
-            covered.append(cliff.midpoint.low <= np.exp(centre) <= cliff.midpoint.high)
-            assert cliff.onset.value <= cliff.midpoint.value <= cliff.end.value
+            errors.append(abs(np.log(cliff["midpoint"].value) - centre))
+            covered.append(cliff["midpoint"].low <= np.exp(centre) <= cliff["midpoint"].high)
+            assert cliff["onset"].value <= cliff["midpoint"].value <= cliff["end"].value
 
     assert right >= 58
     assert np.quantile(errors, 0.95) < 0.4 * OCTAVE / per_octave
@@ -77,10 +77,10 @@ def test_onset_and_end_are_where_the_curve_leaves_and_reaches_its_plateaus() -> 
 
     (cliff,) = cliffs(u, z[None, :], np.zeros(len(u)), staircase(u, z, np.zeros(len(u))))
 
-    assert np.log(cliff.onset.value) == pytest.approx(5.0 - np.log(0.95), abs=0.01)
-    assert np.log(cliff.midpoint.value) == pytest.approx(5.5, abs=0.01)
-    assert np.log(cliff.end.value) == pytest.approx(6.0 - np.log(1.05), abs=0.01)
-    assert cliff.midpoint.low is None
+    assert np.log(cliff["onset"].value) == pytest.approx(5.0 - np.log(0.95), abs=0.01)
+    assert np.log(cliff["midpoint"].value) == pytest.approx(5.5, abs=0.01)
+    assert np.log(cliff["end"].value) == pytest.approx(6.0 - np.log(1.05), abs=0.01)
+    assert cliff["midpoint"].low is None
 
 
 def test_a_step_between_two_points_is_known_no_better_than_their_distance() -> None:
@@ -90,9 +90,9 @@ def test_a_step_between_two_points_is_known_no_better_than_their_distance() -> N
 
     (cliff,) = cliffs(u, replicated(z, noise, 400), noise, staircase(u, z, noise))
 
-    assert np.log(cliff.midpoint.low) == pytest.approx(6.0, abs=0.03)
-    assert np.log(cliff.midpoint.high) == pytest.approx(6.25, abs=0.03)
-    assert cliff.midpoint.value == pytest.approx(np.exp(6.125))
+    assert np.log(cliff["midpoint"].low) == pytest.approx(6.0, abs=0.03)
+    assert np.log(cliff["midpoint"].high) == pytest.approx(6.25, abs=0.03)
+    assert cliff["midpoint"].value == pytest.approx(np.exp(6.125))
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.03, 0.08])

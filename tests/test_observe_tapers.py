@@ -131,7 +131,7 @@ def test_a_rise_must_stand_out_of_the_noise_of_the_first_point(place: int, error
     noise = np.full(6, 0.01)
     noise[place] = error * np.log(1.2) / 4.5
 
-    assert (taper(u, z, noise, (Plateau(1, 6),)) is not None) is rises
+    assert bool(taper(u, z, noise, (Plateau(1, 6),))) is rises
 
 
 def test_the_rate_of_a_plateau_that_still_rises_is_that_of_its_end() -> None:

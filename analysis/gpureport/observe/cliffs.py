@@ -1,7 +1,6 @@
 """Cliffs: onset, midpoint and end of each fall from plateau to plateau, and the values of the plateaus."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +8,9 @@ import numpy as np
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import FLATNESS, beside, centre
 from gpureport.observe.statistics import Estimate, Floats
+from gpureport.records.curves import Position
+
+Positions = dict[Position, Estimate]
 
 NEAR_UPPER = float(np.log(0.95))
 """Onset: ln of rate / upper plateau."""
@@ -16,15 +18,6 @@ NEAR_LOWER = float(np.log(1.05))
 """End: ln of rate / lower plateau."""
 EDGE = 0.07
 """Part of the range between two points, at either end, that cannot contain a crossing, because a fall has a width."""
-
-
-@dataclass(frozen=True)
-class Cliff:
-    """Positions of one cliff, in bytes (or the unit of the size)."""
-
-    onset: Estimate
-    midpoint: Estimate
-    end: Estimate
 
 
 def falling_fit(z: Floats, weight: Floats) -> Floats:
@@ -76,8 +69,8 @@ def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floa
     return np.concatenate([z[None, :], z + noise * fresh])
 
 
-def cliffs(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Cliff, ...]:
-    """Locate the cliffs between *plateaus*."""
+def cliffs(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Positions, ...]:
+    """Return onset, midpoint and end of each cliff between *plateaus*, in bytes (or the unit of the size)."""
     return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(plateaus))
 
 
@@ -109,7 +102,7 @@ def summary(values: Floats, draws: Floats | None = None) -> Estimate:
     return Estimate(value, min(value, float(low)), max(value, float(high)))
 
 
-def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plateau) -> Cliff:
+def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plateau) -> Positions:
     before, after = beside(u, upper, end=True), beside(u, lower, end=False)
     typical = float(np.median(noise))
     top, bottom = centre(before.of(copies), typical), centre(after.of(copies), typical)
@@ -124,8 +117,8 @@ def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plat
     onset, onsets = position(top + NEAR_UPPER, straight=False)
     midpoint, midpoints = position((top + bottom) / 2.0, straight=True)
     end, ends = position(bottom + NEAR_LOWER, straight=False)
-    return Cliff(
-        onset=summary(onset, onsets),
-        midpoint=summary(np.clip(midpoint, onset, np.maximum(onset, end)), midpoints),
-        end=summary(np.maximum(onset, end), ends),
-    )
+    return {
+        "onset": summary(onset, onsets),
+        "midpoint": summary(np.clip(midpoint, onset, np.maximum(onset, end)), midpoints),
+        "end": summary(np.maximum(onset, end), ends),
+    }

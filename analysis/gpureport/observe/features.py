@@ -186,13 +186,12 @@ def _cliff_features(
     features: list[CurveFeature] = []
     uncertain = []
     for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, plateaus), start=1):
-        level, midpoint = Level(name=f"level {number}"), cliff.midpoint
+        level, midpoint = Level(name=f"level {number}"), cliff["midpoint"]
         if midpoint.width > MOST_WIDTH:
             ends = f"{format_bytes(midpoint.low)} and {format_bytes(midpoint.high)}"
             uncertain.append(f"The rate falls between {ends}. This range is too wide to report a cliff.")
             continue
-        at: dict[Position, Estimate] = {"onset": cliff.onset, "midpoint": midpoint, "end": cliff.end}
-        features += [_feature("cliff", position, level, found, "B") for position, found in at.items()]
+        features += [_feature("cliff", position, level, found, "B") for position, found in cliff.items()]
     return features, uncertain
 
 
@@ -202,12 +201,9 @@ def _taper_features(
     if not flattens(plateaus):
         return [], ["The rate still rises at the largest size, so no taper was observed."]
     found = taper(u, copies, noise, plateaus)
-    if found is None:
-        return [], []
-    n90 = _feature("taper", "n90", DEVICE, found.n90, "work-items")
-    if found.knee is None:
-        return [n90], ["The time always depends on the work: the sweep starts too late to show the knee."]
-    return [_feature("taper", "knee", DEVICE, found.knee, "work-items"), n90], []
+    late = "The time always depends on the work: the sweep starts too late to show the knee."
+    features = [_feature("taper", position, DEVICE, each, "work-items") for position, each in found.items()]
+    return features, [late] if found and "knee" not in found else []
 
 
 def _plateau_features(

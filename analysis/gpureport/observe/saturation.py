@@ -48,49 +48,36 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     fit = fit_smooth_maximum(u, u - rates, noise)
     if fit is None:
         return None
-    curve = _smooth_curve(fit, float(np.median(noise)))
-    peak = int(np.argmax(curve.rates))
-    below = np.flatnonzero(curve.rates[:peak] < curve.rates[peak] + NINE_TENTHS)
-    i = int(np.argmax(curve.rates >= curve.rates[peak] + NINE_TENTHS)) - 1
+    sizes, smooth, corrections, errors = _smooth_curve(fit, float(np.median(noise)))
+    peak = int(np.argmax(smooth))
+    below = np.flatnonzero(smooth[:peak] < smooth[peak] + NINE_TENTHS)
+    i = int(np.argmax(smooth >= smooth[peak] + NINE_TENTHS)) - 1
     if i < 0:
         return None
-    slope = (curve.rates[i + 1] - curve.rates[i]) / (curve.sizes[i + 1] - curve.sizes[i])
-    value = curve.sizes[i] + (curve.rates[peak] + NINE_TENTHS - curve.rates[i]) / slope
-    last = curve.sizes[int(below[-1]) + 1] if below[-1] > i else value
+    slope = (smooth[i + 1] - smooth[i]) / (sizes[i + 1] - sizes[i])
+    value = sizes[i] + (smooth[peak] + NINE_TENTHS - smooth[i]) / slope
+    last = sizes[int(below[-1]) + 1] if below[-1] > i else value
     error = float(np.log(fit.n90().width)) / 2.0
-    if curve.corrections[i]:
-        error = float(np.hypot(error, NORMAL_95 * curve.errors[i] / slope))
+    if corrections[i]:
+        error = float(np.hypot(error, NORMAL_95 * errors[i] / slope))
     return Saturation(Estimate(*np.exp([value, value - error, last + error]).tolist()), float(slope))
 
 
-@dataclass(frozen=True)
-class _SmoothCurve:
-    """A smooth curve; all of shape (m,).
+def _smooth_curve(fit: SmoothMaximum, noise: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Add to a fit the mean residual of the surrounding octave relative to that at the end, as far as significant.
 
-    Attributes:
-        sizes: ln(work-items), ascending.
-        rates: ln(rate).
-        corrections: the part of *rates* that the fit does not have.
-        errors: standard errors of the mean residuals.
+    Returns:
+        ln(work-items), ascending; ln(rate); the part of the latter that the fit does not have; standard errors of the
+        mean residuals. All of shape (m,).
     """
-
-    sizes: Floats
-    rates: Floats
-    corrections: Floats
-    errors: Floats
-
-
-def _smooth_curve(fit: SmoothMaximum, noise: float) -> _SmoothCurve:
-    """Add to a fit the mean residual of the surrounding octave relative to that at the end, as far as significant."""
     sizes = np.linspace(fit.u[0], fit.u[-1], max(2, round(PER_OCTAVE * (fit.u[-1] - fit.u[0]) / OCTAVE)))
     means = octave_means(fit.u, log_times(fit.best, fit.u) - fit.times, sizes, OCTAVE)
-    ends = (np.searchsorted(fit.u, sizes + half) for half in (-OCTAVE / 2.0, OCTAVE / 2.0))
-    first, stop = ends
+    first, stop = (np.searchsorted(fit.u, sizes + half) for half in (-OCTAVE / 2.0, OCTAVE / 2.0))
     last = np.sum(fit.u >= fit.u[-1] - OCTAVE / 2.0)
     errors = noise * np.sqrt(1.0 / np.maximum(1, stop - first) + 1.0 / last)
     excess = means - means[-1]
     corrections = np.sign(excess) * np.maximum(0.0, np.abs(excess) - SIGNIFICANT * errors)
-    return _SmoothCurve(sizes, sizes - log_times(fit.best, sizes) + corrections, corrections, errors)
+    return sizes, sizes - log_times(fit.best, sizes) + corrections, corrections, errors
 
 
 def octave_means(u: Floats, values: Floats, sizes: Floats, width: float) -> Floats:

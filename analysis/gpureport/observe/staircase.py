@@ -5,7 +5,6 @@ remaining step down is large, significant, and larger than the slope of its surr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -85,29 +84,22 @@ def _step(u: Floats, z: Floats, noise: Floats, plateaus: Sequence[Plateau], step
     """
     upper, lower = plateaus[step : step + 2]
     edge = (u[upper.stop - 1] + u[lower.start]) / 2.0
-    left = _end(u, z, noise, beside(u, upper, end=True), edge)
-    right = _end(u, z, noise, beside(u, lower, end=False), edge)
+    parts = beside(u, upper, end=True), beside(u, lower, end=False)
+    levels, errors, explained, doubts = zip(*(_end(u, z, noise, part, edge) for part in parts), strict=True)
     doubt = 0.0
-    for plateau, end in ((upper, left), (lower, right)):
+    for plateau, own in zip((upper, lower), doubts, strict=True):
         inner = plateau not in (plateaus[0], plateaus[-1])
         short = u[plateau.stop - 1] - u[plateau.start] < LONG_SPAN
-        doubt += end.doubt if inner and short else -end.doubt
-    error = float(np.hypot(left.error, right.error))
-    explained = left.explained + right.explained + doubt
-    return left.level - right.level, max(LEAST_DROP, SIGNIFICANCE * error, 2.0 * explained)
+        doubt += own if inner and short else -own
+    required = max(LEAST_DROP, SIGNIFICANCE * float(np.hypot(*errors)), 2.0 * (sum(explained) + doubt))
+    return levels[0] - levels[1], required
 
 
-@dataclass(frozen=True)
-class _End:
-    """One plateau beside a step: its level with standard error, and the part of the step that its slope explains."""
+def _end(u: Floats, z: Floats, noise: Floats, part: Plateau, edge: float) -> tuple[float, float, float, float]:
+    """Return the level of a plateau beside a step, and the part of the step that its slope explains.
 
-    level: float
-    error: float
-    explained: float
-    doubt: float
-
-
-def _end(u: Floats, z: Floats, noise: Floats, part: Plateau, edge: float) -> _End:
+    Each is followed by its standard error, in the order level, error, part, error.
+    """
     lever = part.of(u) - part.of(u).mean()
     level = float(centre(part.of(z), float(np.median(noise))))
     grip = max(float(np.sum(lever**2)), 1e-12)
@@ -116,4 +108,4 @@ def _end(u: Floats, z: Floats, noise: Floats, part: Plateau, edge: float) -> _En
     scatter = float(np.sqrt(np.mean((part.of(z) - level - line) ** 2)))
     error = max(scatter, float(np.sqrt(np.mean(part.of(noise) ** 2))))
     arm = abs(edge - float(part.of(u).mean()))
-    return _End(level, error / len(part) ** 0.5, max(-slope, 0.0) * arm, error * arm / grip**0.5)
+    return level, error / len(part) ** 0.5, max(-slope, 0.0) * arm, error * arm / grip**0.5

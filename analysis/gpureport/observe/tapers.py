@@ -1,10 +1,10 @@
 """Tapers: the amount of parallel work, or the size of a transfer, at which throughput saturates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gpureport.observe.cliffs import crossing, falling_fit, summary
+from gpureport.observe.cliffs import Positions, crossing, falling_fit, summary
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.saturation import NINE_TENTHS, saturation
 from gpureport.observe.smooth_maximum import OCTAVE, fit_smooth_maximum
@@ -22,37 +22,25 @@ _LARGE = 1 / 8
 """Transfers above this share of the largest belong to the plateau."""
 
 
-@dataclass(frozen=True)
-class Taper:
-    """The work-items at which throughput saturates.
-
-    Attributes:
-        knee: flat time x peak rate; ``None`` without a flat part (the sweep starts too late).
-        n90: where the smooth rate permanently reaches 90 % of its peak.
-    """
-
-    knee: Estimate | None
-    n90: Estimate
-
-
 def flattens(plateaus: tuple[Plateau, ...]) -> bool:
     """Return whether the curve reaches a plateau: two points of equal rate, or a peak before a cliff."""
     return len(plateaus[0]) > 1 or len(plateaus) > 1
 
 
-def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> Taper | None:
-    """Find the taper of a curve, at its first plateau.
+def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> Positions:
+    """Find the taper of a curve, at its first plateau: the work-items at which throughput saturates.
 
-    n90 comes from a smooth curve through all points (:func:`saturation`), with few points from a monotone fit. The knee
-    comes from a smooth maximum fitted to the points up to the end of the first plateau, if they follow it.
+    The smooth rate permanently reaches 90 % of its peak at ``n90``. It comes from a smooth curve through all points
+    (:func:`saturation`), with few points from a monotone fit. The ``knee``, flat time x peak rate, comes from a smooth
+    maximum fitted to the points up to the end of the first plateau, if they follow it.
 
     Returns:
-        ``None`` if the curve does not rise by more than 10 % (and the noise), never flattens, or has 90 % of its peak
-        with the fewest work-items already.
+        No ``knee`` without a flat part (the sweep starts too late). Nothing if the curve does not rise by more than
+        10 % (and the noise), never flattens, or has 90 % of its peak with the fewest work-items already.
     """
     plateau = plateaus[0]
     if not flattens(plateaus) or u[plateau.stop - 1] <= u[0]:
-        return None
+        return {}
     error = np.maximum(noise, curve_noise(copies[0]))
     saturates = saturation(u, copies[0], error)
     if saturates and float(np.median(noise)) > NOISY:
@@ -62,17 +50,16 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     weight = 1.0 / np.hypot(noise, FLATNESS) ** 2
     level = centre(beside(u, plateau, end=True).of(copies), float(np.median(noise)))
     if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
-        return None
+        return {}
     n90 = saturates.n90 if saturates else _crossed_n90(u, copies, weight, level)
     if np.log(n90.value) <= u[0]:
-        return None
+        return {}
     times = u - copies
     knee = _flat_time_knee(u, times, weight, level, error)
     if knee and (shape := fit_smooth_maximum(u, times[0], error)) and shape.fits_at(u[0], FLATNESS):
         knee = shape.knee()
-    if len(copies) > 1:
-        return Taper(knee, n90)
-    return Taper(knee and Estimate(knee.value), Estimate(n90.value))
+    found: Positions = {"knee": knee, "n90": n90} if knee else {"n90": n90}
+    return found if len(copies) > 1 else {position: Estimate(each.value) for position, each in found.items()}
 
 
 def _with_scatter(n90: Estimate, u: Floats, copies: Floats, error: Floats) -> Estimate:
