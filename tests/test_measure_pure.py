@@ -17,7 +17,6 @@ from gpureport.measure.backends.describe import describe, kind
 from gpureport.measure.limits import features, run_limits, sweep_budget_s
 from gpureport.measure.presence import choose, in_order
 from gpureport.measure.sampling import MAX_DISPATCHES, between, dispatches, is_narrow, sample_length_s
-from gpureport.observe.statistics import correlation_time, median_interval
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.workloads.model import Dispatch, Local
 from tests.fake_backend import PRESENT
@@ -266,13 +265,3 @@ def test_a_sample_is_the_fewest_whole_cycles_that_are_long_enough(length: float,
         assert count % cycle == 0
         assert count * each >= length * (1 - 1e-9) or count > MAX_DISPATCHES - cycle
         assert (count - cycle) * each <= length * (1 + 1e-9)
-
-
-def test_intervals_of_the_median_are_those_of_the_tables() -> None:
-    # Conover, table of the sign test: n = 6 … 20 give the ranks 1, 1, 1, 2, 2, …, 6
-    ranks = {5: 1, 6: 1, 8: 1, 9: 2, 12: 3, 15: 4, 17: 5, 20: 6, 60: 22}
-    for n, rank in ranks.items():
-        shuffled = np.random.default_rng(n).permutation(np.arange(1.0, n + 1))
-        found = median_interval(shuffled)
-        if correlation_time(shuffled) == 1.0:
-            assert (found.low, found.high) == (rank, n + 1 - rank)

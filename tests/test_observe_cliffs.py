@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from gpureport.observe.cliffs import cliffs, crossing, falling_fit, levels, replicated, summary
+from gpureport.observe.cliffs import cliffs, crossing, levels, replicated, summary
 from gpureport.observe.cuts import Plateau, price
 from gpureport.observe.staircase import staircase, without_plateau
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays
@@ -133,19 +131,6 @@ def test_the_interval_of_a_plateau_covers_how_its_points_scatter() -> None:
 
     assert 90 <= covered <= 99
     assert single.width - 1 == pytest.approx(2 * 1.96e-4, rel=0.15)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=30), st.integers(0, 1000))
-def test_the_falling_fit_is_the_isotonic_regression(values: list[float], seed: int) -> None:
-    from scipy.optimize import isotonic_regression
-
-    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(values))
-    z = np.array(values)
-
-    expected = isotonic_regression(z, weights=weight, increasing=False).x
-
-    assert falling_fit(z[None, :], weight)[0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_range_of_a_crossing_is_that_of_the_neighbouring_stretches() -> None:

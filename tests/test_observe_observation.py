@@ -90,12 +90,6 @@ def test_a_bandwidth_falls_and_a_latency_rises_at_the_same_cliff() -> None:
         assert all(f.ci_low <= f.value <= f.ci_high for f in rates if f.ci_low is not None and f.ci_high)
 
 
-def test_an_observation_is_the_same_each_time() -> None:
-    measured = measurement(RATE, "working_set", SIZES, cached, noise=0.05)
-
-    assert observe(measured) == observe(measured)
-
-
 def test_predicted_and_measured_curves_share_their_definitions() -> None:
     """A measured curve with next to no noise has the features of the same curve without any."""
     measured = measurement(RATE, "working_set", SIZES, cached, noise=1e-5)

@@ -207,15 +207,6 @@ def test_a_line_costs_the_least_squares_of_a_slope_of_a_tenth_at_most(values: li
             assert lines[i, j] == pytest.approx(min(best.fun, *ends), rel=1e-3, abs=1e-6)
 
 
-@pytest.mark.parametrize(("target", "chord"), [(-1.0, 2.0), (-0.5, 1.5), (-2.0, 3.0), (-1.25, 2.25)])
-def test_a_straight_fall_is_crossed_where_it_is(target: float, chord: float) -> None:
-    u = np.arange(6.0)
-    fit = np.array([[1.0, 0.0, -1.0, -2.0, -3.0, -4.0]])
-    for straight in (True, False):
-        value, low, high = crossing(u, fit, np.array([target]), straight=straight)
-        assert (value[0], low[0], high[0]) == pytest.approx((chord, chord, chord), abs=1e-6)
-
-
 def test_a_fall_that_never_reaches_its_target_ends_at_the_last_point() -> None:
     u, fit = np.arange(4.0), np.array([[0.0, -1.0, -2.0, -3.0]])
 
