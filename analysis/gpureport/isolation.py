@@ -1,6 +1,7 @@
 """Work in a process of its own, within limits of time and memory: if it hangs or crashes, only this process ends.
 
-``python -m gpureport.isolation`` reads a request from standard input, and writes its result to standard output.
+``python -m gpureport.isolation`` reads functions without arguments from standard input, and writes an error or ``None``
+and a result for each to standard output; all are pickled.
 """
 
 import ctypes
@@ -12,12 +13,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from runpy import run_path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from gpureport.errors import GpuReportError, InputError, limit_remark
+from gpureport.errors import GpuReportError, InputError, collect_rarely, limit_remark
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 P = ParamSpec("P")
 
+COMMAND = (sys.executable, "-P", "-m", "gpureport.isolation")
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LONGEST_REASON = 300
@@ -44,20 +47,33 @@ def isolated(
         InputError: it takes longer than *most_s* seconds, or more than *most_bytes* of memory.
         GpuReportError: it raised this error, or its process ended.
     """
-    command = [sys.executable, "-P", "-m", __name__]
-    request = pickle.dumps((what, most_bytes, function, arguments, named))
+    request = pickle.dumps(partial(_limited, what, most_bytes, partial(function, *arguments, **named)))
     try:
         done = subprocess.run(  # noqa: S603 - this module
-            command, input=request, capture_output=True, timeout=most_s, start_new_session=True, check=False
+            COMMAND, input=request, capture_output=True, timeout=most_s, start_new_session=True, check=False
         )
     except subprocess.TimeoutExpired:
         raise InputError(f"{what} takes longer than {most_s:g} s") from None
     if not done.stdout:
         raise GpuReportError(f"the process of {what} {ending(done.returncode, done.stderr)}{limit_remark()}")
-    result: R | GpuReportError = pickle.loads(done.stdout)  # noqa: S301 - of our own process
-    if isinstance(result, GpuReportError):
-        raise result
-    return result
+    error, result = pickle.loads(done.stdout)  # noqa: S301 - of our own process
+    if error:
+        raise error
+    return cast("R", result)
+
+
+def _limited(what: str, most_bytes: int, work: Callable[[], R]) -> R:
+    """Return the result of *work*; errors become those that one sentence makes."""
+    try:
+        with limited_growth(most_bytes):
+            return work()
+    except GpuReportError as error:
+        kind = InputError if isinstance(error, InputError) else GpuReportError
+        raise kind(str(error)) from None  # other classes may have more arguments
+    except MemoryError:
+        raise InputError(f"{what} takes more than {most_bytes >> 20} MiB of memory") from None
+    except Exception as error:  # noqa: BLE001 - whatever it raised
+        raise GpuReportError(f"the process of {what} failed: {type(error).__name__}: {error}") from None
 
 
 def arrays_of(what: str, file: Path, function: str, arguments: Mapping[str, Any]) -> "dict[str, NDArray[np.generic]]":
@@ -114,21 +130,21 @@ def limited_growth(most_bytes: int) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_DATA, present)
 
 
-def _main() -> None:
+def _serve() -> None:
     end_with_parent()
+    collect_rarely()
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    what, most_bytes, function, arguments, named = pickle.load(sys.stdin.buffer)  # noqa: S301 - of our own process
-    try:
-        with limited_growth(most_bytes):
-            result = pickle.dumps(function(*arguments, **named))
-    except GpuReportError as error:
-        kind = InputError if isinstance(error, InputError) else GpuReportError
-        result = pickle.dumps(kind(str(error)))  # other classes may have more arguments
-    except MemoryError:
-        result = pickle.dumps(InputError(f"{what} takes more than {most_bytes >> 20} MiB of memory"))
-    results.write(result)
+    while True:
+        work = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the process that started this one
+        try:
+            answer = pickle.dumps((None, work()))
+        except Exception as error:  # noqa: BLE001 - the other process raises it
+            answer = pickle.dumps((error, None))
+        results.write(answer)
+        results.flush()
 
 
 if __name__ == "__main__":
-    _main()
+    with suppress(EOFError, OSError):
+        _serve()

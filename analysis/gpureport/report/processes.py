@@ -1,23 +1,18 @@
-"""Other processes that draw figures, make PDFs, predict and read reports.
-
-``python -m gpureport.report.processes`` reads tasks from standard input, and writes results to standard output.
-"""
+"""Other processes that draw figures, make PDFs, predict and read reports."""
 
 import os
 import pickle
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import cache, partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from gpureport.errors import GpuReportError, collect_rarely
+from gpureport.errors import GpuReportError
 from gpureport.files import scratch_folder_until_exit
-from gpureport.isolation import end_with_parent
+from gpureport.isolation import COMMAND
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -84,7 +79,7 @@ def _work(tasks: _Tasks) -> None:
 
 def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argument: A) -> tuple[Exception | None, R]:
     assert process.stdin and process.stdout  # noqa: S101, PT018 - pipes
-    process.stdin.write(pickle.dumps((function, argument)))
+    process.stdin.write(pickle.dumps(partial(function, argument)))
     process.stdin.flush()
     answer: tuple[Exception | None, R] = pickle.load(process.stdout)  # noqa: S301 - of our own process
     return answer
@@ -92,32 +87,10 @@ def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argu
 
 def _process() -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # noqa: S603 - this module
-        [sys.executable, "-P", "-m", __name__],
+        COMMAND,
         env={**os.environ, "TMPDIR": str(scratch_folder_until_exit())},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # an interrupt of the terminal is for this process
     )
-
-
-def _serve() -> None:
-    """Answer each function and argument with an error and a result."""
-    end_with_parent()
-    collect_rarely()
-    results = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    while True:
-        function, argument = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the process that started this one
-        answer: tuple[Exception | None, Any]
-        try:
-            answer = None, function(argument)
-        except Exception as error:  # noqa: BLE001 - the other process raises it
-            answer = error, None
-        pickle.dump(answer, results)
-        results.flush()
-
-
-if __name__ == "__main__":
-    with suppress(EOFError, OSError):
-        _serve()
