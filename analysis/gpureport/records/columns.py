@@ -27,7 +27,7 @@ from gpureport.records.curves import (
     SweepRecord,
 )
 from gpureport.records.finding import Explanation, Finding
-from gpureport.records.measurement import MeasuredPoint, Measurement, check_paired
+from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.quantities import Many, Whole, once, refuse_repeated
 from gpureport.records.tables import (
@@ -39,7 +39,6 @@ from gpureport.records.tables import (
     length_of,
     present,
     refuse_others,
-    rows_of,
     type_like,
 )
 
@@ -163,7 +162,7 @@ def _difference(own: Columns, base: Columns) -> Columns:
 
 
 def unpacked(curves: Iterable[Any]) -> Columns:
-    """Return the records of *curves*, by field of a report; their points are made when they are first used.
+    """Return the records of *curves*, by field of a report.
 
     Raises:
         ValueError: a column has another number of values than there are points, or a point is there twice.
@@ -197,10 +196,8 @@ def _place(name: str) -> Iterator[None]:
 
 
 def _keys(columns: Columns, count: int) -> Rows[PointKey]:
-    keys = Rows[PointKey].of_columns(PointKey, lambda: columns, count)
-    identities = rows_of({name: columns[name] for name in ("label", "parameters")}, count)
-    same = [tuple(row["parameters"].items()) or row["label"] for row in identities]
-    refuse_repeated("point", same, lambda place: keys[place].label)
+    keys = Rows[PointKey].of_columns(PointKey, columns, count)
+    refuse_repeated("point", [key.identity for key in keys], lambda place: keys[place].label)
     return keys
 
 
@@ -231,6 +228,7 @@ def _part_points(row: type[Point], columns: Columns, keys: Rows[PointKey]) -> Po
         raise ValueError(f"must have values of at below {len(keys)}, the number of the curve's points")
     refuse_repeated("point", at, lambda place: keys[at[place]].label)
     refuse_others(columns, len(at))
-    if row is MeasuredPoint:
-        check_paired(*(columns.get(name, [()] * len(at)) for name in ("samples_s", "taken_at_s")))
-    return Points[Any].of_columns(row, lambda: {**columns, "point": tuple(keys[i] for i in at)}, len(at))
+    samples, times = (columns.get(name, [()] * len(at)) for name in ("samples_s", "taken_at_s"))
+    if any(len(each) not in (0, len(own)) for own, each in zip(samples, times, strict=True)):
+        raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
+    return Points[Any].of_columns(row, {**columns, "point": tuple(keys[i] for i in at)}, len(at))

@@ -154,7 +154,7 @@ class Points(Rows[P_co]):
 
     @cached_property
     def _by_identity(self) -> dict[Hashable, P_co]:
-        return {row.point.identity: row for row in self.rows}
+        return {row.point.identity: row for row in self}
 
     def at(self, point: PointKey) -> P_co | None:
         """Return the one with the same identity as *point*, if there is any."""
@@ -162,7 +162,7 @@ class Points(Rows[P_co]):
 
     def pairs(self, others: "Points[Q]") -> Iterator[tuple[P_co, Q]]:
         """Yield each one that is also among *others*, with the other."""
-        return ((row, other) for row in self.rows if (other := others.at(row.point)) is not None)
+        return ((row, other) for row in self if (other := others.at(row.point)) is not None)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401

@@ -1,10 +1,7 @@
 """Measurements of sweeps, the conditions during the run, and power and energy."""
 
-from collections.abc import Sequence
 from statistics import median
-from typing import Annotated, Literal, Self
-
-from pydantic import model_validator
+from typing import Annotated, Literal
 
 from gpureport.records.curves import Point, Points, Record, SweepRecord
 from gpureport.records.quantities import (
@@ -51,18 +48,6 @@ class MeasuredPoint(Point):
     """Number of samples that were discarded because the point's times drifted."""
     counted: Whole | None = None
     """Largest number of work-groups that the kernel counted as resident at once; ``None``: it does not count."""
-
-    @model_validator(mode="after")
-    def paired(self) -> Self:
-        """Check that samples have times of their own, or none has."""
-        check_paired((self.samples_s,), (self.taken_at_s,))
-        return self
-
-
-def check_paired(samples_s: Sequence[Sequence[float]], taken_at_s: Sequence[Sequence[float]]) -> None:
-    """Raise ValueError if the samples of some point have times, but not each of them."""
-    if any(len(times) not in (0, len(samples)) for samples, times in zip(samples_s, taken_at_s, strict=True)):
-        raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
 
 
 class MachineCode(Record):

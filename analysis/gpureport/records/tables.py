@@ -4,10 +4,10 @@ Columns that have the default in all rows are left out. Fields that are mappings
 of columns follow from those of the records' fields.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import repeat
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin, overload
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -138,70 +138,16 @@ def rows_of(columns: Columns, count: int) -> Iterator[Columns]:
         yield dict(zip(columns, row[1:], strict=True))
 
 
-@cache
-def _defaults(kind: type[BaseModel]) -> Columns:
-    fields = kind.model_fields.items()
-    return {name: None if each.is_required() else each.get_default(call_default_factory=True) for name, each in fields}
-
-
-def _made(kind: type[R_co], row: Columns) -> R_co:
-    """Return a record with valid fields, as ``model_construct`` does in five times the time."""
-    record, fields = kind.__new__(kind), {"__dict__": _defaults(kind) | row, "__pydantic_fields_set__": set(row)}
-    for name, value in (fields | {"__pydantic_extra__": None, "__pydantic_private__": None}).items():
-        object.__setattr__(record, name, value)
-    return record
-
-
-class Rows(Sequence[R_co], Generic[R_co]):
-    """Immutable records; a mapping of columns in files.
-
-    Args:
-        rows: the records, or a function that makes *count* records when they are first used.
-    """
+class Rows(tuple[R_co, ...], Generic[R_co]):
+    """Immutable records; a mapping of columns in files."""
 
     by_columns: ClassVar[bool] = True
     """Whether JSON has columns, not records."""
 
-    def __init__(self, rows: Iterable[R_co] | Callable[[], Iterable[R_co]] = (), count: int | None = None) -> None:
-        self._source = rows if callable(rows) else tuple(rows)
-        self._count = count
-
     @classmethod
-    def of_columns(cls, kind: type[R_co], columns: Callable[[], Columns], count: int) -> Self:
+    def of_columns(cls, kind: type[R_co], columns: Columns, count: int) -> Self:
         """Return *count* records of a *kind* whose fields are valid *columns*."""
-        return cls(lambda: (_made(kind, row) for row in rows_of(columns(), count)), count)
-
-    @cached_property
-    def rows(self) -> tuple[R_co, ...]:
-        """All records."""
-        rows = tuple(self._source() if callable(self._source) else self._source)
-        self._source = ()
-        return rows
-
-    def __len__(self) -> int:
-        return len(self.rows) if self._count is None else self._count
-
-    def __iter__(self) -> Iterator[R_co]:
-        return iter(self.rows)
-
-    @overload
-    def __getitem__(self, index: int) -> R_co: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[R_co, ...]: ...
-    def __getitem__(self, index: int | slice) -> R_co | tuple[R_co, ...]:
-        return self.rows[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows | tuple) and self.rows == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self.rows)
-
-    def __repr__(self) -> str:
-        return repr(self.rows)
-
-    def __reduce__(self) -> tuple[type["Rows[R_co]"], tuple[tuple[R_co, ...]]]:
-        return type(self), (self.rows,)
+        return cls(kind.model_construct(**row) for row in rows_of(columns, count))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
@@ -211,12 +157,12 @@ class Rows(Sequence[R_co], Generic[R_co]):
 
         def read(value: Any, validate: Callable[[Any], tuple[R_co, ...]]) -> Rows[R_co]:  # noqa: ANN401
             if not isinstance(value, dict):
-                return cls(validate(tuple(value) if isinstance(value, Rows) else value))
+                return cls(validate(value))
             columns = present(columns_type(kind).model_validate(value))
-            return cls.of_columns(kind, lambda: columns, length_of(columns))
+            return cls.of_columns(kind, columns, length_of(columns))
 
         def write(records: Any, rows: Callable[[Any], Any], info: SerializationInfo) -> Any:  # noqa: ANN401
-            written = rows(tuple(records))
+            written = rows(records)
             return columns_of(written, kind) if info.mode == "json" and cls.by_columns else written
 
         written = core_schema.wrap_serializer_function_ser_schema(write, info_arg=True, schema=rows)
