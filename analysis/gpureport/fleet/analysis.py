@@ -24,7 +24,7 @@ from gpureport.fleet.peers import (
     nanmedian,
     significant_parts,
 )
-from gpureport.fleet.schema import TABLES
+from gpureport.fleet.schema import TABLES, TEXT
 from gpureport.fleet.store import Store
 from gpureport.grouping import grouped
 from gpureport.observe.significance import Flags, judged

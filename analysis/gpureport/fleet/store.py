@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, scratch_folder, write_file
-from gpureport.fleet.schema import TABLES, Column, StoredRun, Table, arrow_schema, columns
+from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table, Type, arrow_schema
 from gpureport.inputs import is_there
 from gpureport.text import quoted
 
@@ -179,11 +179,11 @@ class Store:
         folder = self.folder / "runs"
         try:
             entries = [each for each in os.scandir(folder) if each.name.endswith(_SUFFIX) and each.name[0] != "."]
+            odd = sorted(each.name for each in entries if not (each.name.isprintable() and each.is_file()))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-        odd = sorted(each.name for each in entries if not (each.name.isprintable() and _is_file(each)))
         self.left_out.update((folder / name, f"{folder / name}: {_IRREGULAR}") for name in odd)
         return [folder / name for name in sorted({each.name for each in entries}.difference(odd))]
 
@@ -220,10 +220,6 @@ def _connected(files: Sequence[Path], output: Path | None) -> "Iterator[DuckDBPy
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         yield connection
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # of links; the former asks no file system
 
 
 def _limits() -> dict[str, str | bool | int | float | list[str]]:
@@ -292,13 +288,13 @@ def _views(files: Sequence[str]) -> Iterator[str]:
 def _source(files: Iterable[str], *, check: bool = False) -> str:
     """Return the rows of *files*, with all columns of ours; to *check* their types, also a row of example values."""
     row = ", ".join(
-        f'CAST({column.example if check else "NULL"} AS {column.sql}) AS "{name}"' for name, column in columns().items()
+        f'CAST({column.example if check else "NULL"} AS {column.sql}) AS "{name}"' for name, column in COLUMNS.items()
     )
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
     return f"({stored} UNION ALL BY NAME SELECT {row} WHERE {str(check).lower()})"
 
 
-def _cast(named: Mapping[str, Column]) -> str:
+def _cast(named: Mapping[str, Type]) -> str:
     return ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
 
 
@@ -330,6 +326,6 @@ def _first_line(error: Exception) -> str:
 
 def _harmless(table: Table) -> str:
     shared = {name: TABLES["runs"][name] for name in _RUN_COLUMNS}
-    texts = (name for name, column in {**shared, **TABLES[table]}.items() if column.kind == "text")
+    texts = (name for name, column in {**shared, **TABLES[table]}.items() if column is TEXT)
     begun = (f'regexp_replace("{name}", {_text(_FORMULA)}, {_text(_QUOTED)}) AS "{name}"' for name in texts)
     return f"* REPLACE ({', '.join(begun)})"
