@@ -139,11 +139,8 @@ def query_runs(options: FleetQueryOptions) -> int:
     store = opened(options.store)
     found = isolated("the query", Store.rows, _MOST_S, _MOST_BYTES, store, options.sql, _MOST_ROWS + 1)
     shown, more = found.texts[:_MOST_ROWS], len(found.texts) > _MOST_ROWS
-    if len(found.columns) > 1:
-        title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")
-        print_table(title, found.columns, shown, right=found.numbers, whole=True)
-    else:
-        print_lines(*found.columns, *(text for (text,) in shown))
+    title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")
+    print_table(title, found.columns, shown, right=found.numbers, whole=True)
     if not shown:
         note("The query has no rows.")
     if more:
