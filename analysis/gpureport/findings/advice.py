@@ -1,8 +1,9 @@
 """Advice on work-group sizes: the size that suits most searches, and the best and the worst shape."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from gpureport.grouping import grouped
 from gpureport.records.curves import Observation, ObservedPoint, PointKey, SweepKey
@@ -17,12 +18,11 @@ _Rate = tuple[float, float, float]
 """Rate of a point, and its interval."""
 
 
-@dataclass(frozen=True)
-class ShapeLoss:
+class ShapeLoss(NamedTuple):
     """The loss of one shape in one search.
 
     Attributes:
-        key: the search.
+        key: the sweep of the search.
         sides: the shape.
         loss: 1 - its rate / best rate of the search; 0 if their intervals overlap.
     """
@@ -31,37 +31,19 @@ class ShapeLoss:
     sides: Shape
     loss: float
 
-
-@dataclass(frozen=True)
-class Search:
-    """The shapes of one search.
-
-    Attributes:
-        key: its sweep.
-        losses: by shape, as in :class:`ShapeLoss`.
-    """
-
-    key: SweepKey
-    losses: Mapping[Shape, float]
-
     @property
-    def by_shape(self) -> tuple[ShapeLoss, ...]:
-        """The losses of all shapes."""
-        return tuple(ShapeLoss(self.key, *each) for each in self.losses.items())
-
-    @property
-    def worst(self) -> ShapeLoss:
-        """The slowest shape."""
-        return max(self.by_shape, key=lambda each: each.loss)
+    def size(self) -> int:
+        """Work-items of a work-group."""
+        return prod(self.sides)
 
     @property
     def gain(self) -> float:
-        """Rate of the best shape / rate of the worst."""
-        return 1 / (1 - self.worst.loss)
+        """Best rate of the search / rate of the shape."""
+        return 1 / (1 - self.loss)
 
-    def of_size(self, size: int) -> "Search":
-        """Return the search without shapes of other sizes than *size* work-items."""
-        return replace(self, losses={shape: loss for shape, loss in self.losses.items() if prod(shape) == size})
+
+Search = Sequence[ShapeLoss]
+"""The losses of the shapes of one search."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +91,10 @@ class OneSize:
         return tuple(sorted(found, key=lambda key: -self.losses[key]))
 
 
-def searches(curves: Iterable[Observation | Prediction]) -> tuple[Search, ...]:
+def searches(curves: Iterable[Observation | Prediction]) -> list[Search]:
     """Return the searches of *curves* over several work-group shapes."""
     found = (_search(curve) for curve in curves if curve.axis.quantity == "work_group")
-    return tuple(search for search in found if len(search.losses) > 1)
+    return [search for search in found if len(search) > 1]
 
 
 def _search(curve: Observation | Prediction) -> Search:
@@ -120,8 +102,12 @@ def _search(curve: Observation | Prediction) -> Search:
     for shape, rate in _rates(curve):
         rates[shape] = max(rate, rates.get(shape, rate))
     top, low, _ = max(rates.values(), default=(0.0, 0.0, 0.0))
-    losses = {shape: 0.0 if high >= low else 1 - rate / top for shape, (rate, _, high) in rates.items()}
-    return Search(curve.key, losses)
+    return [ShapeLoss(curve.key, sides, 0.0 if high >= low else 1 - r / top) for sides, (r, _, high) in rates.items()]
+
+
+def worst_shape(search: Search) -> ShapeLoss:
+    """Return the slowest shape of a search, or of several ones."""
+    return max(search, key=lambda each: each.loss)
 
 
 def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
@@ -129,30 +115,26 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
 
     A size in more searches comes first, then one with fewer losses above :data:`WITHIN`, then the smallest worst loss.
     """
-    found = [search for search in searches(curves) if len({prod(shape) for shape in search.losses}) > 1]
-    sizes = sorted({prod(shape) for search in found for shape in search.losses})
+    found = [search for search in searches(curves) if len({each.size for each in search}) > 1]
+    sizes = sorted({each.size for search in found for each in search})
     candidates = (_one_size(size, found) for size in sizes)
     return min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
 
 
 def _one_size(size: int, found: Sequence[Search]) -> OneSize:
-    parts = [part for search in found if (part := search.of_size(size)).losses]
-    several = [part for part in parts if len(part.losses) > 1]
+    parts = [part for search in found if (part := [each for each in search if each.size == size])]
+    several = [each for part in parts if len(part) > 1 for each in part]
+    losses = {part[0].key: min(each.loss for each in part) for part in parts}
     return OneSize(
-        size,
-        {part.key: min(part.losses.values()) for part in parts},
-        len(found) - len(parts),
-        best_shape(several),
-        max((part.worst for part in several), key=lambda each: each.loss, default=None),
+        size, losses, len(found) - len(parts), best_shape(several), worst_shape(several) if several else None
     )
 
 
-def best_shape(found: Iterable[Search]) -> BestShape | None:
-    """Return the shape that suits most of the searches that were *found*; ``None`` without one."""
-    shapes = grouped((each.sides, each) for search in found for each in search.by_shape)
+def best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
+    """Return the shape that suits most of the searches with these *losses*; ``None`` without one."""
     best = (
-        BestShape(max(of, key=lambda each: each.loss), sum(each.loss <= WITHIN for each in of), len(of))
-        for of in shapes.values()
+        BestShape(worst_shape(of), sum(each.loss <= WITHIN for each in of), len(of))
+        for of in grouped((each.sides, each) for each in losses).values()
     )
     return max(best, key=lambda each: (each.suits, -each.most.loss, each.most.sides), default=None)
 

@@ -1,8 +1,9 @@
 """The chapters on parallel work: how much of it full throughput needs, and in which work-groups."""
 
 from collections.abc import Sequence
+from itertools import chain
 
-from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches
+from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches, worst_shape
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
@@ -91,9 +92,9 @@ def shape_table(report: Report) -> Table:
             "searches": str(len(of)),
             "best shape": shape_name(best.most.sides),
             "good for": f"{best.suits} of {best.searches}",
-            "best / worst": format_range([search.gain for search in of], format_ratio),
-            "largest for": max(of, key=lambda search: search.gain).key.variant,
+            "best / worst": format_range([worst_shape(search).gain for search in of], format_ratio),
+            "largest for": worst_shape(list(chain(*of))).key.variant,
         }
-        for family, of in grouped((search.key.family, search) for search in found).items()
-        if (best := best_shape(of))
+        for family, of in grouped((search[0].key.family, search) for search in found).items()
+        if (best := best_shape(chain(*of)))
     )

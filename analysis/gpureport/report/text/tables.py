@@ -98,8 +98,10 @@ def workload_table(names: Iterable[str]) -> Table:
 def shares_table(found: Iterable[Search]) -> Table:
     """List the rate of each shape relative to the best one of every search."""
     losses = {
-        f"{each.key.variant}{'' if each.key.sweep == 'work_group' else f', {each.key.sweep_name}'}": each.losses
-        for each in found
+        f"{of[0].key.variant}{'' if (sweep := of[0].key.sweep_name) == 'work group' else f', {sweep}'}": {
+            each.sides: each.loss for each in of
+        }
+        for of in found
     }
     shapes = sorted({shape for of in losses.values() for shape in of}, key=lambda shape: (prod(shape), shape))
     rows = (
