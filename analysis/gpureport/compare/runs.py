@@ -167,7 +167,7 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
 def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFigure]:
     """Yield the figures of a device: measured ones of its *report*, else limits predicted from its specification."""
     device, found = report.device, key_figures(report) if report.observations else ()
-    measured = {(f.origin.key.workload, f.origin.level): f.measured for f in found if f.origin and f.measured}
+    measured = {(f.place.workload, str(f.place.level)): f.measured for f in found if f.place and f.measured}
     limits = {c.name: c for c in ceilings if c.kind in ("bandwidth", "rate")}
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (

@@ -10,8 +10,7 @@ from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.curves import DRAM, CurveFeature, Level, SweepKey
-from gpureport.records.finding import Finding
+from gpureport.records.curves import DRAM, Level, Position
 from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, resident_work_items
@@ -67,11 +66,13 @@ class Quantity(StrEnum):
         return self in (Quantity.LATENCY, Quantity.LAUNCH, Quantity.ENERGY)
 
 
-class Origin(NamedTuple):
-    """What a key figure is taken from: a sweep, and the name of a level of it."""
+class Place(NamedTuple):
+    """Where a key figure is found: a workload, one of its sweeps (empty: any one), position and level of a feature."""
 
-    key: SweepKey
-    level: str
+    workload: str
+    sweep: str
+    position: Position
+    level: Level
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class KeyFigure:
         unit: of all values: ``B/s``, ``s``, ``FLOP/s``, ``op/s``, ``work-items``.
         specification: value of the device's entry: a limit, or a latency; ``None``: an entry has no such value.
         limit: whether the specification is the highest possible value, so that an efficiency has a meaning.
-        origin: ``None`` if the value follows exactly from the entry.
+        place: where it is found; ``None``: it is measured otherwise, or follows exactly from the entry.
         predicted: from the specification.
         measured: ``None`` if it was not measured.
         nearer: the figure of a nearer level, if the measured curve shows no transition between both.
@@ -101,7 +102,7 @@ class KeyFigure:
     unit: str
     specification: float | None
     limit: bool = False
-    origin: Origin | None = None
+    place: Place | None = None
     predicted: Estimate | None = None
     measured: Estimate | None = None
     nearer: "KeyFigure | None" = None
@@ -156,11 +157,8 @@ class KeyFigure:
         return "slower" if above == self.quantity.less_is_better else "faster"
 
 
-_Place = tuple[str, str, str, Level]
-"""Where a key figure is found: workload, sweep (empty: any one), position and level of a feature."""
-_Row = tuple[SweepKey, Finding | CurveFeature, Estimate | None, Estimate | None]
-_Value = tuple[Origin | None, Estimate | None, Estimate | None]
-"""The feature, its predicted and its measured value."""
+_Values = Mapping[Place | None, tuple[Estimate | None, Estimate | None]]
+"""Predicted and measured values."""
 
 
 def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:
@@ -170,17 +168,16 @@ def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, 
     """
     device, values, found = report.device, _values(report), []
     own = {device.id, f"architectures/{device.architecture.id}"}
-    for figure, place in _wanted(report, values):
-        origin, predicted, measured = values.get(place, (None, None, None))
-        if measured is None and place[3] == DRAM:
-            measured = _beyond_caches(report, place[0])
+    for figure in _wanted(report, values):
+        predicted, measured = values.get(figure.place, (None, None))
+        if measured is None and figure.place and figure.place.level == DRAM:
+            measured = _beyond_caches(report, figure.place.workload)
         if predicted or measured:
             predicted, measured = (_scaled(each, figure.factor) for each in (predicted, measured))
             sources = (source for path in figure.inputs if (source := device.provenance.get(path)))
             found.append(
                 replace(
                     figure,
-                    origin=origin,
                     predicted=predicted,
                     measured=measured,
                     limit=figure.limit and not device.is_typical,
@@ -201,20 +198,18 @@ def _beyond_caches(report: Report, workload: str) -> Estimate | None:
     return Estimate(largest.value, largest.ci_low, largest.ci_high)
 
 
-def _values(report: Report) -> dict[_Place, _Value]:
+def _values(report: Report) -> _Values:
     """Return the values that were found or, without a finding, predicted; observed ones come first."""
-    findings = sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None)
-    rows: list[_Row] = []
-    for f in findings:
+    values: dict[Place | None, tuple[Estimate | None, Estimate | None]] = {}
+    for f in sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None):
         predicted = _estimate(f.predicted, f.predicted_low, f.predicted_high)
-        rows.append((f.key, f, predicted, _estimate(f.observed, f.ci_low, f.ci_high)))
-    rows += [(p.key, f, Estimate(f.value, f.ci_low, f.ci_high), None) for p in report.specified for f in p.features]
-    values: dict[_Place, _Value] = {}
-    for key, feature, predicted, measured in rows:
-        origin = Origin(key, str(feature.level))
+        measured = _estimate(f.observed, f.ci_low, f.ci_high)
+        for sweep in (f.key.sweep, ""):
+            values.setdefault(Place(f.key.workload, sweep, f.position, f.level), (predicted, measured))
+    for key, feature in ((p.key, f) for p in report.specified for f in p.features):
+        only = Estimate(feature.value, feature.ci_low, feature.ci_high)
         for sweep in (key.sweep, ""):
-            place = (key.workload, sweep, feature.position, feature.level)
-            values.setdefault(place, (origin, predicted, measured))
+            values.setdefault(Place(key.workload, sweep, feature.position, feature.level), (only, None))
     return values
 
 
@@ -243,18 +238,18 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
             yield figure
 
 
-def _wanted(report: Report, values: Mapping[_Place, _Value]) -> Iterator[tuple[KeyFigure, _Place]]:
-    device, private = report.device, (_PRIVATE, _private_sweep(report))
+def _wanted(report: Report, values: _Values) -> Iterator[KeyFigure]:
+    device, sweep = report.device, _private_sweep(report)
     yield from _memory(device)
     for cache in reversed(device.caches):
         level = Level(name=cache.name)
-        *_, measured = values.get((*private, "plateau", level), (None, None, None))
-        workload, sweep = private if cache.scope == "compute_unit" or measured else ("memory/read", "")
+        place = Place(_PRIVATE, sweep, "plateau", level)
+        if cache.scope != "compute_unit" and not values.get(place, (None, None))[1]:
+            place = Place("memory/read", "", "plateau", level)
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
         inputs = (f"caches.{cache.name}.bandwidth",)
         limit = _is_documented(device, *inputs)
-        figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=limit, inputs=inputs)
-        yield figure, (workload, sweep, "plateau", level)
+        yield KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit, place, inputs=inputs)
     yield from _latencies(device)
     yield from _rates(device)
     yield from _transfers(device)
@@ -262,8 +257,8 @@ def _wanted(report: Report, values: Mapping[_Place, _Value]) -> Iterator[tuple[K
         ("single launch", "isolated", device.launch.single_s, "single"),
         ("back to back", "batched", device.launch.batched_s, "batched"),
     ):
-        figure = KeyFigure(Quantity.LAUNCH, how, "s", launch_s, inputs=(f"launch.{key}",))
-        yield figure, ("launch/queued", sweep, "case", Level(name="1 group"))
+        place = Place("launch/queued", sweep, "case", Level(name="1 group"))
+        yield KeyFigure(Quantity.LAUNCH, how, "s", launch_s, place=place, inputs=(f"launch.{key}",))
 
 
 def _is_documented(device: Device, path: str) -> bool:
@@ -272,7 +267,7 @@ def _is_documented(device: Device, path: str) -> bool:
     return origin is None or (origin.kind != "assumed" and not origin.measured_on)
 
 
-def _memory(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+def _memory(device: Device) -> Iterator[KeyFigure]:
     """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
     fills, listed, writes = device.architecture.write_allocate, ("memory.bandwidth",), ("sector_writes_per_cycle",)
     for quantity, variant, counted, inputs in (
@@ -281,8 +276,8 @@ def _memory(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         (Quantity.COPY, "copy", 2 / 3 if fills else 1.0, (*listed, *writes)),
     ):
         rate = device.memory.bandwidth_bytes_per_s * counted
-        figure = KeyFigure(quantity, MEMORY, "B/s", rate, limit=True, inputs=inputs)
-        yield figure, (f"memory/{variant}", "", "plateau", DRAM)
+        place = Place(f"memory/{variant}", "", "plateau", DRAM)
+        yield KeyFigure(quantity, MEMORY, "B/s", rate, limit=True, place=place, inputs=inputs)
 
 
 def _private_sweep(report: Report) -> str:
@@ -295,7 +290,7 @@ def _private_sweep(report: Report) -> str:
     return next((sweep for sweep, count in groups.items() if count == units), "every_unit")
 
 
-def _latencies(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+def _latencies(device: Device) -> Iterator[KeyFigure]:
     levels: list[tuple[Level, float, str]] = []
     for cache in device.caches:
         far, path = cache.far_latency_cycles if cache.partitions > 1 else None, f"caches.{cache.name}"
@@ -303,11 +298,11 @@ def _latencies(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         levels.append((Level(name=cache.name), far or cache.latency_cycles, f"{path}.{'far_' if far else ''}latency"))
     for level, cycles, path in (*levels, (DRAM, device.memory.latency_cycles, "memory.latency")):
         name = "memory" if level == DRAM else str(level)
-        figure = KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles), inputs=(path,))
-        yield figure, ("memory/latency", "", "plateau", level)
+        place = Place("memory/latency", "", "plateau", level)
+        yield KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles), place=place, inputs=(path,))
 
 
-def _rates(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+def _rates(device: Device) -> Iterator[KeyFigure]:
     """Yield the rates of instruction classes, floating-point ones first; specified is what the vendor lists.
 
     That counts dual issue, and the fastest instructions of the matrix unit. Rates of the matrix unit come last, and are
@@ -325,18 +320,18 @@ def _rates(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         rate = factor * device.rate_per_s(limited_by) * (device.architecture.dual_issue if case == "fp32" else 1.0)
         inputs = (f"rates.{limited_by}",)
         limit = _is_documented(device, *inputs)
-        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=limit, factor=factor, main=main, inputs=inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
+        place = Place("matrix/rate" if form else workload, "", "case", Level(name=case))
+        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit, place, factor=factor, main=main, inputs=inputs)
         if unit and form:
             figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
             if peak := device.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
                 figure = replace(figure, specification=peak * form.per_word / _LISTED_PER_WORD, limit=True)
-            workload = "matrix/rate"
-        yield figure, (workload, "", "case", Level(name=case))
+        yield figure
     if "local" in listed and device.architecture.local_memory_banks > 1:  # else it is ordinary memory
         rate = device.rate_per_s("local") * WORD_BYTES
-        figure = KeyFigure(Quantity.READ, LOCAL, "B/s", rate, limit=True, inputs=("rates.local",))
-        yield figure, ("local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
+        place = Place("local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
+        yield KeyFigure(Quantity.READ, LOCAL, "B/s", rate, limit=True, place=place, inputs=("rates.local",))
 
 
 _MATRIX = {form.name: form for form in FORMATS}
@@ -346,7 +341,7 @@ tf32, twice as much for int8 and fp8: a matrix unit takes the same number of reg
 _BEYOND = 2.0  # capacities of the last cache, from which on little of the data are in it
 
 
-def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+def _transfers(device: Device) -> Iterator[KeyFigure]:
     """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them.
 
     Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves.
@@ -355,10 +350,8 @@ def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     limit = link.kind != "shared"
     rate = link.bandwidth_bytes_per_s if limit else None if device.architecture.on_host else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
-        figure = KeyFigure(
-            Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device", inputs=("link.bandwidth",)
-        )
-        yield figure, ("transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
+        place, main = Place("transfer/pinned", sweep, "plateau", Level(name=TRANSFER)), sweep == "to_device"
+        yield KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit, place, main=main, inputs=("link.bandwidth",))
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:

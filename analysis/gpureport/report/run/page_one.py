@@ -116,7 +116,7 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
     cliffs, usable = read_cliffs(report, found), usable_cache(report)
     last = report.device.caches[-1] if report.device.caches else None
     own, clock_hz = own_answers(report, found), median_clock_hz(report)
-    shown = figures if any(figure.origin for figure in figures) else ()
+    shown = figures if any(figure.place for figure in figures) else ()
     return PageOne(
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
         remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
@@ -160,7 +160,7 @@ def _predicted(figure: KeyFigure) -> str:
     if figure.predicted and figure.nearer and figure.nearer.predicted:
         values = known_range((each.predicted.value for each in figure.levels if each.predicted), figure.unit)
         return f"{values} ({known_range((figure.nearer.predicted.ends[0], figure.predicted.ends[1]), figure.unit)})"
-    exact = not (figure.predicted or figure.origin or figure.measured)
+    exact = not (figure.predicted or figure.place or figure.measured)
     return "exact" if exact else _estimate(figure.predicted, figure.unit)
 
 
@@ -331,7 +331,7 @@ def slowdowns(report: Report, best: OneSize | None) -> list[Slowdown]:
             found.append(Slowdown(workload, max(values.values()) / values[worst_case], worst_case))
     worst = best and best.worst_shape
     if worst and worst.loss < 1:
-        found.append(Slowdown(worst.key.workload, 1 / (1 - worst.loss), sides=worst.sides))
+        found.append(Slowdown(worst.key.workload, worst.gain, sides=worst.sides))
     return sorted((each for each in found if each.factor >= _MUCH), key=lambda each: -each.factor)[:_FEW]
 
 
