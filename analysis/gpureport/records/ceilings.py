@@ -46,7 +46,8 @@ class Bottleneck:
     @property
     def entry(self) -> str:
         """Its entry of the glossary; empty: it has none."""
-        what = "Bottleneck of transfers" if self.kind is Kind.LINK else "Bottleneck"
+        bottleneck = "Bottleneck of transfers" if self.kind is Kind.LINK else "Bottleneck"
+        what = "Instruction class" if isinstance(self, InstructionClass) else bottleneck
         return f"{what}: {self.definition}" if self.definition else ""
 
 
@@ -78,11 +79,6 @@ class InstructionClass(Bottleneck):
     latency: Literal["all", "some", "none"] = "none"
     roofline: bool = False
     rate: Rate | None = None
-
-    @property
-    def entry(self) -> str:
-        """Its entry of the glossary; empty: it has none."""
-        return f"Instruction class: {self.definition}" if self.definition else ""
 
 
 INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
@@ -341,28 +337,25 @@ _WITHOUT_MEMORY = ("instructions", "local_memory")
 """Families whose waiting has nothing to do with memory."""
 
 
+def ceiling_of(name: str) -> Bottleneck:
+    """Return the row of a ceiling, or one for the latency of a level or the bandwidth of a cache."""
+    if name in CEILINGS:
+        return CEILINGS[name]
+    if name.startswith(LATENCY_OF):
+        return Bottleneck(Kind.LATENCY, name)
+    cache = cache_of(name)
+    return Bottleneck(Kind.CACHE, f"{cache} bandwidth" if cache == name else f"{cache} write bandwidth")
+
+
 def ceiling_label(name: str) -> str:
     """Return a short name of a ceiling or of a class of instructions, for tables and figures."""
-    return CEILINGS[name].label or name if name in CEILINGS else name
-
-
-def ceiling_words(name: str) -> str:
-    """Return the name of a ceiling in words."""
-    if name in CEILINGS:
-        return CEILINGS[name].text
-    if name.startswith(LATENCY_OF):
-        return name
-    cache = cache_of(name)
-    return f"{cache} bandwidth" if cache == name else f"{cache} write bandwidth"
+    return ceiling_of(name).label or name
 
 
 def kind_of(name: str, caches: Collection[str]) -> Kind:
     """Return the kind of a bottleneck of a device with these *caches*; other pipes execute instructions."""
-    if name in CEILINGS:
-        return CEILINGS[name].kind
-    if name.startswith(LATENCY_OF):
-        return Kind.LATENCY
-    return Kind.CACHE if cache_of(name) in caches else Kind.COMPUTE
+    kind = ceiling_of(name).kind
+    return Kind.COMPUTE if kind is Kind.CACHE and cache_of(name) not in caches else kind
 
 
 def layer_of(family: str, bottleneck: str, level: str, caches: Collection[str]) -> str:

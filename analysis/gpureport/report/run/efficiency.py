@@ -7,7 +7,7 @@ from itertools import chain
 
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.grouping import grouped, in_figures
-from gpureport.records.ceilings import ceiling_words
+from gpureport.records.ceilings import ceiling_of
 from gpureport.records.curves import CurveFeature, ObservedPoint, Points, SweepKey
 from gpureport.records.finding import Advice, SourceAccess
 from gpureport.records.prediction import Occupancy, PredictedPoint
@@ -107,7 +107,7 @@ def _limit(curve: CurveRecords) -> Limit | None:
 
 def bottleneck_of(limit: Limit) -> str:
     """Write the bottleneck of a table's row: the nearest limit only, if it does not explain most of the time."""
-    return f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_words(limit.bottleneck)}"
+    return f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_of(limit.bottleneck).text}"
 
 
 def occupancy_of(limit: Limit) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.records.ceilings import ceiling_words
+from gpureport.records.ceilings import ceiling_of
 from gpureport.report.text.words import (
     agreement,
     best_sample,
@@ -74,7 +74,7 @@ def environment(*, autoescape: bool = False) -> "Environment":
         agreement=agreement,
         best_sample=best_sample,
         bytes=format_bytes,
-        ceiling=ceiling_words,
+        ceiling=lambda name: ceiling_of(name).text,
         compared=compared,
         count=format_count,
         counted=counted,
