@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings.verdicts import find
+from gpureport.findings.verdicts import find, grade, overlap
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
@@ -16,15 +16,11 @@ from gpureport.records.measurement import Measurement, Verification
 from gpureport.records.prediction import Prediction
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
-from gpureport.workloads.instructions import Rate
 from gpureport.workloads.model import Workload
 from tests.builders import altered, observed_like
 from tests.toy import MIB, TOY, on_cpu, toy
 
-READ, COPY, CHASE, BALLOT, GROUPS = (
-    select((name,))[0]
-    for name in ("memory/read", "memory/copy", "memory/latency", "bit_transpose/ballot", "launch/groups")
-)
+RATE, READ, COPY, BALLOT = select(("instructions/rate", "memory/read", "memory/copy", "bit_transpose/ballot"))
 
 
 @cache
@@ -185,17 +181,9 @@ def test_what_is_off_is_beyond_both_intervals(
     verdict: Verdict,
 ) -> None:
     """A factor of 1.2 agrees in any case; intervals that overlap determine nothing beyond a factor of two."""
-    prediction = _on_toy(CHASE)
+    ours, theirs = (altered(_cliff("L2", each[0]), ci_low=each[1], ci_high=each[2]) for each in (predicted, observed))
 
-    def cliff(level: str, value: float, low: float | None, high: float | None) -> CurveFeature:
-        ends = {"ci_low": low and low * MIB, "ci_high": high and high * MIB}
-        return _cliff(level, value * MIB).model_copy(update=ends)
-
-    ours = altered(prediction, features=(cliff("L2", *predicted),))
-    theirs = altered(observed_like(prediction), features=(cliff("level 1", *observed),))
-    (finding,) = find(TOY, [ours], [], [theirs])
-
-    assert finding.verdict == verdict
+    assert grade(theirs.value / ours.value, meet=overlap(ours, theirs)) is verdict
 
 
 @pytest.mark.parametrize(
@@ -234,7 +222,7 @@ def test_integers_that_may_be_additions_may_run_on_two_pipes(
     rates: dict[str, float], factor: float, verdict: Verdict
 ) -> None:
     device = toy(rates_per_cycle={**TOY.architecture.rates_per_cycle, **rates})
-    (prediction,) = predict(device, Rate(), limits_of(device))
+    (prediction,) = predict(device, RATE, limits_of(device))
     found = find(device, [prediction], [], [observed_like(prediction, factor)])
 
     assert next(f.verdict for f in found if str(f.level) == "ternary") == verdict
