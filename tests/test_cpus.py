@@ -119,7 +119,7 @@ def test_a_listed_processor_is_predicted_as_any_device(listed: str, capsys: Capt
     [
         (["--lscpu", "/nowhere/node.txt"], "cannot be read"),
         ([], "DEVICE"),
-        (["x86_64", "--lscpu", "NODE"], "node.txt is also cpu/x86_64; choose another device"),
+        (["x86_64", "--lscpu", "NODE"], "cpu/x86_64: is given twice; give each report and device once"),
     ],
 )
 def test_wrong_use_is_one_sentence(arguments: list[str], words: str, listed: str, capsys: Captured) -> None:

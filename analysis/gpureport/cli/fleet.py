@@ -1,13 +1,14 @@
 """``gpureport fleet``: runs of a node, and a store of runs to list, query, export, and report on the devices."""
 
+import os
 import re
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING
 
 from gpureport.cli.app import (
     FleetAddOptions,
@@ -22,14 +23,10 @@ from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
+from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
 from gpureport.inputs import is_there
 from gpureport.isolation import isolated
 from gpureport.text import counted, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gpureport.fleet.store import Store
 
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 """Folders of one run of a machine, and of one device of a node."""
@@ -37,20 +34,6 @@ _MOST_ROWS = 1000
 _MOST_S, _MOST_BYTES = 120, 2 << 30  # of a query
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
-
-
-def opened(folder: Path | None) -> "Store":
-    """Return the store of the option, or else of the environment.
-
-    Raises:
-        InputError: neither is given.
-    """
-    from gpureport.fleet.store import VARIABLE, Store, configured
-
-    store = Store(folder) if folder else configured()
-    if store is None:
-        raise InputError(f"no store is given; write --store DIR, or set {VARIABLE} to the folder of the store")
-    return store
 
 
 def add_runs(options: FleetAddOptions) -> int:
@@ -69,7 +52,7 @@ def add_runs(options: FleetAddOptions) -> int:
     return 1 if problems else 0
 
 
-def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
+def _reports(text: str, node: str | None) -> Iterator[tuple[Path, str]]:
     """Yield each report of ``PATH`` or ``NODE=PATH`` with its node.
 
     Raises:
@@ -100,7 +83,7 @@ def _node(path: Path) -> str:
     return short_name(folder.absolute().parent) if _PART_OF_NODE.match(name) else name
 
 
-def _added(store: "Store", report: tuple[Path, str]) -> tuple[str, bool] | str:
+def _added(store: Store, report: tuple[Path, str]) -> tuple[str, bool] | str:
     """Read a report and write it to the store; return the run and whether it is new, or why it was left out.
 
     Raises:
@@ -134,8 +117,6 @@ _RUNS = 2  # column
 
 def query_runs(options: FleetQueryOptions) -> int:
     """Print the rows of a SELECT statement."""
-    from gpureport.fleet.store import Store
-
     store = opened(options.store)
     found = isolated("the query", Store.rows, _MOST_S, _MOST_BYTES, store, options.sql, _MOST_ROWS + 1)
     shown, more = found.texts[:_MOST_ROWS], len(found.texts) > _MOST_ROWS
@@ -151,8 +132,6 @@ def query_runs(options: FleetQueryOptions) -> int:
 
 def export_runs(options: FleetExportOptions) -> int:
     """Write a table as CSV, Parquet or JSON, by the suffix of the file."""
-    from gpureport.fleet.store import FORMATS
-
     file = options.file
     suffix, store = file.suffix.lower(), opened(options.store)
     if suffix not in FORMATS:
@@ -192,7 +171,6 @@ def report_fleet(options: FleetReportOptions) -> int:
 def measure_node(options: FleetNodeOptions) -> int:
     """Measure the devices of this node, and add the runs to the store, if one is given; return 1 if a device failed."""
     from gpureport.fleet.node import devices_to_measure, measure_devices
-    from gpureport.fleet.store import configured
     from gpureport.measure.presence import choose, find_devices
 
     node, time = gethostname().partition(".")[0], datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
@@ -210,6 +188,6 @@ def measure_node(options: FleetNodeOptions) -> int:
         else:
             print_lines(f"measured: {run.device.name}: {run.folder}")
             measured.append(f"{node}={run.folder}")
-    if measured and (options.store or configured()):
+    if measured and (options.store or os.environ.get(VARIABLE)):
         left_out = add_runs(FleetAddOptions(paths=measured, store=options.store))
     return 1 if left_out or len(measured) < len(folders) else 0

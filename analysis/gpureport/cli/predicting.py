@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
 _MOST_CHANGES = 8
-_MOST_NAMED = 4  # devices in the name of a folder
+_LONGEST_NAME = 160  # characters of devices in the name of a folder
 
 
 def predict_devices(options: PredictOptions) -> int:
@@ -58,11 +58,9 @@ def predict_devices(options: PredictOptions) -> int:
     from gpureport.report.render import documents
 
     workloads, devices = _workloads(options), _devices(options)
-    names = [slug(device.name) for device in devices]
-    if len(names) > _MOST_NAMED:
-        names[1:] = [f"{len(names) - 1}-others"]
+    names = "-and-".join(slug(device.name) for device in devices)[:_LONGEST_NAME]
     today = datetime.now(UTC).date().isoformat()
-    folder = options.output or Path("reports") / f"{'-and-'.join(names)}-predicted-{today}"
+    folder = options.output or Path("reports") / f"{names}-predicted-{today}"
     with writing(documents(folder) if options.pdf else (), force=options.force):
         whole = options.as_json or len(devices) <= FEW
         predict = partial(_predicted, workloads=workloads, quick=options.quick, whole=whole)

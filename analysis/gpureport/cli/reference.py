@@ -1,10 +1,9 @@
 """``gpureport schema`` and ``gpureport glossary``."""
 
-import json
 from textwrap import wrap
 
 from gpureport.cli.app import GlossaryOptions, SchemaOptions
-from gpureport.cli.console import out, print_lines
+from gpureport.cli.console import out, print_json, print_lines
 from gpureport.errors import InputError
 from gpureport.glossary import find_term, terms
 from gpureport.text import quoted, suggestion
@@ -19,7 +18,7 @@ def print_schema(options: SchemaOptions) -> int:
     files: dict[str, type[File]] = {"device": DeviceFile, "architecture": ArchitectureFile}
     others = {"kernel": kernel_schema, "report": report_schema}
     made = others[options.name]() if options.name in others else file_schema(files[options.name])
-    out().out(json.dumps(made, indent=2, ensure_ascii=False), highlight=False)
+    print_json(made)
     return 0
 
 

@@ -188,10 +188,16 @@ class Store:
         return [folder / name for name in sorted({each.name for each in entries}.difference(odd))]
 
 
-def configured() -> Store | None:
-    """Return the store that the environment names; ``None`` if it names none."""
-    folder = os.environ.get(VARIABLE)
-    return Store(Path(folder)) if folder else None
+def opened(folder: str | Path | None) -> Store:
+    """Return the store in *folder*, or else in that of the environment.
+
+    Raises:
+        InputError: neither is given.
+    """
+    folder = folder or os.environ.get(VARIABLE)
+    if not folder:
+        raise InputError(f"no store is given; give its folder (--store DIR), or set {VARIABLE}")
+    return Store(Path(folder))
 
 
 def _why_empty(folder: Path) -> str:

@@ -10,7 +10,7 @@ from gpureport.compare import compare as compare_runs
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.fleet.schema import Table
-from gpureport.fleet.store import VARIABLE, Store, configured
+from gpureport.fleet.store import opened
 from gpureport.notebook.frames import ComparisonFrames, ReportFrames
 from gpureport.results.opening import (
     Source,
@@ -112,9 +112,7 @@ def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> "pd
     Raises:
         InputError: there is no store, or no such table.
     """
-    store = Store(Path(folder)) if folder else configured()
-    if store is None:
-        raise InputError(f"folder: no store is given; give its folder, or set {VARIABLE}")
+    store = opened(folder)
     found = store.table(table)
     for problem in store.left_out.values():
         warn(f"left out: {problem}", stacklevel=2)
