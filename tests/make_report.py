@@ -57,7 +57,6 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
             ),
             "memory": MEMORY.model_copy(update={"size_bytes": 141e9, "bandwidth_bytes_per_s": 4.8e12}),
             "launch": Launch(single_s=4e-6, batched_s=LAUNCH_S, groups_per_cycle=0.836),
-            "opencl_names": ("NVIDIA H200",),
             "provenance": {
                 "memory.bandwidth": Provenance(kind="spec", source=sheet),
                 "caches.L2.capacity": Provenance(

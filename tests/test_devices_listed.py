@@ -6,7 +6,6 @@ import pytest
 
 from gpureport.spec.database import Database
 from gpureport.spec.models import PresentDevice
-from gpureport.spec.reported import plain
 from tests.builders import altered
 from tests.make_report import H200
 
@@ -69,18 +68,6 @@ def test_width_and_data_rate_give_the_bandwidth(database: Database, entry: str) 
     assert database.device(entry).memory.bandwidth_bytes_per_s / 1e9 == pytest.approx(bits * rate / 8, rel=close)
 
 
-def test_only_two_entries_share_a_name(database: Database) -> None:
-    """Drivers report the same name for both RTX 3080; the name selects the entry with exactly that title."""
-    entries = [entry for entry in database.entries.values() if entry.id.startswith("nvidia/")]
-    names = [{plain(name) for name in (entry.file.name, *entry.file.opencl_names)} for entry in entries]
-
-    assert [name for name, count in Counter(n for each_names in names for n in each_names).items() if count > 1] == [
-        "rtx3080"
-    ]
-    assert database.resolve("NVIDIA GeForce RTX 3080").id == "nvidia/rtx_3080"
-    assert database.resolve("rtx 3080 12gb").id == "nvidia/rtx_3080_12gb"
-
-
 def test_pci_ids_are_shared_only_if_subsystem_ids_distinguish_boards(database: Database) -> None:
     """Quadro RTX 6000 and 8000."""
     ids = Counter(pci_id for entry in database.entries.values() for pci_id in entry.file.pci_ids)
@@ -115,17 +102,6 @@ def test_opencl_counts_pairs_of_rdna_s_units_and_engines_of_xe_cores(database: D
             assert 2 * reported == device.compute_units, entry
         else:
             assert reported == ENGINES.get(architecture, 1) * device.compute_units, entry
-
-
-def test_boards_of_one_name_and_size_differ_in_their_pci_ids(database: Database) -> None:
-    """Otherwise the PCI id distinguishes them: Radeon VII and MI50, RX 6600 XT and 6650 XT, MI210 and MI250."""
-    seen: dict[tuple[str, int, int, tuple[str, ...]], str] = {}
-    for entry in entries(database, "amd", "intel"):
-        device = database.device(entry)
-        for name in device.opencl_names:
-            key = (name.lower(), device.compute_units, round(device.memory.size_bytes / 2**30), device.pci_ids)
-            assert key not in seen, (entry, seen.get(key))
-            seen[key] = entry
 
 
 @pytest.mark.parametrize(("entry", "dies"), [("amd/mi300x", 8), ("amd/mi325x", 8), ("amd/mi300a", 6)])

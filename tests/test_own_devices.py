@@ -152,7 +152,7 @@ def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
     install(monkeypatch)
     stand_in(monkeypatch, A40)
     own_architecture(config, "odd", "schedulers: 4", "schedulers: 400")
-    odd = (("ampere_86", "odd"), ("6 MiB", "{capacity: 6 MiB, sector: 48 B}"))
+    odd = (("ampere_86", "odd"), ("6 MiB", "{capacity: 6 MiB, sector: 2 B}"))
     entry(config, "mine", *odd, ("name: NVIDIA A40", "name: Mine"))
     if "twin" in command:
         entry(config, "twin", *odd[:1], ("name: NVIDIA A40", "name: Twin"))
@@ -163,14 +163,3 @@ def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
     assert main(command.split()) == 0
     lines = capsys.readouterr().err.splitlines()
     assert sorted(line for line in lines if ": warning: " in line) == sorted(checked)
-
-
-@pytest.mark.parametrize("sector", ["48 B", "256 B"])
-def test_a_line_has_whole_sectors(config: Path, sector: str, capsys: Captured) -> None:
-    """In an architecture, without a second warning for its device, and in a device."""
-    own_architecture(config, "odd", "sector: {value: 32 B", f"sector: {{value: {sector}")
-    entry(config, "mine", ("ampere_86", "odd"))
-    entry(config, "other", ("6 MiB", f"{{capacity: 6 MiB, sector: {sector}}}"), ("name: NVIDIA A40", "name: B"))
-    assert main(["devices", "check", str(config)]) == 0
-    odd = [line for line in capsys.readouterr().out.splitlines() if f"not a multiple of the sector of {sector}" in line]
-    assert [Path(line.split(":")[0]).name for line in odd] == ["odd.yaml", "other.yaml"]

@@ -40,6 +40,8 @@ def present(**changes: object) -> PresentDevice:
         ("h200", "nvidia/h200_sxm"),
         ("nvidia/h200_sxm", "nvidia/h200_sxm"),
         ("GeForce RTX 2060", "nvidia/rtx_2060"),
+        ("NVIDIA GeForce RTX 3080", "nvidia/rtx_3080"),
+        ("rtx 3080 12gb", "nvidia/rtx_3080_12gb"),
         ("GTX 1060 6GB", "nvidia/gtx_1060_6gb"),
         ("amd 7900xt", "amd/rx_7900_xt"),
         ("AMD Radeon(TM) RX 7900 XT", "amd/rx_7900_xt"),

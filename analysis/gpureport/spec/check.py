@@ -37,11 +37,6 @@ Remark = tuple[str, str]
 
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
 """Single-precision operations per byte of memory bandwidth: 8 to 110 on common GPUs, 2 to 10 on processors."""
-_LARGEST_BYTES = {
-    "compute_unit": {"gpu": 2.0**20, "accelerator": 2.0**20, "cpu": 2.0**23},
-    "device": {"gpu": 2.0**29, "accelerator": 2.0**29, "cpu": 2.0**31},
-}
-"""Largest cache by scope and kind of device: about twice the largest in the database."""
 _FLOPS_TOLERANCE = 0.05
 
 __all__ = ["Problem", "check_folder", "doubts"]
@@ -127,7 +122,7 @@ def _check_values(document: Checked, database: Database, reported: set[Path]) ->
     Architectures near the file take precedence over those of the *database*.
     """
     if isinstance(file := document.contents, ArchitectureFile):
-        yield from (document.problem(*remark) for remark in (*_out_of_range(file.values), *_uneven(file.values)))
+        yield from (document.problem(*remark) for remark in _out_of_range(file.values))
     if isinstance(file, DeviceFile):
         folder = real_path(document.path).parent
         near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
@@ -156,8 +151,7 @@ def _check_device(document: Checked, file: DeviceFile, database: Database, repor
     yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)
-        inherited = list(_uneven(architecture.values))
-        remarks = [*_implausible(device), *(each for each in _uneven(values) if each not in inherited)]
+        remarks = list(_implausible(device))
         remarks += _wrong_peak(device, file.values["flops"].value) if "flops" in file.values else ()
         yield from (document.problem(*remark) for remark in remarks if not document.spoiled(remark[0]))
 
@@ -198,14 +192,6 @@ def numbers_in(value: object) -> list[float]:
     return [number for number in each if isinstance(number, int | float)]
 
 
-def _uneven(values: Layer) -> Iterator[Remark]:
-    for path, line in values.items():
-        *level, key = steps_of(path)
-        sector = values.get(".".join((*level, "sector"))) if key == "line" else None
-        if sector and line.value % sector.value:
-            yield path, f"{line.value} B is not a multiple of the sector of {sector.value} B"
-
-
 def _peak_flops(device: Device) -> float:
     """Return the listed single-precision operations per second: 2 (a multiply-add) x lanes x compute units x clock.
 
@@ -237,12 +223,6 @@ def _implausible(device: Device) -> Iterator[Remark]:
     own, other = device.vendor, architecture.vendor
     if drivers.differ(own, other):
         yield "vendor", f"{own} does not make the architecture {architecture.name}; {other} does"
-    for cache in device.caches:
-        if cache.capacity_bytes > (largest := _LARGEST_BYTES[cache.scope][device.kind]):
-            whose = "one per compute unit" if cache.scope == "compute_unit" else "one for all compute units"
-            size, most = format_bytes(cache.capacity_bytes), format_bytes(largest)
-            message = f"{cache.name} of {size} is implausible; such caches ({whose}) have at most {most}"
-            yield f"caches.{cache.name}.capacity", message
     yield from _order(device)
 
 

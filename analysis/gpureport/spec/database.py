@@ -52,11 +52,6 @@ class Entry:
         """Names that are unique; drivers may report the same name for several devices."""
         return (self.id, Path(self.id).name, self.file.name)
 
-    @property
-    def keys(self) -> frozenset[str]:
-        """Identifiers that a present device may report."""
-        return frozenset((*map(plain, (self.file.name, *self.file.opencl_names)), *self.file.pci_ids))
-
 
 @dataclass
 class Database:

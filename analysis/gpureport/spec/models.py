@@ -83,7 +83,7 @@ _CYCLES, _PER_CYCLE = ("clock", 1.0), ("clock", -1.0)
 """How measured values in cycles, and those for each cycle, depend on the listed clock."""
 _LATENCY = Listed(1, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)
 _TRANSITION = "[0.9, 1.05, 1.3]"
-_OF_CAPACITY = Listed(uncertain=TRANSITION, relative_to=("capacity", -1.0), example=_TRANSITION)
+_OF_CAPACITY = Listed(0.05, 20, uncertain=TRANSITION, relative_to=("capacity", -1.0), example=_TRANSITION)
 _Range = Annotated[Transition, _OF_CAPACITY]
 _OwnRange = Annotated[Transition | None, _OF_CAPACITY]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
@@ -97,7 +97,7 @@ class Cache(Record):
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: Annotated[Bytes, Listed(unit="B", uncertain=BY_SOURCE, of_card=True)]
+    capacity_bytes: Annotated[Bytes, Listed(0.001, 2048, "MiB", uncertain=BY_SOURCE, of_card=True)]
     """Capacity of one instance."""
     scope: Annotated[Scope, Listed(example="device")]
     """One instance for each compute unit, or one for the device."""
@@ -158,7 +158,7 @@ class Tlb(Record):
     """Page size of memory that OpenCL allocates."""
     miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=BY_SOURCE)]
     """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
-    transition: Annotated[Transition, Listed(example=_TRANSITION)]
+    transition: Annotated[Transition, Listed(0.05, 20, example=_TRANSITION)]
     """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
 
     @property
@@ -563,10 +563,8 @@ class Device(Record):
     """Peak of the matrix unit with fp16 or bf16 operands, without sparsity, that the vendor lists, if it needs other
     instructions than ``rates.matrix_fp16`` is for; tf32 has half of it, fp8 and int8 twice as much. Default: the peak
     that follows from this rate."""
-    opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS`` where it differs (AMD work-group processors, Intel vector engines)."""
-    pci_ids: Many[Name] = ()
     provenance: Table[Name, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
     notes: Many[str] = ()
