@@ -180,11 +180,10 @@ def generic_name(facts: ProcessorFacts, architectures: Mapping[str, Architecture
 def core_of_machine(facts: ProcessorFacts, database: "Database") -> tuple[str, CoreType]:
     """Return the name of the architecture of a machine's processor, and its type of core.
 
-    Without a model number, caches identify it. A processor of an unknown type gets that of the generic architecture,
-    with the private caches that it lists.
+    A processor of an unknown type gets that of the generic architecture, with the private caches that it lists.
     """
     architectures = database.architectures()
-    name = core_type_name(facts, architectures) or (None if facts.model else _by_caches(facts, architectures, database))
+    name = core_type_name(facts, architectures)
     if name is not None:
         return name, database.core_type(name)
     name = generic_name(facts, architectures)
@@ -220,23 +219,6 @@ def saturated_s(cores_s: Quantity, controllers_s: Quantity) -> npt.NDArray[np.fl
 def norm(one: Quantity, other: Quantity, exponent: float) -> npt.NDArray[np.float64]:
     """Return the p-norm of two times."""
     return np.asarray(np.asarray(one, dtype=float) ** exponent + np.asarray(other) ** exponent) ** (1 / exponent)
-
-
-def _by_caches(
-    facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile], database: "Database"
-) -> str | None:
-    """Return the architecture of the vendor whose private caches are the listed ones, with the most similar L3."""
-    if facts.l3 is None:
-        return None
-    named = dict.fromkeys(name for name, each in _of_vendor(facts, architectures) if each.models)
-    known = [(name, database.core_type(name)) for name in named]
-    listed = facts.l3.instance_bytes
-    alike = [
-        (max(core.l3_bytes / listed, listed / core.l3_bytes), name)
-        for name, core in known
-        if facts.l1 and facts.l2 and not (_differs(facts.l1, core.l1_bytes) or _differs(facts.l2, core.l2_bytes))
-    ]
-    return min(alike)[1] if alike else None
 
 
 def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:

@@ -238,7 +238,7 @@ def _read_base(file: Path, changed: int) -> ArchitectureFile:  # noqa: ARG001
 def mistakes(
     model: type[BaseModel], error: ValidationError, written: Container[Steps], above: Steps = ()
 ) -> Iterator[tuple[Steps, str]]:
-    """Yield path and message of each of pydantic's errors below the steps *above*, at most 100, missing fields last.
+    """Yield path and message of each of pydantic's errors below the steps *above*, missing fields last.
 
     *written* are the paths of all values.
     """
