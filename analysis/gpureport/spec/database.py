@@ -223,14 +223,10 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
         if not root.is_dir():
             raise InputError(f"{root}: this folder of device files does not exist")
     database = Database({}, {})
-    _add(database, shipped, own=False)
     known = {shipped.resolve(), *(root.resolve() for root in extra)}
-    for root in own_dirs:
-        if root.resolve() not in known:
-            _add(database, root, own=True, lenient=True)
-    for root in extra:
-        if root.resolve() != shipped.resolve():
-            _add(database, root, own=True)
+    for root in (shipped, *(root for root in own_dirs if root.resolve() not in known), *extra):
+        if root is shipped or root.resolve() != shipped.resolve():
+            _add(database, root, own=root is not shipped, strict=root in extra)
     return database
 
 
@@ -246,11 +242,11 @@ def _units_and_memory(file: DeviceFile) -> tuple[int | None, float | None]:
     return values.get("opencl.compute_units", values.get("compute_units")), values.get("memory.size")
 
 
-def _add(database: Database, root: Path, *, own: bool, lenient: bool = False) -> None:
+def _add(database: Database, root: Path, *, own: bool, strict: bool) -> None:
     """Add the files of a folder, architectures first, because devices refer to them.
 
     Raises:
-        InputError: a file has errors; *lenient*: they go to ``broken``, as do those of the device that it describes.
+        InputError: a file of the user's *own* has errors, and the folder is *strict*; in others, it goes to ``broken``.
     """
     if own:
         for path in sorted(root.rglob("*.yml")):
@@ -259,20 +255,18 @@ def _add(database: Database, root: Path, *, own: bool, lenient: bool = False) ->
         name = _id(root, path)
         try:
             if is_architecture(path):
-                if lenient:
+                if own:
                     read_file(path, ArchitectureFile).get()
                 database.architecture_paths[path.stem] = path
                 continue
             former = database.entries.get(name)
             entry = Entry(name, path, own, own and former is not None and (former.replaces or not former.own))
             if own:
-                entry.file  # noqa: B018 - its errors are those of the user
-            if lenient:
                 Database({name: entry}, database.architecture_paths).device(name)
             database.entries[name] = entry
             database.broken.pop(name, None)
         except InputError as error:
-            if not lenient:
+            if strict:
                 raise
             database.broken[name] = str(error)
 
