@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from gpureport.errors import InputError
@@ -58,7 +58,12 @@ _QUANTITY = re.compile(r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _BINARY = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"))
 _SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
-_PREFIXES = {prefix: scale for scale, prefix in (*_DECIMAL, *_BINARY, *_SMALL)}
+_FACTORS = {
+    f"{prefix}{unit}": scale
+    for scale, prefix in (*_DECIMAL, *_BINARY, *_SMALL)
+    for unit in ("FLOPS", "cycle", *(kind.unit for kind in DIMENSIONS.values()))
+}
+"""One of each unit, in base units."""
 _MICRO = str.maketrans("µμ", "uu")
 
 
@@ -78,19 +83,13 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
     """
     kind, match = DIMENSIONS[dimension], _QUANTITY.fullmatch(str(value))
     if match and (unit := match["unit"].translate(_MICRO)) in kind.units:
-        result = float(f"{float(match['number']) * _factor(unit):.15g}")
+        result = float(f"{float(match['number']) * _FACTORS[unit]:.15g}")
         if 0 < result < math.inf or (zero and result == 0):
             return result
     shown = quoted(value.strip()) if isinstance(value, str) else shortened(json.dumps(value))
     units = [unit for unit in kind.units if f"{unit}s" not in kind.units]  # without a singular
     right = f", in {listed(units, 'or')}" if dimension != "count" else " or 0.92, without a unit"
     raise InputError(f"{shown} is not {kind.name}; write it like {kind.example}{right}")
-
-
-@cache
-def _factor(unit: str) -> float:
-    """Return one *unit* in base units; cached, since entries have many values but few units."""
-    return _PREFIXES[re.sub(r"(FLOPS?|cycles?|Hz|B|s|W|)(/.*)?$", "", unit, count=1)]
 
 
 def dimension_of(unit: str) -> Dimension | None:

@@ -309,17 +309,16 @@ def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]
     return found
 
 
-def function_file(reference: str, folder: Path) -> Path:
-    """Return the file of a function that is given as ``module:function``."""
-    file = reference.partition(":")[0]
-    return folder / (file if file.endswith(".py") else f"{file}.py")
+def function_place(reference: str, folder: Path) -> tuple[Path, str]:
+    """Return the file and the name of a function that is given as ``module:function``."""
+    file, _, function = reference.partition(":")
+    return folder / (file if file.endswith(".py") else f"{file}.py"), function
 
 
 def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    file, _, function = reference.partition(":")
-    path = function_file(reference, folder)
+    path, function = function_place(reference, folder)
     if not (path.is_file() and function):
-        raise formulas.error("expect_from", f"{quoted(file)} cannot be imported; write module:function")
+        raise formulas.error("expect_from", f"{quoted(reference)} cannot be imported; write module:function")
     what = shorten(reference)
     try:
         return dict(isolated(what, arrays_of, _MOST_S, _MOST_BYTES, what, path, function, known))

@@ -16,7 +16,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
 from gpureport.kernel_files.execution import demand_of, executed_results, program_of
-from gpureport.kernel_files.formulas import Formulas, expected_results, function_file
+from gpureport.kernel_files.formulas import Formulas, expected_results, function_place
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.text import shorten
@@ -82,7 +82,7 @@ class KernelFileWorkload(Workload):
         text = preprocessed(read_text(self.path), self.path.parent, self.build_options(self.verification()[0]))
         found = blake2b(f"{text}{self.fields!r}".encode(), digest_size=8)
         if self.fields.expect_from:
-            found.update(function_file(self.fields.expect_from, self.folder).read_bytes())
+            found.update(function_place(self.fields.expect_from, self.folder)[0].read_bytes())
         for name, array in self.formulas.arrays.items():
             found.update(name.encode() + array.tobytes())
         return found.hexdigest()

@@ -102,14 +102,15 @@ def device_of(report: Report, database: Database) -> Device:
 def host_of(device: Device, machine: Machine) -> HostProcessor:
     """Return a host with the sizes of the stored device, and what is known of its processor."""
     cores = device.compute_units
+    levels = {"L1": 1, "L2": 2, "L3": 3}
     caches = tuple(
         HostCache(
-            level=int(cache.name.removeprefix("L")),
+            level=levels[cache.name],
             size_bytes=round(cache.capacity_bytes / cache.partitions),
             shared_by=1 if cache.scope == "compute_unit" else max(1, cores // cache.partitions),
         )
         for cache in device.caches
-        if cache.name in ("L1", "L2", "L3")
+        if cache.name in levels
     )
     return HostProcessor(
         name=device.name,

@@ -164,7 +164,7 @@ def _lacking(
     for part in LEVELLED:
         known = levels(architecture.values, part)
         for level in (each for each in levels(file.values, part) if each not in known):
-            if keys := [steps_of(path)[-1] for path in paths if path.startswith(f"{part}.{level}.")]:
+            if keys := [key for *above, key in map(steps_of, paths) if above == [part, level]]:
                 unknown = True
                 message = (
                     f"the architecture {file.architecture} has no level {level!r}{suggestion(level, known)} "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpureport.spec.drivers import CpuCompiler
-from gpureport.spec.files import ArchitectureFile
+from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.spec.values import Provenance, Value
@@ -154,7 +154,7 @@ def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: Architectur
     if has_masks and file.double_pumped:
         return values  # two narrow instructions take as long as a wide one
     composed = ("latencies.ternary", "latencies.shift")
-    copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
+    copied = ("caches.L1.bandwidth", *composed, *(f"rates.{name}" for name in levels(other, "rates")))
     narrower = {path: emitted(other[path].value) for path in copied}
     if has_masks:
         narrower |= {f"rates.{name}": emitted(float(pipes * lanes)) for name, pipes in _NARROW_PIPES.items()}

@@ -102,7 +102,7 @@ def build(model: type[R], values: Layer, prefix: str = "", file: File | None = N
     for field, (key, declared) in declarations.items():
         path = f"{prefix}{key}"
         if declared.by_name:
-            found[field] = {p[len(path) + 1 :]: v.value for p, v in values.items() if p.startswith(f"{path}.")}
+            found[field] = {name: values[f"{path}.{name}"].value for name in levels(values, path)}
         elif path in values:
             found[field] = values[path].value
     return model.model_validate(found | others)

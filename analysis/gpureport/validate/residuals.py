@@ -18,6 +18,7 @@ from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
 from gpureport.spec.models import Cache, Device, Memory, core_source, listed
 from gpureport.spec.uncertainty import CONSTANTS
+from gpureport.spec.values import steps_of
 
 What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
@@ -192,7 +193,7 @@ def independence(device: Device, database: Database) -> Independence:
         ``seen``: at least one was. ``unseen device``: none was, but one comes from another device of its architecture.
         ``unseen architecture``: all come from documents and from other architectures.
     """
-    origins = (origin for path, origin in device.provenance.items() if path.rpartition(".")[2] not in _EXACT)
+    origins = (origin for path, origin in device.provenance.items() if steps_of(path)[-1] not in _EXACT)
     measured = {entry for origin in origins for entry in origin.measured_on}
     sources = measured.union(*(each.measured_on for each in CONSTANTS))
     name = device.architecture.id

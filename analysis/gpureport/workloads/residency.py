@@ -20,6 +20,7 @@ _USUAL_CYCLES = constant(4.0)
 """Latency of a multiplication for the length of the wait, if the entry lists none."""
 _FEWEST_BYTES = 4
 _ONE_REGISTER = 1
+_COUNTS = "counts{local}_{kept}_{used}"
 
 
 class Residency(Workload):
@@ -80,7 +81,7 @@ class Residency(Workload):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        counts = "counts{local}_{kept}_{used}".format_map(parameters)
+        counts = _COUNTS.format_map(parameters)
         buffers = {
             counts: Buffer(12, np.zeros(3, dtype=np.uint32)),
             "data": Buffer(self.nbytes(parameters), grid.random_words(rng, 4096)),
@@ -91,8 +92,7 @@ class Residency(Workload):
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """No group is resident after the end, and all have run."""
-        name = next(name for name in job.buffers if name.startswith("counts"))
-        return {name: np.array([0, parameters["groups"] * dispatches], dtype=np.uint32)}
+        return {_COUNTS.format_map(parameters): np.array([0, parameters["groups"] * dispatches], dtype=np.uint32)}
 
 
 WORKLOADS = (Residency(),)

@@ -93,7 +93,7 @@ class _Copies(Workload):
         return Job(buffers, (there, Dispatch("increment", (size // 4,), (1,), ("data",)), back))
 
     def _buffer(self, name: str, size: int, contents: NDArray[np.generic] | None = None) -> Buffer:
-        return Buffer(size, contents, self.memory if name.endswith("host") else "device")
+        return Buffer(size, contents, self.memory if name in ("from_host", "to_host") else "device")
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         words = job.buffers["from_host"].filled().astype(np.uint32, copy=False)

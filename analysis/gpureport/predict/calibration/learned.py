@@ -17,7 +17,7 @@ from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import CurveFeature, Observation, ObservedPoint
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device
 from gpureport.spec.uncertainty import constant
-from gpureport.spec.values import Provenance, Value, assumed
+from gpureport.spec.values import Provenance, Value, assumed, steps_of
 from gpureport.units import format_bandwidth, format_bytes, format_value
 from gpureport.workloads.model import Calibration, Sweep, Workload
 
@@ -168,7 +168,7 @@ def _figures(device: Device, specified: Device) -> dict[str, float]:
     gets the change.
     """
     change = device.memory.efficiency / specified.memory.efficiency
-    listed = {path: value for path, value in figures(device).items() if path.rpartition(".")[2] in _LISTED}
+    listed = {path: value for path, value in figures(device).items() if steps_of(path)[-1] in _LISTED}
     return {**listed, "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change}
 
 
@@ -239,8 +239,8 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
         return
     pinned = {each.key.sweep: each for each in observations if each.key.workload == "transfer/pinned"}
     rates = [
-        f"{format_value(feature.value, feature.unit)} {name.replace('_', ' ')}"
-        for name, each in pinned.items()
+        f"{format_value(feature.value, feature.unit)} {each.key.sweep_name}"
+        for each in pinned.values()
         for feature in each.features
         if feature.position == "plateau"
     ]

@@ -27,7 +27,7 @@ from gpureport.spec.uncertainty import (
     Uncertainty,
     constant,
 )
-from gpureport.spec.values import Listed
+from gpureport.spec.values import Listed, steps_of
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _basis(path: str) -> tuple[str, float] | None:
     if (relative := declaration(path).relative_to) is None:
         return None
     name, exponent = relative
-    return name if name == "clock" else f"{path.rpartition('.')[0]}.{name}", exponent
+    return name if name == "clock" else ".".join((*steps_of(path)[:-1], name)), exponent
 
 
 def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device:

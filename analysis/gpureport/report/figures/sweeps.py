@@ -101,7 +101,7 @@ def feature_marks(record: Prediction | Observation | None) -> tuple[FeatureMark,
             x, main = positions[_MAIN[kind]]
             low, high = (place(end or main.value, main.unit, points) or x for end in (main.ci_low, main.ci_high))
             value = format_value(main.value, "" if main.unit == "work-items" else main.unit)
-            name = "unexplained" if level.is_unexplained else str(level).removesuffix(" partition")
+            name = "unexplained" if level.is_unexplained else f"{level.name} near" if level.near else str(level)
             text = f"{name} cliff {value}\n{name} {value}\n{value}" if kind == "cliff" else f"n90 {value}\n{value}"
             places = [where for where, _ in positions.values()]
             found.append(FeatureMark(kind, min(places), x, max(places), low, high, text))
