@@ -7,9 +7,9 @@ section of a zebin, YAML, with ``simd_size`` and the spilled bytes of a hardware
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgpack
 
@@ -36,42 +36,35 @@ class Usage:
 
 @lru_cache(maxsize=256)
 def usage(binary: bytes, kernel: str) -> Usage | None:
-    """Return the resource usage of one kernel from the binary of an AMD or Intel GPU.
+    """Return the resource usage of one kernel, by its name in the source, from the binary of an AMD or Intel GPU.
 
-    Args:
-        binary: an ELF file, or several concatenated ones (a bundle).
-        kernel: its name in the source.
-
-    Returns:
-        ``None`` if the binary is neither AMD's nor Intel's, or has no such kernel.
+    *binary* is an ELF file, or several concatenated ones (a bundle). ``None`` if it is neither AMD's nor Intel's, or
+    has no such kernel.
     """
     for file in _FILE.finditer(binary):
         part = binary[file.start() :]
         for metadata in elf.notes(part, "AMDGPU", _NT_AMDGPU_METADATA):
-            found = _entry(_unpacked(metadata), "amdhsa.kernels", ".name", kernel)
-            if found:
+            if found := _entry(_unpacked, metadata, "amdhsa.kernels", ".name", kernel):
                 return _amd(found)
-        found = _entry(_parsed(elf.section(part, ".ze_info")), "kernels", "name", kernel)
-        if found:
+        if found := _entry(_parsed, elf.section(part, ".ze_info"), "kernels", "name", kernel):
             return _intel(found.get("execution_env", {}))
     return None
 
 
-def _unpacked(metadata: bytes) -> object:
-    try:
-        return msgpack.unpackb(metadata, strict_map_key=False)
-    except (msgpack.UnpackException, ValueError):
-        return None
+_unpacked = partial(msgpack.unpackb, strict_map_key=False)
 
 
 def _parsed(text: bytes) -> object:
+    return parse_yaml(text.decode(), ".ze_info").data
+
+
+def _entry(
+    read: Callable[[bytes], object], content: bytes, kernels: str, name: str, kernel: str
+) -> Mapping[str, object] | None:
     try:
-        return parse_yaml(text.decode(), ".ze_info").data
-    except (FileError, UnicodeDecodeError):
+        document = read(content)
+    except (msgpack.UnpackException, FileError, ValueError):
         return None
-
-
-def _entry(document: object, kernels: str, name: str, kernel: str) -> Mapping[str, object] | None:
     listed = document.get(kernels, ()) if isinstance(document, Mapping) else ()
     return next((entry for entry in listed if isinstance(entry, Mapping) and entry.get(name) == kernel), None)
 

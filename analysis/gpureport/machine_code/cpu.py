@@ -15,8 +15,6 @@ from gpureport.records.measurement import MachineCode
 
 Decoder = Callable[[int, str, str], Instruction | None]
 """Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
-
-
 _TARGET = re.compile(r"(?:^|#)(0x[0-9a-f]+|\d+)$")
 
 
@@ -156,10 +154,8 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     """Count the instructions that run a work-group of one kernel, including those of functions in the library.
 
     A loop is a vector loop if most of its accesses have 16 bytes or more. In a loop without accesses, the share of
-    vector arithmetic decides.
-
-    Returns:
-        ``None`` if *binary*, an ELF file, has no such function or is for an unknown instruction set.
+    vector arithmetic decides. ``None`` if *binary*, an ELF file, has no such function or is for an unknown instruction
+    set.
     """
     library = elf.library(binary)
     if library is None or library.machine not in _DECODERS:

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from gpureport.grouping import grouped
+
 T = TypeVar("T", str, int)
 
 VECTOR_BYTES = 16
@@ -107,7 +109,5 @@ def _cycles(graph: Graph) -> list[frozenset[int]]:
         return []
     matrix = csr_array((np.ones(len(edges), int), edges.T), (len(graph), len(graph)))
     _, labels = connected_components(matrix, connection="strong")
-    parts: dict[int, set[int]] = {}
-    for node, label in zip(graph, labels.tolist(), strict=True):
-        parts.setdefault(label, set()).add(node)
-    return [frozenset(part) for part in parts.values() if len(part) > 1 or part <= graph[min(part)]]
+    parts = map(frozenset, grouped(zip(labels.tolist(), graph, strict=True)).values())
+    return [part for part in parts if len(part) > 1 or part <= graph[min(part)]]

@@ -68,14 +68,9 @@ def _statements(body: str) -> Iterator[Statement]:
 
 
 def read(text: str, kernel: str) -> MachineCode | None:
-    """Count the instructions of one kernel.
+    """Count the instructions of one kernel, an ``.entry`` of a PTX module; ``None`` if the module has no such kernel.
 
-    Args:
-        text: a PTX module with any number of kernels and functions.
-        kernel: name of its ``.entry``. Functions that it calls are listed, not counted.
-
-    Returns:
-        ``None`` if the module has no such kernel.
+    Functions that it calls are listed, not counted.
     """
     body = _body(_NOISE.sub("", text), kernel)
     if body is None:
