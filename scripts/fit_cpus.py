@@ -194,11 +194,11 @@ def _known(model: type[Record], part: str, file: ArchitectureFile) -> dict[str, 
 
 def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Database) -> None:
     """Print the errors for machines that the fit did not use."""
-    providers = sorted({machine.provider for machines in groups.values() for machine in machines})
+    providers = sorted({machine.name.partition("/")[0] for machines in groups.values() for machine in machines})
     halves = {"odd": lambda m: m.number % 2 == 1, "even": lambda m: m.number % 2 == 0}
     splits = {
         "half of the machines": [halves["odd"], halves["even"]],
-        "one provider": [lambda m, p=p: m.provider == p for p in providers],
+        "one provider": [lambda m, p=p: m.name.startswith(f"{p}/") for p in providers],
         "one type of core": [lambda m, t=t: m.name in t for t in ({m.name for m in g} for g in groups.values())],
     }
     known: dict[tuple[str, ...], CoreType] = {}

@@ -11,7 +11,7 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import frame
-from gpureport.validate.tables import BARE, CLOUD, cpu_residuals, table_folders, table_residuals
+from gpureport.validate.tables import BARE, CLOUD, table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, judge, summarise
 from tests.test_spec_lscpu import TEXT
 
@@ -22,7 +22,7 @@ FOLDER, TRANSFERS = (REPORTS / "published" / name for name in ("cpus", "transfer
 
 @pytest.fixture(scope="module")
 def found() -> pd.DataFrame:
-    return frame(cpu_residuals(FOLDER, load_database()))
+    return frame(table_residuals(FOLDER, load_database()))
 
 
 def test_the_tables_are_found_in_the_usual_places() -> None:

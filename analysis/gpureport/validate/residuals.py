@@ -25,7 +25,6 @@ What = Literal[
 ]
 WHATS: tuple[What, ...] = get_args(What)
 Independence = Literal["seen", "unseen device", "unseen architecture"]
-Interval = tuple[float, float]
 Residual = dict[str, object]
 """A time or a feature, predicted and observed: values of some of the :data:`COLUMNS`."""
 
@@ -164,7 +163,7 @@ def _features(curve: Residual, prediction: Prediction, observation: Observation)
         }
 
 
-def _interval(feature: CurveFeature | None) -> Interval | None:
+def _interval(feature: CurveFeature | None) -> tuple[float, float] | None:
     if feature is None or feature.ci_low is None or feature.ci_high is None:
         return None
     return feature.ci_low, feature.ci_high

@@ -95,11 +95,6 @@ class CloudMachine(NamedTuple):
     facts: ProcessorFacts
     values: pd.DataFrame
 
-    @property
-    def provider(self) -> str:
-        """The cloud provider."""
-        return self.name.partition("/")[0]
-
 
 def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
     """Yield the machines of a folder with the tables (default: the project's)."""
@@ -184,31 +179,16 @@ def table_folders(path: Path) -> list[Path]:
 
 
 def table_residuals(folder: Path, database: Database) -> Iterator[Residual]:
-    """Yield the residuals of all machines of a folder.
-
-    Raises:
-        InputError: a table cannot be read, or has wrong columns or values.
-    """
+    """Yield the residuals of all machines of a folder; an InputError if a table has wrong columns or values."""
     try:
-        yield from cpu_residuals(folder, database)
+        for machine in cloud_machines(folder) if (folder / MACHINES).is_file() else ():
+            yield from _of_cloud(machine, database)
+        for bare in bare_machines(folder) if (folder / BARE_METAL).is_file() else ():
+            yield from _of_bare(bare, database)
         if (folder / TRANSFERS).is_file():
             yield from transfer_residuals(folder, database)
     except InputError as error:
         raise error if isinstance(error, FileError) else FileError(str(folder), str(error)) from None
-
-
-def cpu_residuals(folder: Path, database: Database) -> Iterator[Residual]:
-    """Yield the residuals of all CPUs of a folder, predicted from ``lscpu`` facts and the database.
-
-    Raises:
-        InputError: a table cannot be read.
-    """
-    if (folder / MACHINES).is_file():
-        for machine in cloud_machines(folder):
-            yield from _of_cloud(machine, database)
-    if (folder / BARE_METAL).is_file():
-        for bare in bare_machines(folder):
-            yield from _of_bare(bare, database)
 
 
 def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
@@ -270,9 +250,6 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     The machines do not report the link in use. Many hosts have an earlier generation or fewer lanes than the GPU.
     Therefore the prediction is that of the listed link, or of half of it, whichever comes nearest to both directions of
     a machine: errors are those of the rate that a known link reaches.
-
-    Raises:
-        InputError: the table cannot be read, or an entry does not exist.
     """
     frame = _read(folder / TRANSFERS, ("machine", "device"), tuple(_TRANSFERS))
     _check_known(folder / TRANSFERS, frame["device"], database.entries)
