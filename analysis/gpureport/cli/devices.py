@@ -1,5 +1,6 @@
 """``gpureport devices``: lists of present and known devices, the check of entries, and drafts of new ones."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -192,4 +193,4 @@ def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
         if (observation := observe(each.measurement)) is not None
     ]
     found = known_from(report, drafts.drafted_device(draft, database), shown)
-    return drafts.with_measured(draft, found.values, found.remarks)
+    return replace(draft, values={**draft.values, **found.values}, remarks=(*draft.remarks, *found.remarks))

@@ -13,8 +13,6 @@ from gpureport.spec.models import Cache
 
 AND = " + "
 """Between the names of two hypotheses that together explain a curve."""
-
-
 Vary = Callable[[PointModel], Sequence[PointModel]]
 """Returns the changed point, or the parts that run one after another."""
 

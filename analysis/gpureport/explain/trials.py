@@ -37,12 +37,7 @@ _ONE_FACTOR = 0.25
 
 @dataclass(frozen=True)
 class ModelInput:
-    """Input of a prediction.
-
-    Attributes:
-        device: as specified, or calibrated.
-        compiled: registers and local memory of each point, by the name of its sweep, where known.
-    """
+    """A device, specified or calibrated, and where known, registers and local memory of each point by sweep."""
 
     device: Device
     compiled: Mapping[str, Sequence[Compiled]] = field(default_factory=dict)

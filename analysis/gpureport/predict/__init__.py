@@ -20,24 +20,13 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
-__all__ = [
-    "Predicted",
-    "limits_of",
-    "model_inputs",
-    "predict",
-    "predict_sweep",
-    "predict_sweeps",
-]
-
 
 @dataclass(frozen=True)
 class Predicted:
-    """A prediction, and the deviations behind its intervals.
+    """A prediction of one sweep, and the deviations behind its intervals.
 
-    Attributes:
-        prediction: of one sweep.
-        facts: uncertain figures of the device.
-        relative: relative change of each point's time per standard deviation of each fact, shape (points, facts).
+    *relative* is the relative change of each point's time per standard deviation of each of the *facts*, uncertain
+    figures of the device; its shape is (points, facts).
     """
 
     prediction: Prediction

@@ -63,13 +63,7 @@ class IsolatedGroup:
 
 @dataclass(frozen=True)
 class Execution(ABC):
-    """One dispatch on a device.
-
-    Attributes:
-        device: that executes it.
-        demand: of the dispatch.
-        resident: its work-groups and waves on a compute unit.
-    """
+    """One dispatch on a device; *resident* are its work-groups and waves on a compute unit."""
 
     device: Device
     demand: Demand

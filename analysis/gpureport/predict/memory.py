@@ -43,8 +43,6 @@ FILL_TIME = constant(
     measured_on=("nvidia/h200_sxm",),
 )
 """Time for which a sector from memory occupies a slice of a cache, relative to a written sector."""
-
-
 SLOWEST_LINE = constant(
     0.1,
     "a wave of an H200 waits 1.30, 1.40 and 1.56 times as long for 8, 16 and 32 lines of memory as for one",
@@ -98,10 +96,7 @@ def slowest_line(run: Execution) -> float:
 def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, str]:
     """Return the seconds that global memory traffic takes, and the name of the ceiling that limits it.
 
-    Args:
-        run: the dispatch.
-        footprint: its working set in bytes.
-        usable: bytes of each cache (:func:`usable_capacities`).
+    *footprint* is the working set in bytes, and *usable* that of each cache (:func:`usable_capacities`).
     """
     device, demand = run.device, run.demand
     in_flight, writes_s = bytes_in_flight(run), maximum(write_time_s(run), device.cycles(waiting_cycles(run)))

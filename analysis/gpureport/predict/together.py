@@ -21,7 +21,7 @@ def for_all(points: Sequence[T], run: Callable[[Sequence[T]], Iterable[R]]) -> l
     try:
         return list(run(points))
     except Divided as divided:
-        parts = grouped(zip(divided.answers, range(len(points)), strict=True)).values()
+        parts = grouped(zip(divided.args[0], range(len(points)), strict=True)).values()
     found = {
         place: result
         for part in parts
@@ -33,8 +33,7 @@ def for_all(points: Sequence[T], run: Callable[[Sequence[T]], Iterable[R]]) -> l
 def together(values: Sequence[Any]) -> Any:  # noqa: ANN401 - of any type
     """Return the one value of all points, with numbers of several points in it where they differ.
 
-    Raises:
-        Divided: they differ in something else.
+    :class:`.Divided` if they differ in something else.
     """
     first = values[0]
     kind: Any = type(first)

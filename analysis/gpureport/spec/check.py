@@ -39,8 +39,6 @@ _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0
 """Single-precision operations per byte of memory bandwidth: 8 to 110 on common GPUs, 2 to 10 on processors."""
 _FLOPS_TOLERANCE = 0.05
 
-__all__ = ["Problem", "check_folder", "doubts"]
-
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
     """Check the files of one folder: each file, and entries that cannot be distinguished.

@@ -19,7 +19,7 @@ from gpureport.spec import reported
 from gpureport.spec.compilers import compiler_value, launch_values
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, ProcessorId
-from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
+from gpureport.spec.host import HUGE_PAGES, HostProcessor, ProcessorFacts
 from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.spec.values import Provenance, Value, assumed, queried
@@ -59,8 +59,6 @@ STREAMED_SHARE = constant(
 _TOLERANCE = constant(1.2)
 MOST_OF_L3 = constant(1.3)
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
-
-
 SHARES: Mapping[Listing, Mapping[str, float]] = {
     "plain": {},
     "hidden threads": {"core_share": 0.9},
@@ -148,11 +146,8 @@ def how_listed(facts: ProcessorFacts, core: CoreType) -> Listing:
 def has_default_caches(facts: ProcessorFacts, core: CoreType) -> bool:
     """Whether a virtual machine lists private caches that cores of this type do not have."""
     pairs = ((facts.l1, core.l1_bytes), (facts.l2, core.l2_bytes))
-    return bool(facts.hypervisor) and any(_differs(listed, size) for listed, size in pairs)
-
-
-def _differs(listed: ListedCache | None, size: float) -> bool:
-    return listed is not None and not 1 / _TOLERANCE < listed.instance_bytes / size < _TOLERANCE
+    ratios = [listed.instance_bytes / size for listed, size in pairs if listed]
+    return bool(facts.hypervisor) and not all(1 / _TOLERANCE < ratio < _TOLERANCE for ratio in ratios)
 
 
 def _of_vendor(
@@ -233,15 +228,7 @@ def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
 
 @dataclass(frozen=True)
 class HostCore:
-    """The type of core of a machine.
-
-    Attributes:
-        architecture: name of its file.
-        core: the memory hierarchy of a core.
-        streams: how vectorised streams run on a core.
-        topology: of the machine.
-        hypervisor: whether the machine is a virtual one.
-    """
+    """The type of core of a machine; *architecture* is the name of its file. A virtual machine has a *hypervisor*."""
 
     architecture: str
     core: CoreType

@@ -14,6 +14,7 @@ from gpureport.files import real_path
 from gpureport.spec.cores import HostCore, core_of_machine, host_values, topology, with_core
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, read_host
+from gpureport.spec.match import match
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.reading import read_file
 from gpureport.spec.reported import MEMORY_TOLERANCE, plain
@@ -78,11 +79,7 @@ class Database:
         return HostCore(name, core, self.stream_type(name), topology(facts, core), bool(facts.hypervisor))
 
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
-        """Return an architecture's file.
-
-        Raises:
-            InputError: it does not exist (*where* is the file that refers to it), or its file has errors.
-        """
+        """Return an architecture's file; an InputError, after *where*, if it is missing or has errors."""
         if name not in self.architecture_paths:
             raise InputError(f"{where}there is no architecture {name!r}{suggestion(name, self.architecture_paths)}")
         if name not in self._read:
@@ -128,25 +125,15 @@ class Database:
         return is_like(self.entries[entry_id].file, self.host)
 
     def resolve(self, text: str) -> Device:
-        """Find a device by id or name, complete or in part.
-
-        Raises:
-            InputError: no device or several match; the message lists the nearest.
-        """
+        """Return the device that :meth:`find` finds."""
         return self.device(self.find(text))
 
     def match(self, present: PresentDevice) -> DeviceMatch:
         """Find the entry of a device that is present, or draft one."""
-        from gpureport.spec.match import match
-
         return match(self, present)
 
     def find(self, text: str) -> str:
-        """Return the id of the entry with this id or name, complete or in part.
-
-        Raises:
-            InputError: none or several match; the message lists the nearest.
-        """
+        """Return the id of the entry with this id or name, complete or in part; else an InputError with the nearest."""
         if text in self.entries and text not in self.broken:
             return text
         name = plain(text)
@@ -245,8 +232,7 @@ def _units_and_memory(file: DeviceFile) -> tuple[int | None, float | None]:
 def _add(database: Database, root: Path, *, own: bool, strict: bool) -> None:
     """Add the files of a folder, architectures first, because devices refer to them.
 
-    Raises:
-        InputError: a file of the user's *own* has errors, and the folder is *strict*; in others, it goes to ``broken``.
+    Errors of a user's *own* file are raised if the folder is *strict*, and go to ``broken`` otherwise.
     """
     if own:
         for path in sorted(root.rglob("*.yml")):

@@ -120,10 +120,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     """Draft an entry of a device that is present; *when*: date of its measurements.
 
     Values that the device does not report come from the *relative*, or without one from the architecture's typical
-    values per compute unit.
-
-    Raises:
-        InputError: the relative is another kind of device.
+    values per compute unit. An InputError if the relative is another kind of device.
     """
     key = relative.file.architecture if relative else family(database, present)
     architecture, host = database.architecture(key), database.host
@@ -177,17 +174,8 @@ def empty(database: "Database") -> Draft:
     return Draft(file, values, optional=True)
 
 
-def with_measured(draft: Draft, measured: Mapping[str, Value], remarks: tuple[str, ...]) -> Draft:
-    """Return *draft* with measured values and further remarks."""
-    return replace(draft, values={**draft.values, **measured}, remarks=(*draft.remarks, *remarks))
-
-
 def drafted_device(draft: Draft, database: "Database") -> Device:
-    """Return the device that the file would describe.
-
-    Raises:
-        InputError: a required value is missing in both the draft and its architecture.
-    """
+    """Return the device that the file would describe; an InputError if a required value is missing."""
     return resolve("draft", draft.file, database.architecture(draft.file.architecture), draft.values)
 
 

@@ -225,11 +225,7 @@ def listed_host(facts: ProcessorFacts) -> HostProcessor:
 
 
 def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
-    """Parse the output of ``lscpu`` or ``lscpu -J``; *file* names it in errors.
-
-    Raises:
-        InputError: it is no such output.
-    """
+    """Parse the output of ``lscpu`` or ``lscpu -J``; an InputError, with the name *file*, if it is none."""
     try:
         fields = dict(_json_fields(json.loads(text))) if text.lstrip().startswith("{") else dict(_fields(text))
         return processor_facts(fields)
@@ -278,8 +274,7 @@ _LISTED = {
 def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
     """Return the facts of the fields of ``lscpu``, by their English names.
 
-    Raises:
-        InputError: the number of processors is missing, or a value is invalid.
+    An InputError if the number of processors is missing, or a value is invalid.
     """
     if "CPU(s)" not in fields:
         raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")

@@ -388,10 +388,6 @@ class StreamType(Record):
     """p-norm of the times of all transfers: 1 if they follow each other; the larger, the more they overlap."""
 
 
-REQUIRED_RATES = tuple(name for name, each in INSTRUCTION_CLASSES.items() if each.listed == "all")
-"""Instruction classes whose rates predictions of all kernels use."""
-
-
 def _on_cpus(known: dict[str, object]) -> bool:
     return known.get("kind") == "cpu"
 
@@ -490,7 +486,8 @@ class Architecture(Record):
 
     @model_validator(mode="after")
     def _has_rates(self) -> Self:
-        if lacking := [name for name in REQUIRED_RATES if name not in self.rates_per_cycle]:
+        required = (name for name, each in INSTRUCTION_CLASSES.items() if each.listed == "all")
+        if lacking := [name for name in required if name not in self.rates_per_cycle]:
             raise ValueError(f"rates_per_cycle lacks {', '.join(lacking)}")
         return self
 

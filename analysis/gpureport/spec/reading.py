@@ -82,11 +82,7 @@ class Document(Generic[F]):
         return any(all(nearest(a, [b]) for a, b in zip(field, steps_of(path), strict=False)) for field in wrong)
 
     def get(self) -> F:
-        """Return the contents.
-
-        Raises:
-            InputError: the file has errors; the message is the first one.
-        """
+        """Return the contents; an InputError with the first error, if the file has any."""
         for problem in self.problems:
             if problem.severity == "error":
                 raise InputError(str(problem))
@@ -215,11 +211,7 @@ def _value(file: File, leaf: Leaf[Any]) -> Value:
 
 
 def _base(folder: Path, name: str, *, extended: bool) -> ArchitectureFile:
-    """Return the architecture that a file in *folder* extends.
-
-    Raises:
-        InputError: it does not exist, has errors, or itself extends another one.
-    """
+    """Return the architecture that a file in *folder* extends; an InputError if it is missing, wrong or *extended*."""
     if extended:
         raise InputError("another architecture extends this one, so it must not extend a third")
     folders = (folder, data_dir("devices") / "architectures")

@@ -108,7 +108,7 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
         if known.kind == "assumed":
             values[path] = measured_value(capacity, where)
         elif not 1 / AGREES < capacity / cache.capacity_bytes < AGREES:
-            values[path] = measured_value(capacity, where, conflict(format_bytes(cache.capacity_bytes), known))
+            values[path] = _measured(device, path, capacity, where, format_bytes(cache.capacity_bytes))
     shown = shown.model_copy(update={"architecture": device.architecture, "provenance": device.provenance})
     further = [*_cache(shown, observations), *_translation(shown, sweeps), *_rates(shown, sweeps)]
     further += _link(shown, observations)
@@ -119,11 +119,6 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
 def measured_value(value: float, source: str, note: str = "") -> Value:
     """Return a measured value."""
     return Value(value, Provenance(kind="measured", source=source, note=note))
-
-
-def conflict(listed: str, known: Provenance) -> str:
-    """Return the note of a measured value that contradicts the *listed* one."""
-    return f"conflict: {listed} ({known.kind}: {known.source or known.note})"
 
 
 def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tuple[float, str]]:
@@ -264,8 +259,10 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
 
 
 def _measured(device: Device, path: str, value: float, source: str, listed: str) -> Value:
+    """Return a measured value that contradicts the *listed* one."""
     known = device.provenance.get(path)
-    return measured_value(value, source, conflict(listed, known) if known else "")
+    note = f"conflict: {listed} ({known.kind}: {known.source or known.note})" if known else ""
+    return measured_value(value, source, note)
 
 
 def _first_beyond(pairs: Sequence[ObservedPoint], added_s: float) -> int | None:

@@ -35,24 +35,11 @@ Floats = NDArray[np.float64]
 
 
 class Divided(Exception):  # noqa: N818 - no error
-    """The points disagree.
-
-    Attributes:
-        answers: one for each of them.
-    """
-
-    def __init__(self, answers: Sequence[Any]) -> None:
-        """Keep the *answers*."""
-        super().__init__("the points disagree")
-        self.answers = answers
+    """The points disagree; its argument is a sequence of their answers."""
 
 
 def agreed(answers: Sequence[T]) -> T:
-    """Return the answer of all points.
-
-    Raises:
-        Divided: they disagree.
-    """
+    """Return the answer of all points; :class:`Divided` if they disagree."""
     first = answers[0]
     if any(answer != first for answer in answers):
         raise Divided(answers)
@@ -63,7 +50,6 @@ class Each(np.ndarray[Any, Any]):
     """Truths, names or records, one for each point."""
 
     def __bool__(self) -> bool:
-        """Return the truth of all points."""
         return bool(agreed(self.tolist()))
 
     def __getattr__(self, name: str) -> float:
