@@ -73,6 +73,7 @@ TIME = KeyFigure(Quantity.LATENCY, "L1", "s", 10.0, predicted=Estimate(10.0, 8.0
         (TIME, Estimate(13.0, 11.9, 14.0), None),
         (TIME, Estimate(13.0, 12.1, 14.0), "slower"),
         (TIME, Estimate(7.0, 6.0, 7.9), "faster"),
+        (replace(TIME, quantity=Quantity.ENERGY), Estimate(13.0, 12.1, 14.0), "other"),
     ],
 )
 def test_a_figure_is_abnormal_only_if_intervals_do_not_overlap(

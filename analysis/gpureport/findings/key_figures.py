@@ -38,7 +38,8 @@ WORKLOADS = (
 )
 """The workloads that key figures are taken from."""
 
-Side = Literal["slower", "faster"]
+Side = Literal["slower", "faster", "other"]
+"""What a value outside its interval says about the device; energy says nothing about its speed."""
 MEMORY, FP32, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Local memory", "highest"
 """What a quantity may be of."""
 _PRIVATE = "memory/read_private"
@@ -59,11 +60,6 @@ class Quantity(StrEnum):
     POWER = "Power, {}"
     ENERGY = "Energy of {}"
     CAPACITY = "Resident capacity"
-
-    @property
-    def less_is_better(self) -> bool:
-        """Whether a smaller value is a faster or more efficient device."""
-        return self in (Quantity.LATENCY, Quantity.LAUNCH, Quantity.ENERGY)
 
 
 class Place(NamedTuple):
@@ -145,16 +141,16 @@ class KeyFigure:
             return None
         ends = (*self.measured.ends, nearest.ends[0] if nearest else least, most)
         low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in ends)
-        return self.side(above=low > most) if low > most or high < least else None
+        if low <= most and high >= least:
+            return None
+        if self.quantity is Quantity.ENERGY:
+            return "other"
+        return "slower" if (low > most) == (self.quantity in (Quantity.LATENCY, Quantity.LAUNCH)) else "faster"
 
     @property
     def is_strong_test(self) -> bool:
         """Whether the prediction is independent of such devices, and narrow enough to show a defect."""
         return bool(self.predicted and not self.seen and self.predicted.width < STRONG**2)
-
-    def side(self, *, above: bool) -> Side:
-        """Return what a value *above* another one, or below it, says about the device."""
-        return "slower" if above == self.quantity.less_is_better else "faster"
 
 
 _Values = Mapping[Place | None, tuple[Estimate | None, Estimate | None]]

@@ -17,6 +17,7 @@ from gpureport.findings.key_figures import (
     MEMORY,
     KeyFigure,
     Quantity,
+    Side,
     key_figures,
 )
 from gpureport.findings.verdicts import error_statistics, time_errors
@@ -236,11 +237,11 @@ def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None =
         return State.PUBLISHED
     if doubtful or errors:
         return State.UNCLEAR
-    sides = {side for figure in figures if (side := figure.unpredicted)}
+    sides: set[Side] = {side for figure in figures if (side := figure.unpredicted)}
     if _is_low(report, clock_hz):
         sides.add("slower")
     if sides:
-        return State.DEVIATES if len(sides) > 1 else State.SLOWER if "slower" in sides else State.FASTER
+        return State.SLOWER if sides == {"slower"} else State.FASTER if sides == {"faster"} else State.DEVIATES
     return State.NORMAL if any(figure.is_strong_test for figure in compared) else State.PLAUSIBLE
 
 
