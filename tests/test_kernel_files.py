@@ -73,6 +73,8 @@ def test_expressions_compute_sizes_and_arrays() -> None:
     np.testing.assert_array_equal(evaluate("reshape(x, 2, 3)[:, None, 1:]", {"x": x}), x.reshape(2, 1, 3)[..., 1:])
     np.testing.assert_array_equal(evaluate("where(x > 2, x, -x) @ ones(6)", {"x": x}), 3 + 4 + 5 - 3)
     np.testing.assert_array_equal(evaluate("concatenate([x, [1] * 2, (3, 4)], 0)[-4:]", {"x": x}), [5, 2, 3, 4])
+    np.testing.assert_array_equal(evaluate("[0, 1, 2, 3][1:3] * 2 + -[1, 2]", {}), [1, 2])
+    np.testing.assert_array_equal(evaluate("([1, 2] == [1, 2]) * ([1] if n > 3 else (2, 3)) * n", {"n": 5}), [5, 5])
     np.testing.assert_array_equal(evaluate("sum(ones(2, 3, 4), axis=(0, 2))", {}), [8, 8, 8])
     np.testing.assert_array_equal(evaluate("histogram([5, 2 ** 40, 1], 3)", {}), [0, 1, 0])
     assert evaluate("sum(arange(3)) + sum", {"sum": 4}) == 7  # a function and a size
@@ -103,6 +105,8 @@ _TOO_LARGE = ("zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-11)", "tile([0], 2 ** 
         ("sum(x, **x)", "sum(array, axis=None)"),
         ("9 ** 9 + 10000000000000000000000", "64 bits"),
         ("[None, 1]", "number"),
+        ("(([0] if 1 > 0 else [1]) * 300000000 == 0) + 64", "not a finite number"),
+        ("concatenate(([0] if 1 > 0 else [1]) * 300000000)", "concatenated"),
         ("not n", "support"),
         ("n in x", "support"),
         ("interior(1, x)", "dimensions"),
@@ -246,6 +250,13 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{n: auto}", "{n: 0..20}", 5, "sizes.n", "1..2^40"),
         ("sizes: {n: auto}", "multiple_of: 256\nsizes: {n: 300..500}", 6, "sizes.n", "no multiple of 256"),
         ("{n: auto}", "{n: [2147483648]}", 5, "sizes", "smaller"),
+        (
+            "auto}\narguments:\n  - {name: a, ",
+            "[64, 268435456]}\narguments:\n  - {name: x, values: arange(n)}\n  - {name: a, ",
+            5,
+            "sizes.n",
+            "2^27",
+        ),
         ("{n: auto}", "{lambda: auto}", 5, "sizes", "write lambda_"),
         ("{n: auto}", "{n: 2^12..2^10}", 5, "sizes.n", "exchange them, or write a list such as [4096]"),
         ("name: SAXPY", "name: ''", 2, "name", "empty"),
@@ -765,6 +776,7 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
         ("if (i < n && i % 2 == 0) y[i / 2] = x[i];", ["-(-(n) // 2)", "n"]),
         ("float v = i < n ? x[i] : 0; if (get_local_id(0) == 0) y[get_group_id(0)] = v;", ["-(-(n) // 256)", "n"]),
         ("if (4 * i < n) vstore4(vload4(i, x), i, y);", ["n + 3", "n + 3"]),
+        ("if (i < n) y[(n & 1) ? i + 2000 : 2 * i] = x[i];", ["max(max(1, 2 * n - 1), n + 2000)", "n"]),
         ("if (i < n) y[i] = x[n - 1 - i - 1];", "4294967295]; is the index negative?"),
         ("if (i < n) y[i] = x[(long)i - 9];", "-9], which is before its first element"),
     ],

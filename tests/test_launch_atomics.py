@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gpureport.predict import limits_of, predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import occupancy
 from gpureport.spec.database import load_database
@@ -52,6 +55,15 @@ def test_adds_to_one_address_follow_each_other() -> None:
     assert many[0] - last_s == pytest.approx(4 * adds / 3.2e12, rel=0.1)
 
 
+def test_addresses_of_one_slice_do_not_add_up() -> None:
+    """Eight words of a sector at once, for one sector or the 16 of a slice; beyond that by slices."""
+    grid = {"passes": 512, "local": 256, "groups": resident_groups(TOY, 256)}
+    adds = 512 * 100 * 1024
+    rates = {count: adds / _time_s({"addresses": count, **grid})[0] for count in (8, 16, 128, 256)}
+    assert [rates[count] for count in (8, 16, 128)] == pytest.approx([8e9] * 3, rel=0.01)
+    assert rates[256] == pytest.approx(16e9, rel=0.01)
+
+
 @pytest.mark.parametrize(("parts", "slices"), [(2, 96), (8, 96), (32, 96), (512, 96), (8192, 80)])
 def test_the_busiest_slice_has_more_than_its_share(parts: int, slices: int) -> None:
     """The median of the largest number of parts in a slice, if a generator draws the slices."""
@@ -73,6 +85,28 @@ def test_cores_take_turns_at_each_cache_line(addresses: int, lines: int) -> None
 
 
 WORKLOAD = Bandwidth()
+
+
+def _conflicts(stride: int) -> float:
+    parameters = {"width": 4, "stride": stride, "groups": 1, "local": 32, "chains": 1, "steps": 1, "rounds": 1}
+    return WORKLOAD.demand(parameters, TOY).local_conflicts
+
+
+@given(st.integers(1, 100))
+def test_conflicts_are_what_counting_banks_gives(stride: int) -> None:
+    banks = np.arange(32) * stride % 32
+    assert _conflicts(stride) == np.bincount(banks).max()
+
+
+def test_predicted_rates_divide_by_the_conflicts() -> None:
+    """128 bytes per cycle and compute unit without conflicts, for every width."""
+    (prediction,) = predict(TOY, WORKLOAD, limits_of(TOY))
+    rates = {point.point.label: point.value for point in prediction.points}
+    assert rates["4 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.03)
+    assert rates["16 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.08)
+    assert rates["4 B, stride 33"] == pytest.approx(rates["4 B, stride 1"])
+    assert rates["4 B, stride 1"] / rates["4 B, stride 16"] == pytest.approx(16, rel=0.05)
+    assert {point.bottleneck for point in prediction.points} == {"local"}
 
 
 @pytest.mark.parametrize("width", [4, 8, 16])

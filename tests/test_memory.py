@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.predict import limits_of
+from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads.memory import access, latency
 from tests.toy import TOY, on_cpu
@@ -51,3 +51,12 @@ def test_no_cache_holds_what_strides_touch(device: Device, quick: bool) -> None:
         touched = parameters["count"] * min(4 * parameters["stride"], last.sector_bytes)
         assert touched >= 4 * last.capacity_bytes
         assert parameters["count"] * 4 * parameters["stride"] <= parameters["bytes"] <= 32 * last.capacity_bytes
+
+
+def test_strides_cost_whole_sectors() -> None:
+    """Twice the stride halves the useful rate, until each word has its own 32-byte sector."""
+    (prediction,) = predict(TOY, access.Strided(), FULL)
+    rates = [point.value for point in prediction.points]
+    assert rates[1] / rates[0] == pytest.approx(1 / 2, rel=0.05)
+    assert rates[3] / rates[0] == pytest.approx(1 / 8, rel=0.05)
+    assert rates[4] / rates[3] == pytest.approx(1.0, rel=0.05)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import load_kernels
+from gpureport.trace import operations
 from gpureport.trace.chains import TOGETHER, Chains
 from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, Recorder, execute
@@ -129,6 +130,11 @@ def test_integers_are_exact(tmp_path: Path) -> None:
     assert {
         text for text, row, right in zip(texts, out, expected.astype(np.int32), strict=True) if (row != right).any()
     } == set()
+
+
+def test_infinite_halves_become_the_limits_of_integers() -> None:
+    halves = np.array([np.inf, -np.inf, np.nan, 3], np.float16)
+    assert operations._limited(halves, np.dtype(np.int32)).tolist() == [2**31 - 1, -(2**31), 0, 3]
 
 
 F32, F64 = np.float32, np.float64

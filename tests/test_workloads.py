@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
-from gpureport.workloads.model import Calibration, Limits, Workload
+from gpureport.workloads.model import Calibration, Limits, Transfer, Workload
 from tests.toy import MIB, TOY, on_cpu
 
 WORKLOADS = all_workloads()
@@ -75,6 +76,19 @@ def test_ping_pong_is_declared_in_the_demand(workload: Workload) -> None:
         names = [[name for name in dispatch.arguments if isinstance(name, str)] for dispatch in dispatches]
         ping_pong = len(names) == 2 and names[0] != names[1] and sorted(names[0]) == sorted(names[1])
         assert workload.demand(parameters, TOY).ping_pong == ping_pong
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
+def test_kernels_exist(workload: Workload) -> None:
+    """The source and the files that it includes are shipped and define every kernel that a job launches."""
+    folder = data_dir("kernels_cl")
+    source = (folder / workload.source).read_text()
+    source += "".join((folder / name).read_text() for name in re.findall(r'^#include "(.*)"', source, re.MULTILINE))
+    for parameters in workload.verification():
+        job = workload.verification_job(parameters, np.random.default_rng(0))
+        for dispatch in (*job.before, *job.dispatches):
+            assert isinstance(dispatch, Transfer) or f"kernel void {dispatch.kernel}(" in source
+            assert {a for a in dispatch.arguments if isinstance(a, str)} <= job.buffers.keys()
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)

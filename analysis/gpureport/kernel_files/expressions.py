@@ -60,8 +60,7 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     large = calls or any(np.ndim(names[name]) for name in used)
     try:
         with np.errstate(all="ignore"), limited_growth(_MOST_BYTES) if large else nullcontext():
-            value = eval(code, {"__builtins__": {}, **_OWN, **own, **names})  # noqa: S307 - its syntax was checked
-            return _array(value) if isinstance(value, list | tuple) else value
+            return eval(code, {"__builtins__": {}, **_OWN, **own, **names})  # noqa: S307 - its syntax was checked
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -136,21 +135,34 @@ def _check_syntax(text: str, nodes: list[ast.AST]) -> None:
 
 
 class _Arrays(ast.NodeTransformer):
-    """Makes arrays of lists in operations, limits powers and shifts, and tells functions from values of one name."""
+    """Makes arrays of lists, limits powers and shifts, and tells functions from values of the same name."""
+
+    def visit_List(self, node: ast.List | ast.Tuple) -> ast.expr:
+        self.generic_visit(node)
+        return _call("array", node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        return self.visit_List(node)
+
+    def _parts(self, node: ast.expr) -> Any:  # noqa: ANN401
+        """Make arrays of the parts of a list only: they may have different lengths, or be keys."""
+        return self.generic_visit(node) if isinstance(node, ast.List | ast.Tuple) else self.visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.value, node.slice = self.visit(node.value), self._parts(node.slice)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        lists = ast.List | ast.Tuple
-        node.left, node.right = (
-            _call("array", each) if isinstance(each, lists) else each for each in (node.left, node.right)
-        )
         name = {ast.Pow: "power", ast.LShift: "shift"}.get(type(node.op))
         return _call(name, node.left, node.right) if name else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        node.func = ast.Name(_of_function(getattr(node.func, "id", "")), ast.Load())
-        return node
+        name = getattr(node.func, "id", "")
+        given = map(self._parts if name == "concatenate" else self.visit, node.args)
+        for each in node.keywords:
+            each.value = self.visit(each.value)
+        return ast.Call(_call(name).func, [*given], node.keywords)
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -188,7 +200,7 @@ def _binary(function: Function) -> Function:
 
 
 def _along(function: Function) -> Function:
-    return lambda array, /, axis=None: function(array, axis=axis)
+    return lambda array, /, axis=None: function(array, axis=tuple(map(index, axis)) if np.ndim(axis) else axis)
 
 
 def _cast(kind: str) -> Function:

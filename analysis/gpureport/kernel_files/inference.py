@@ -485,9 +485,9 @@ def _corners(groups: Sequence[int]) -> list[int]:
 def _enough(name: str, xs: Sequence[int], ys: Sequence[int], odd: Sequence[int], more: Sequence[int]) -> str | None:
     """Return an expression with the values *ys* at *xs*, or *more* at *odd* sizes, that is enough at the others."""
     every = [*zip((*xs, *odd), (*ys, *more), strict=True)]
-    for sizes, counts in ((xs, ys), (odd, more)):
-        text = _polynomial(name, sizes, counts) if sizes else None
-        if text and all(whole(text, {name: x}) >= y for x, y in every):
+    texts = [text for of in ((xs, ys), (odd, more)) if of[0] and (text := _polynomial(name, *of))]
+    for text in [*texts, f"max({', '.join(texts)})"] if texts else ():
+        if all(whole(text, {name: x}) >= y for x, y in every):
             return text
     return _bound(name, *zip(*every, strict=True))
 

@@ -118,6 +118,10 @@ class KernelFileWorkload(Workload):
             self.formulas.nbytes(parameters)
             self.formulas.work(parameters)
             self.build_options(parameters)
+        for value in self._listed:
+            if not self._computable(self.formulas.nbytes(self.fields.point(value))):
+                what = f"contents that are computed have at most 2^27 elements; {value} needs more"
+                raise self.formulas.error(f"sizes.{self.fields.swept}", what)
         if self.is_verified:
             parameters = self.verification()[0]
             self.expected(parameters, self.verification_job(parameters, np.random.default_rng(0)), 1)

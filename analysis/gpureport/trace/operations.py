@@ -403,5 +403,10 @@ def _conversion(name: str, dtype: np.dtype[Any]) -> Function:
 
 def _limited(a: Value, wanted: np.dtype[Any]) -> Value:
     """Return numbers as integers, limited to their range."""
-    least, most = int(np.iinfo(wanted).min), int(np.iinfo(wanted).max)
-    return np.vectorize(lambda each: min(max(int(each), least), most), [wanted])(np.nan_to_num(a))[()]
+    limits = np.iinfo(wanted)
+    if a.dtype.kind != "f":
+        own = np.iinfo(a.dtype)
+        return np.clip(a, max(limits.min, own.min), min(limits.max, own.max)).astype(wanted)
+    number = np.nan_to_num(a.astype(np.float64))
+    inside = np.clip(number, float(limits.min), float(limits.max)).astype(wanted)
+    return np.where(number >= float(limits.max), wanted.type(limits.max), inside)

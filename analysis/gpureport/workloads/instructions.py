@@ -79,13 +79,45 @@ def listed_class(name: str, listed: Collection[str]) -> str:
 
 
 def fma(a: Numbers, b: Numbers, c: Numbers) -> Numbers:
-    """Return a * b + c, rounded once, if ``long double`` has more digits than the numbers.
+    """Return a * b + c, rounded once.
 
-    Where it has 64 bits, of single-precision numbers one sum in 2^40 is rounded twice; of double precision the product,
-    too, is rounded.
+    The product of two numbers of at most single precision is exact in double precision. The sum is rounded to odd there
+    (Boldo and Melquiond, Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers 57(4), 2008), so
+    that the second rounding is correct. A product in double precision is the sum of two numbers (Dekker, A
+    Floating-Point Technique for Extending the Available Precision, Numerische Mathematik 18, 1971).
     """
-    wide = [each.astype(np.longdouble) for each in (a, b, c)]
-    return np.asarray((wide[0] * wide[1] + wide[2]).astype(a.dtype))
+    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    if a.dtype != np.float64:
+        return _to_odd(*_sum(product, addend)).astype(a.dtype)
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    below = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    upper, lower = _sum(addend, below)
+    total, error = _sum(product, upper)
+    found = total + _to_odd(*_sum(lower, error))
+    return np.where(np.isfinite(found), found, product + addend)
+
+
+def _sum(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
+    """Return a sum and its rounding error."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+def _halves(a: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the upper and the lower half of the digits."""
+    large = a * (2.0**27 + 1)
+    high = large - (large - a)
+    return high, a - high
+
+
+def _to_odd(total: Numbers, error: Numbers) -> Numbers:
+    """Return the number of two next to the exact sum whose last bit is 1, or the sum itself if it is exact."""
+    bits = total.view(np.uint64)
+    # Towards the exact value: away from zero if the rounding error has the sign of the sum, else towards zero.
+    step = np.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
+    odd = np.where((np.abs(error) > 0) & (bits & np.uint64(1) == 0), bits + step, bits)
+    return odd.view(np.float64)
 
 
 def _fma(a: Words, b: Words, c: Words) -> Words:
