@@ -218,6 +218,8 @@ class Difference:
         sweeps: effects on parts of sweeps, the largest first; none of a model that differs from its prediction.
         reasons: recorded conditions that differ.
         since: start of the first run in the present state, or after the change; ``None``: there are no earlier ones.
+        until: start of the last run of the period; ``None``: it lasts.
+        changed: how many devices of the model changed; ``None``: none was measured both before and after.
         end: end of the prediction's 95 % interval, of a model.
     """
 
@@ -228,6 +230,8 @@ class Difference:
     sweeps: Sweeps
     reasons: tuple[Reason, ...] = ()
     since: datetime | None = None
+    until: datetime | None = None
+    changed: int | None = None
     end: float = 0.0
 
     @property
@@ -457,13 +461,42 @@ def _outlier(difference: Difference, member: Member) -> Difference:
 
 
 def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
-    """Yield the changes of most devices at the same time."""
+    """Yield the changes of most devices at the same time; the end of a short one is part of its fact."""
     shifts, period_of_run = peers.effects.shifts, peers.effects.period[peers.runs["day"]]
-    for period, values in enumerate(np.diff(shifts, axis=0), 1):
-        change, now, before = _change(peers, None, values), period_of_run == period, period_of_run == period - 1
-        if abs(change.effect) >= log1p(minimum_effect):
-            why = reasons(change.effect, peers.runs[now], peers.runs[before])
-            yield replace(change, reasons=tuple(why), since=peers.runs["created_at"][now].iloc[0].to_pydatetime())
+    for period in range(1, len(shifts)):
+        effects = shifts[period] - shifts[period - 1]
+        returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
+        change = _change(peers, None, effects)
+        if returned or not effects.any() or abs(change.effect) < log1p(minimum_effect):
+            continue
+        now, before = (period_of_run == period), (period_of_run == period - 1)
+        shares = _shares_of_devices(peers, effects, now, before)
+        changed = sum(share >= _SHARED for share in shares)
+        if not shares or 2 * changed > len(shares):
+            starts = peers.runs["created_at"][now]
+            yield replace(
+                change,
+                reasons=tuple(reasons(change.effect, peers.runs[now], peers.runs[before])),
+                since=starts.iloc[0].to_pydatetime(),
+                until=None if now[-1] else starts.iloc[-1].to_pydatetime(),
+                changed=changed if shares else None,
+            )
+
+
+def _shares_of_devices(peers: Peers, effects: Floats, now: Flags, before: Flags) -> list[float]:
+    """Return the share of *effects* that each device shows which was measured in both periods.
+
+    Args:
+        peers: group.
+        effects: of the change (parts,); at least half as large as the largest: those that count.
+        now: runs after it (runs,).
+        before: runs of the period before (runs,).
+    """
+    most = np.abs(effects) >= _SHARED * np.abs(effects).max()
+    member = peers.runs["member"].to_numpy()
+    own = [(now & (member == n), before & (member == n)) for n in np.intersect1d(member[now], member[before])]
+    found = [nanmedian(peers.values[after]) - nanmedian(peers.values[earlier]) for after, earlier in own]
+    return [float(np.nanmedian(each[most] / effects[most])) for each in found if not np.isnan(each[most]).all()]
 
 
 def _changes_of_devices(peers: Peers, minimum_effect: float) -> Iterator[Difference]:

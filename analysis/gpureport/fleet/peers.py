@@ -6,7 +6,7 @@ a slow cache shows in a third of a sweep over sizes only.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import log
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,8 @@ _MAD_EFFICIENCY = 0.37
 """Variance of the standard deviation / that of the median absolute deviation, for normal samples."""
 _ENOUGH = 10
 """Devices whose own variance is never taken to be smaller, only larger."""
-_FEWEST_TOGETHER = 5  # runs, of which most must change at the same time
+_FEWEST_TOGETHER = 5  # devices, of which most must change at the same time, if a model has so many
+_LIMIT = 2.0  # standard errors of the effect of a period on a part; the period itself is significant
 _ROUNDS = 10  # of the median polish
 _PENALTY = 12.0  # of a change, in variances of a run
 _FEWEST_STEPS = 5  # between runs, to estimate their noise: one change among them has no weight
@@ -87,7 +88,8 @@ class Effects:
         errors: their standard errors, with the spread between healthy devices (devices, parts).
         p_values: of the devices' effects (devices, parts).
         period: of each day; all devices change between two periods (days,).
-        shifts: level of the model in each period (periods, parts).
+        shifts: effect of each period on all devices; 0 if it is not significant or cannot be told (periods, parts).
+        residuals: runs without the effects of periods and the centre of the model (runs, parts).
         present: runs since the last change of their device (runs,).
     """
 
@@ -96,6 +98,7 @@ class Effects:
     p_values: Floats
     period: Indices
     shifts: Floats
+    residuals: Floats
     present: Flags
 
 
@@ -104,9 +107,10 @@ def effects(
 ) -> Effects:
     """Separate the effects of devices and of time, and test those of devices.
 
-    A device's effect is the median over its runs since its last change, relative to the median device, apart from
-    changes of most devices. Its variance combines the spread between devices (median absolute deviation), the variation
-    between runs, and the assumption :data:`RUN_TO_RUN`.
+    A period's effect is the median over its devices, if there are enough of them and it is significant. A
+    device's effect is the median over its runs since its last change, relative to the median device. Its variance
+    combines the spread between devices (median absolute deviation), the variation between runs, and the assumption
+    :data:`RUN_TO_RUN`.
 
     Args:
         values: ln(speed / predicted speed) of each part (runs, parts); NaN: not measured.
@@ -117,14 +121,15 @@ def effects(
     """
     assumed = np.maximum([part.run_to_run for part in parts], noise)
     values = values - _medians(_medians(values, device), np.zeros(device.max() + 1, np.intp))[0]
-    period, shifts = _shifts(values, device, day, assumed, parts)
+    period = _periods(values, device, day, assumed, parts)
+    shifts = _shifts(values, device, period[day], assumed)
     residuals = values - shifts[period[day]]
     present = _present(residuals, device, assumed, parts)
     found = _medians(np.where(present[:, None], residuals, np.nan), device)
     centre = nanmedian(found)
     devices = found - centre
     errors, dof = _errors(devices, residuals - centre, device, present, assumed)
-    return Effects(devices, errors, p_values(devices, errors, dof), period, shifts, present)
+    return Effects(devices, errors, p_values(devices, errors, dof), period, shifts, residuals - centre, present)
 
 
 def significant_parts(every: Sequence[Effects], minimum_effect: float) -> list[Flags]:
@@ -185,28 +190,79 @@ def changes(series: Floats, noise: Floats) -> list[int]:
     return [int(end) for end in ends[:-1]]
 
 
-def _shifts(
-    values: Floats, device: Indices, day: Indices, assumed: Floats, parts: Sequence[Part]
-) -> tuple[Indices, Floats]:
-    """Return the period of each day (days,), and the level of the model in each period (periods, parts).
+def _periods(values: Floats, device: Indices, day: Indices, assumed: Floats, parts: Sequence[Part]) -> Indices:
+    """Return the period of each day (days,): most devices change between two periods.
 
-    A change lies between two days, or two groups of days with enough runs. Levels of groups and of devices that were
-    measured in several groups are separated by median polish; enough devices must show a level.
+    A change lies between two days, or two groups of days if too few devices were measured on a day. Levels of groups
+    and of devices that were measured in several groups are separated by median polish.
     """
-    _, group = np.unique(np.cumsum(np.bincount(day)) // _FEWEST_TOGETHER, return_inverse=True)
-    cells = pd.DataFrame(values).groupby([group[day], device]).median()
-    rest = cells[cells.groupby(level=1)[0].transform("size") > 1]
-    found = pd.DataFrame(0.0, index=range(group[-1] + 1), columns=cells.columns)
+    groups = _groups(device, day)
+    if groups[-1] == 0:
+        return groups
+    cells, group, own = _cells(values, groups[day], device)
+    rest = np.nan_to_num(_of_layers(cells / assumed, parts))
+    repeated = (np.bincount(own) > 1)[:, None]
+    levels = np.zeros((groups[-1] + 1, rest.shape[1]))
     for _ in range(_ROUNDS):
-        rest = rest - rest.groupby(level=1).transform("median")
-        found = found + rest.groupby(level=0).median()
-        rest = rest - rest.groupby(level=0).transform("median")
-    enough = rest.groupby(level=0).count() >= FEWEST_PEERS
-    levels = found[enough].ffill().bfill().fillna(0.0).to_numpy()
-    series = _of_layers(levels / assumed, parts) * sqrt(len(cells) / len(levels) / EXCESS_OF_MEDIAN)
-    starts = changes(series, _noise(np.abs(np.diff(series, axis=0))))
-    period = np.searchsorted(starts, np.arange(len(levels)), side="right")
-    return period[group], _medians(levels, period)
+        rest -= np.where(repeated, _medians(rest, own), 0.0)[own]
+        step = _medians(rest, group)
+        levels += step
+        rest -= step[group]
+    dof = max(len(rest) - repeated.sum() - groups[-1], 1)
+    noise = np.maximum(_spread(rest) * np.sqrt(len(rest) / dof), 1.0)
+    starts = changes(levels * np.sqrt(np.bincount(group)[:, None] / EXCESS_OF_MEDIAN), noise)
+    return np.searchsorted(starts, groups, side="right")
+
+
+def _groups(device: Indices, day: Indices) -> Indices:
+    """Return the group of each day (days,): successive days with enough devices together."""
+    enough = min(_FEWEST_TOGETHER, int(device.max()) + 1)
+    starts, seen = [0], set[int]()
+    members = _members(day)
+    for number, runs in enumerate(members):
+        if len(seen) >= enough:
+            starts.append(number)
+            seen = set()
+        seen |= set(device[runs].tolist())
+    if len(seen) < enough:
+        starts = starts[:-1]
+    return np.searchsorted(starts[1:], np.arange(len(members)), side="right")
+
+
+def _cells(values: Floats, period: Indices, device: Indices) -> tuple[Floats, Indices, Indices]:
+    """Return the median of each device in each period (cells, parts), and their periods and devices (cells,)."""
+    cells = pd.DataFrame(values).groupby([period, device]).median()
+    periods, devices = (cells.index.get_level_values(level).to_numpy(np.intp) for level in (0, 1))
+    return cells.to_numpy(), periods, devices
+
+
+def _shifts(values: Floats, device: Indices, period: Indices, assumed: Floats) -> Floats:
+    """Return the effects of periods by median polish over periods and devices (periods, parts).
+
+    Each device counts once. The polish begins with periods: a difference that many devices share in their only period
+    is one of the period.
+    """
+    found = np.zeros((period.max() + 1, values.shape[1]))
+    if len(found) == 1:
+        return found
+    cells, periods, devices = _cells(values, period, device)
+    rest = cells.copy()
+    for _ in range(_ROUNDS):
+        step = np.nan_to_num(_medians(rest, periods))
+        step = _kept(step, rest - step[periods], periods, assumed)
+        found += step
+        rest -= step[periods]
+        rest -= np.nan_to_num(_medians(rest, devices))[devices]
+        if not step.any():
+            break
+    return _kept(found - nanmedian(found[periods]), rest, periods, assumed)
+
+
+def _kept(effect: Floats, rest: Floats, periods: Indices, assumed: Floats) -> Floats:
+    counts = _counts(rest, periods)
+    noise = np.maximum(np.nan_to_num(_spread(rest)), assumed)
+    error = np.sqrt(EXCESS_OF_MEDIAN) * noise / np.sqrt(np.maximum(counts, 1))
+    return np.where((counts >= FEWEST_PEERS) & (np.abs(effect) > _LIMIT * error), effect, 0.0)
 
 
 def _spread(deviations: Floats) -> Floats:
