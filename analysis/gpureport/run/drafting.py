@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpureport.findings.whole_device import resident_groups
-from gpureport.predict.calibration.learned import Learned, ObservedSweep, is_learned_from, learned
+from gpureport.predict.calibration.learned import FURTHER, Learned, ObservedSweep, learned
 from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
@@ -14,7 +14,7 @@ from gpureport.units import format_value
 
 def known_from(report: Report, device: Device, shown: Sequence[ObservedSweep]) -> Learned:
     """Derive values from a *report* of the *device*, as drafted from its queries, and from its sweeps, *shown*."""
-    used = [one for one in shown if is_learned_from(one.workload) and one.observation.axis.quantity != "work_group"]
+    used = [one for one in shown if one.workload.calibrates or one.workload.name in FURTHER]
     found, power = learned(device, used), dict[str, Value]()
     if report.energy and report.energy.limit_w:
         idle = report.energy.load(IDLE)

@@ -19,31 +19,18 @@ from gpureport.spec.models import HUGE_PAGE_BYTES, Device
 from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance, Value, assumed, steps_of
 from gpureport.units import format_bandwidth, format_bytes, format_value
-from gpureport.workloads.model import Calibration, Sweep, Workload
+from gpureport.workloads.model import Sweep, Workload
 
 AGREES = constant(1.2)
 """Largest factor between a measured and a documented value that still count as equal."""
 _LARGEST_FACTOR = constant(16.0)
 """Largest factor between an observed and a predicted cliff that may be matched by their order."""
 
-LEARNED: frozenset[Calibration] = frozenset(
-    {
-        "launch_cost",
-        "group_rate",
-        "isolated_launch_cost",
-        "memory_efficiency",
-        "load_latency",
-        "device_cache_bandwidth",
-        "unit_cache_bandwidth",
-        "cache_capacity",
-    }
-)
-"""Quantities that are measured for a device without an entry."""
 FURTHER = (
     *("memory/sectors", "memory/translation"),
     *("instructions/formats", "matrix/rate", "transfer/pinned", "transfer/pageable"),
 )
-"""Workloads that show sectors, address translation, rates of number formats, and the link."""
+"""Workloads that show more than calibration uses: sectors, address translation, rates of number formats, the link."""
 
 _LISTED = frozenset({"bandwidth", "latency", "far_latency", "single", "batched", "groups_per_cycle"})
 """Figures of caches, memory and launches that an entry may list."""
@@ -70,11 +57,6 @@ class Learned:
 
     values: Mapping[str, Value]
     remarks: tuple[str, ...]
-
-
-def is_learned_from(workload: Workload) -> bool:
-    """Return whether a workload shows such values."""
-    return workload.name in FURTHER or not LEARNED.isdisjoint(workload.calibrates)
 
 
 def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
