@@ -32,7 +32,7 @@ from gpureport.measure.kernels import verify
 from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
 from gpureport.predict import limits_of, model_inputs, predict_sweep
-from gpureport.predict.advice import advice, specified
+from gpureport.predict.advice import advice
 from gpureport.predict.model import PointModel, point_time
 from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
@@ -482,7 +482,7 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
 }"""
     (tmp_path / "rows.cl").write_text(source)
     rows = described({"source": "rows.cl", "sizes": {"n": [512, 1024]}, "global_size": ["n"]}, tmp_path)
-    found = {(each.kind, each.array): each for each in specified(source_accesses, [rows], TOY, limits_of(TOY))}
+    found = {(each.kind, each.array): each for each in source_accesses(rows, TOY, rows.sweeps(TOY, limits_of(TOY)))}
     load, store = found["load", "a"], found["store", "sums"]
     assert (load.line, load.text, load.point) == (4, "sums[i] += a[i * n + k]; // <&>", "n = 1024")
     assert (load.lines, load.used_bytes, load.sector_bytes) == (32, 4, 32)
@@ -490,7 +490,7 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     assert load.unit_s > store.unit_s > 0
     assert sum(each.traffic_share for each in found.values()) == pytest.approx(1)
     core = load_database().device("cpu/core_i7_7800x")  # its caches keep what they wrote
-    on_core = {each.array: each for each in specified(source_accesses, [rows], core, limits_of(core))}
+    on_core = {each.array: each for each in source_accesses(rows, core, rows.sweeps(core, limits_of(core)))}
     assert all(each.unit_s > 0 for each in on_core.values())
     assert on_core["a"].traffic_share == pytest.approx(1, abs=0.01)
     for device in (TOY, CPU):

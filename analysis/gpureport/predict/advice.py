@@ -1,8 +1,7 @@
 """Advice on kernels: changes of their demand, with the gains that the model predicts. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from gpureport.predict import model_inputs
 from gpureport.predict.changes import changes
@@ -11,9 +10,8 @@ from gpureport.predict.occupancy import Compiled
 from gpureport.records.finding import Advice
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Parameters, Sweep, Workload
 
-T = TypeVar("T")
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
 
@@ -24,13 +22,10 @@ def advice(
     sweeps: Sequence[Sweep],
     compiled: Mapping[str, Sequence[Compiled]] | None = None,
 ) -> tuple[Advice, ...]:
-    """Return the changes of *workload* that make it faster at its largest size, the largest gain first.
+    """Return the changes of a described *workload* that make it faster at its largest size, the largest gain first.
 
-    Args:
-        workload: a described one; its :meth:`~.Workload.changes`, work-group shapes and occupancy are predicted.
-        device: specified or calibrated.
-        sweeps: of the workload; the first one contains the largest size.
-        compiled: resources of the points of each sweep, by its name.
+    Its :meth:`~.Workload.changes`, work-group shapes and occupancy are predicted. The first of its *sweeps* contains
+    the largest size; *compiled* are the resources of the points of each sweep, by its name.
     """
     if not (largest := largest_point(workload, device, sweeps, compiled or {})):
         return ()
@@ -63,17 +58,6 @@ def largest_point(
     last = max(range(len(keys)), key=lambda i: keys[i].work)
     resources = [*compiled.get(first.name, ()), *({} for _ in keys)][last]
     return keys[last].label, first.points[last], model_inputs(device, workload, first, first.points[last], resources)
-
-
-def specified(
-    found: Callable[[Workload, Device, Sequence[Sweep]], Sequence[T]],
-    workloads: Iterable[Workload],
-    device: Device,
-    limits: Limits,
-) -> tuple[T, ...]:
-    """Return what :func:`advice` or ``source_accesses`` finds for *workloads* in predictions from a specification."""
-    described = (workload for workload in workloads if workload.described)
-    return tuple(each for workload in described for each in found(workload, device, workload.sweeps(device, limits)))
 
 
 def _shapes(

@@ -43,12 +43,9 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
 
 @dataclass(frozen=True)
 class IsolatedGroup:
-    """The time of a work-group that has a compute unit for itself, in seconds.
+    """Seconds of dependent loads and of dependent instructions of a work-group that has a compute unit for itself.
 
-    Attributes:
-        loads_s: dependent loads.
-        chain_s: dependent instructions.
-        instructions_s: dependent instructions, or the issue of all its instructions if that takes longer.
+    *instructions_s* are those of its chain, or of the issue of all its instructions if that takes longer.
     """
 
     loads_s: float
@@ -121,7 +118,9 @@ class Execution(ABC):
     def class_times(self) -> dict[str, float]:
         """Return the seconds of each instruction class on the most loaded compute unit, with all its pipes busy."""
         device, operations, rates = self.device, self.demand.operations, self.architecture.rates_per_cycle
-        factors = self.class_factors({"local": self._local_passes(), "memory": self._access_passes()})
+        traced = self.demand.accesses
+        local = local_passes(self.demand, self.architecture) if traced else self.demand.local_conflicts
+        factors = self.class_factors({"local": local, "memory": self._access_passes()})
         times = {
             name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * self.busy_fraction)
             for name, count in operations.items()
@@ -153,11 +152,6 @@ class Execution(ABC):
             cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
             return where(demand.line_conflicts > 1, maximum(passes, demand.line_conflicts / cycles), passes)
         return passes
-
-    def _local_passes(self) -> float:
-        """Return the time of a wave's access to local memory relative to an access without conflicts."""
-        demand = self.demand
-        return local_passes(demand, self.architecture) if demand.accesses else demand.local_conflicts
 
     def pipe_times(self, by_class: Mapping[str, float]) -> dict[str, float]:
         """Replace the times of classes that share one pipe by their sum, under the pipe's name."""
@@ -265,12 +259,8 @@ class Execution(ABC):
     ) -> float:
         """Return the seconds that work-groups take after they were started, with overlap of work and waits.
 
-        Args:
-            computing_s: of all instructions.
-            memory_s: of all traffic.
-            latency_s: of all groups, one round after another.
-            group: an isolated one.
-            from_memory: whether memory, not a cache, limits the traffic.
+        The times are those of all instructions, of all traffic, and of all groups, one round after another; *group* is
+        an isolated one. *from_memory*: memory, not a cache, limits the traffic.
         """
 
     def launch_s(self, work_s: float) -> float:

@@ -180,11 +180,12 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
     """
     from gpureport.compare.contrast import Forecast
     from gpureport.predict import limits_of, predict_sweeps
-    from gpureport.predict.advice import advice, specified
+    from gpureport.predict.advice import advice
     from gpureport.predict.source_accesses import source_accesses
 
     limits = limits_of(device, quick=quick)
-    found = tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
+    planned = [(workload, workload.sweeps(device, limits)) for workload in workloads]
+    found = tuple(each for workload, sweeps in planned for each in predict_sweeps(device, workload, sweeps))
     report = Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -194,8 +195,8 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(each.prediction for each in found),
-        advice=specified(advice, workloads, device, limits),
-        accesses=specified(source_accesses, workloads, device, limits),
+        advice=tuple(each for workload, sweeps in planned for each in advice(workload, device, sweeps)),
+        accesses=tuple(each for workload, sweeps in planned for each in source_accesses(workload, device, sweeps)),
     )
     return report, Forecast(device, found)
 

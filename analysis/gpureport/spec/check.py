@@ -44,10 +44,7 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
     """Check the files of one folder: each file, and entries that cannot be distinguished.
 
     A device's architecture is in a folder ``architectures`` beside the file or one level above it, or in *database*
-    (default: the shipped one).
-
-    Returns:
-        Problems by file and line: errors, which make it unusable, and warnings.
+    (default: the shipped one). Problems are errors, which make a file unusable, and warnings.
     """
     database, paths, problems = database or load_database(), list(paths), list[Problem]()
     former: list[tuple[Path, DeviceFile]] = []

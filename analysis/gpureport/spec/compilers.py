@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
@@ -136,7 +137,7 @@ def _of_pocl(present: PresentDevice, file: ArchitectureFile, narrow: Architectur
     """
     own, other = file.values, narrow.values
     lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
-    has_masks, version = _WIDE.search(present.version) is not None, present.driver_version
+    has_masks, version = _WIDE.search(present.version) is not None, drivers.version(present.driver)
     scalar = not version or version[0] >= _SCALAR_POCL
 
     emitted = partial(_emitted, present)

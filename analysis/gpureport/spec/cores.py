@@ -77,19 +77,10 @@ _AROUND = constant((0.6, 1.0, 1.7))
 
 @dataclass(frozen=True)
 class Topology:
-    """Processors and caches of a machine, or of several as arrays.
+    """Logical processors, physical cores, sockets and instances of the L3 of a machine, or of several as arrays.
 
-    Attributes:
-        listing: how the machine lists them.
-        processors: logical processors.
-        cores: physical ones.
-        sockets: that contain them.
-        part: part of the cores of these sockets that the machine has, at most 1.
-        l3_bytes: one instance of the L3.
-        l3_instances: of the L3.
-        core_share: of the rate of these cores.
-        l3_share: of the L3 that one thread can usually use.
-        memory_share: of the memory bandwidth that is usual for this part of a socket.
+    The machine has a *part* of the cores of these sockets, at most 1. Shares are those of the rate of these cores, of
+    the L3 that one thread can usually use, and of the memory bandwidth that is usual for this part of a socket.
     """
 
     listing: Listing

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from math import inf
 from types import NoneType
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field
 from pydantic.fields import FieldInfo
@@ -180,7 +180,6 @@ class Place(NamedTuple):
 
 Tree = Mapping[str, Any]
 """Fields of a part of a file by key, ``*`` for any: a :class:`Place`, the field of a file, or a part."""
-R = TypeVar("R", bound=Record)
 
 
 @cache

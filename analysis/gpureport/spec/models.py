@@ -686,11 +686,6 @@ class PresentDevice(Record):
         return drivers.implementation(self.platform, self.vendor, of_cpu=self.on_host)
 
     @property
-    def driver_version(self) -> tuple[int, ...]:
-        """The numbers at the beginning of the driver's version; empty: there are none."""
-        return drivers.version(self.driver)
-
-    @property
     def runtime(self) -> str:
         """The usual name of the OpenCL runtime, with its version."""
         name = self.implementation.name

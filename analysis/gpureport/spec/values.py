@@ -134,11 +134,9 @@ class Quantity:
     zero: bool = False
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Parse the text before the number is validated."""
         return core_schema.no_info_before_validator_function(self._read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the text in the file."""
         if self.dimension != "count":
             return {"type": "string", "examples": [DIMENSIONS[self.dimension].example]}
         limit = {} if math.isinf(self.most) else {"maximum": self.most}

@@ -77,13 +77,10 @@ def residuals(
     features: bool = True,
     workloads: Collection[str] = (),
 ) -> list[Residual]:
-    """Predict and observe the sweeps of *result* again.
+    """Predict and observe the sweeps of *result* again, of the named *workloads*, or of all if none is named.
 
-    Args:
-        result: the measurements.
-        independence: of the prediction of its device.
-        features: whether to compare cliffs, tapers and plateaus, too; takes several times as long.
-        workloads: names of those to compare; empty for all. Microbenchmarks calibrate in either case.
+    Microbenchmarks calibrate in either case. *features* are cliffs, tapers and plateaus; they take several times as
+    long as the times.
     """
     microbenchmarks = [each for each in result.series if each.workload.microbenchmark and not result.publication]
     chosen = [each for each in result.series if not workloads or each.workload.name in workloads]

@@ -110,13 +110,10 @@ def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
 
 
 class BareMachine(NamedTuple):
-    """A machine without a hypervisor, and the bandwidth of streaming kernels there.
+    """A machine without a hypervisor, one of its sockets, and the bandwidth of streaming kernels there.
 
-    Attributes:
-        name: of the machine.
-        core_type: name of its architecture, by the name of its processor.
-        socket: one of its sockets.
-        values: ``bytes_per_s`` of a ``kernel`` on ``cores``, each with ``bytes_per_core``, which fit a ``level``.
+    *core_type* is the name of its architecture. *values* are ``bytes_per_s`` of a ``kernel`` on ``cores``, each with
+    ``bytes_per_core``, which fit a ``level``.
     """
 
     name: str

@@ -52,16 +52,9 @@ def constants(independences: Iterable[str]) -> str:
 class Target(NamedTuple):
     """A required accuracy. A feature without a counterpart counts as an infinite error.
 
-    Attributes:
-        data: displayed description of the results.
-        what: the compared quantity.
-        statistic: of the errors.
-        specification: largest factor between the specification prediction and the observation.
-        calibrated: likewise for the calibrated prediction; ``None`` for no requirement.
-        devices: patterns of device ids.
-        workloads: patterns of ``family/variant/sweep``.
-        published: whether the results are published ones.
-        compiler: of kernels for CPUs.
+    *specification* and *calibrated* are the largest factors between these predictions and the observation; ``None`` for
+    no requirement. *data* describes the results for readers; *devices* are patterns of ids, and *workloads* of
+    ``family/variant/sweep``.
     """
 
     data: str

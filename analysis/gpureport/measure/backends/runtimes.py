@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.errors import DeviceError
+from gpureport.spec import drivers
 
 if TYPE_CHECKING:
     from gpureport.spec.models import PresentDevice
@@ -168,5 +169,5 @@ def preference(device: "PresentDevice") -> tuple[float, ...]:
     kind = _KINDS.index(device.kind)
     if not device.on_host:
         return kind, -device.compute_units * (device.clock_hz or 1.0)
-    version = device.driver_version if device.implementation.preferred else ()
+    version = drivers.version(device.driver) if device.implementation.preferred else ()
     return kind, *(-float(part) for part in (*version, 0, 0)[:2]), -device.compute_units

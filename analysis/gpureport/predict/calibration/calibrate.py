@@ -67,19 +67,6 @@ class _ObservedSweep:
             if m.predicted and m.observed and m.predicted.feature == "rate"
         }
 
-    @property
-    def is_flat(self) -> bool:
-        """Whether cliffs were predicted, and none was observed."""
-        curves = (self.prediction, self.observation)
-        predicted, observed = (any(each.feature == "cliff" for each in curve.features) for curve in curves)
-        return predicted and not observed
-
-    @property
-    def has_all_units(self) -> bool:
-        """Whether each point has a work-group for every compute unit."""
-        groups = (point.point.parameters.get("groups", 0) for point in self.prediction.points)
-        return min(groups, default=0) >= self.specified.compute_units
-
     def cases(self, listed: Collection[str]) -> Iterator[tuple[tuple[str, ...], float, str | None]]:
         """Yield the instruction classes that each case calibrates, its ratio and its predicted bottleneck.
 
@@ -175,12 +162,15 @@ def _cache_bandwidths(_: Device, sweep: _ObservedSweep, scope: Scope) -> Iterato
     calibrate the bandwidth of the shared cache, if all threads take part. ``memory/read`` follows and replaces this
     value if its curve has a cliff.
     """
-    shared = sweep.specified.architecture.has_neighbours
-    if shared and sweep.is_flat:
+    shared, curves = sweep.specified.architecture.has_neighbours, (sweep.prediction, sweep.observation)
+    predicted, observed = (any(each.feature == "cliff" for each in curve.features) for curve in curves)
+    if shared and predicted and not observed:
         return
+    groups = (point.point.parameters.get("groups", 0) for point in sweep.prediction.points)
+    all_threads = shared and min(groups, default=0) >= sweep.specified.compute_units
     for cache in sweep.specified.caches:
         own, path, level = cache.scope == scope, f"caches.{cache.name}", Level(name=cache.name)
-        if level in sweep.ratios and (own or (shared and cache.scope == "device" and sweep.has_all_units)):
+        if level in sweep.ratios and (own or (all_threads and cache.scope == "device")):
             yield f"{path}.bandwidth", sweep.listed[f"{path}.bandwidth"] * sweep.ratios[level]
         if own and (transition := _transition(cache, cache.transition("cyclic_transition"), sweep.matches)):
             yield f"{path}.{'cyclic' if cache.cyclic_transition else 'bandwidth'}_transition", transition

@@ -73,7 +73,6 @@ class Uncertain(float if TYPE_CHECKING else object):  # type: ignore[misc] # sta
     __array_ufunc__ = None  # NumPy scalars use the methods below
 
     def __init__(self, value: float | Floats, moved: float | Floats = 0.0, note: Expression | None = None) -> None:
-        """Keep all."""
         self.value: Any = value
         self.moved: Any = moved
         self.note = note

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpureport.grouping import grouped
 from gpureport.records.ceilings import ceiling_label
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
 Point = PredictedPoint | ObservedPoint
-Floats = NDArray[np.float64]
 Base = Callable[[float], float]
 """What values are divided by, a function of x."""
 
