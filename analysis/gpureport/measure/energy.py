@@ -56,37 +56,27 @@ def power_loads(device: Device, limits: Limits) -> Iterator[Load]:
     """Yield the loads for a device: those of its memory, its caches and its arithmetic, and cell updates."""
     named = {workload.name: workload for workload in all_workloads()}
     read, rate, life = (named[name] for name in ("memory/read", "instructions/rate", "game_of_life/packed64"))
-    yield Load("memory read", read, _largest(read, device, limits), "B")
+    yield from _sized("memory read", read, device, limits, _MOST_BYTES, "B")
     for cache in reversed(device.caches):
         workload = read if cache.scope == "device" else named["memory/read_private"]
-        point = _within(workload, device, limits, _SOME * cache.capacity_bytes)
-        if point is not None:
-            yield Load(f"{cache.name} read", workload, point, "B")
+        yield from _sized(f"{cache.name} read", workload, device, limits, _SOME * cache.capacity_bytes, "B")
     for sweep in rate.sweeps(device, limits):
         for point in (rate.point(parameters, sweep) for parameters in sweep.points):
             if point.label == "fp32":
                 yield Load("fp32 FMA", rate, point, "FLOP", 2.0)
-    yield Load("Game of Life", life, _largest(life, device, limits), "cells")
+    yield from _sized("Game of Life", life, device, limits, _MOST_BYTES, "cells")
 
 
-def _by_size(workload: Workload, device: Device, limits: Limits) -> Iterator[PointKey]:
-    for sweep in workload.sweeps(device, limits):
-        if sweep.axis.quantity == "working_set":
-            yield from (workload.point(parameters, sweep) for parameters in sweep.points)
-
-
-def _largest(workload: Workload, device: Device, limits: Limits) -> PointKey:
-    every = list(_by_size(workload, device, limits))
-    points = [point for point in every if point.working_set_bytes <= _MOST_BYTES] or every
-    return max(points, key=lambda point: point.working_set_bytes)
-
-
-def _within(workload: Workload, device: Device, limits: Limits, size_bytes: float) -> PointKey | None:
-    """Return the largest point within a size that uses all compute units; ``None`` if no sweep has one."""
+def _sized(
+    name: str, workload: Workload, device: Device, limits: Limits, most_bytes: float, unit: str
+) -> Iterator[Load]:
+    """Yield the load of the largest point within a size that uses all compute units, if a sweep has one."""
+    sweeps = (sweep for sweep in workload.sweeps(device, limits) if sweep.axis.quantity == "working_set")
+    points = (workload.point(parameters, sweep) for sweep in sweeps for parameters in sweep.points)
     units = device.compute_units
-    points = (point for point in _by_size(workload, device, limits) if point.working_set_bytes <= size_bytes)
-    whole = [point for point in points if point.parameters.get("groups", units) >= units]
-    return max(whole, key=lambda point: point.working_set_bytes, default=None)
+    fitting = [p for p in points if p.working_set_bytes <= most_bytes and p.parameters.get("groups", units) >= units]
+    if fitting:
+        yield Load(name, workload, max(fitting, key=lambda point: point.working_set_bytes), unit)
 
 
 def measure_energy(backend: Backend, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
