@@ -20,10 +20,10 @@ from gpureport.cli.tables import print_table
 from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, features, run_limits
-from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.presence import choose_working
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.observe.statistics import median_interval

@@ -37,7 +37,7 @@ def test_a_container_limits_memory(tmp_path: Path) -> None:
     (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
     assert processor.cgroup_free_bytes(tmp_path) == 350
     cpu = PRESENT.model_copy(update={"kind": "cpu", "global_memory_bytes": 1000})
-    assert machine.free_memory_bytes(cpu) == 1000  # never more than the device has
+    assert sensors.free_memory_bytes(cpu) == 1000  # never more than the device has
 
 
 class FakeNvml(ModuleType):
@@ -90,7 +90,7 @@ def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.Mon
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     assert sensors.facts(GPU) == {"power": "118 W", "memory clock": "3201 MHz"}
-    assert machine.free_memory_bytes(GPU) == 12345
+    assert sensors.free_memory_bytes(GPU) == 12345
     assert library.open == 0
 
 
@@ -99,8 +99,7 @@ def test_values_are_unknown_if_anything_is_missing(monkeypatch: pytest.MonkeyPat
     device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}
     monkeypatch.setitem(sys.modules, "pynvml", None if case == "no library" else FakeNvml(driver=case != "no driver"))
     assert sensors.facts(device.get(case, GPU)) == {}
-    assert sensors.free_memory_bytes(device.get(case, GPU)) is None
-    assert machine.free_memory_bytes(device.get(case, GPU)) == GPU.global_memory_bytes
+    assert sensors.free_memory_bytes(device.get(case, GPU)) == GPU.global_memory_bytes
 
 
 def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +109,8 @@ def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> No
     library.nvmlDeviceGetHandleByIndex = lambda index: "handle" if index == 0 else None
     monkeypatch.setitem(sys.modules, "pynvml", library)
     assert sensors.free_memory_bytes(GPU.model_copy(update={"pci_address": "0000:01:00.0"})) == 12345
-    assert sensors.free_memory_bytes(GPU.model_copy(update={"vendor": "Intel"})) is None
+    intel = GPU.model_copy(update={"vendor": "Intel"})
+    assert sensors.free_memory_bytes(intel) == intel.global_memory_bytes
 
 
 def test_a_slot_is_device_and_function_or_only_the_device(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpureport.cli import main, measuring
 from gpureport.errors import DeviceError
-from gpureport.measure import machine, presence, sweep
+from gpureport.measure import presence, sweep
 from gpureport.records.measurement import Verification
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
@@ -38,7 +38,6 @@ def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Three devices without a back end, and one whose memory can be measured."""
     monkeypatch.chdir(tmp_path)
     stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}), make=FakeGpu)
-    monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
     monkeypatch.setattr(measuring, "LONGEST_SWEEP_S", 1.0)
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -32,9 +32,9 @@ from gpureport.cli.rendering import write_documents
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import remove_files, uninterrupted
 from gpureport.inputs import PACKED
+from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.kernels import difference
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, features, run_limits
-from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, limit_remark
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.units import format_bytes
 from gpureport.workloads.model import Features, Limits
@@ -69,7 +69,7 @@ def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limi
     if usable < _LEAST_BYTES:
         raise DeviceError(
             f"{device.name} has {format_bytes(free_bytes)} of memory free; "
-            f"measuring needs {format_bytes(_LEAST_BYTES / _SHARE_OF_MEMORY[device.kind])}"
+            f"measuring needs {format_bytes(_LEAST_BYTES / _SHARE_OF_MEMORY[device.kind])}{limit_remark()}"
         )
     return Limits(
         max_bytes=usable,

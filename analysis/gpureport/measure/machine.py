@@ -1,6 +1,6 @@
-"""The machine that contains the device: its description in a report, and its free memory.
+"""The machine that contains the device: its description in a report.
 
-The description does not name the machine, its users or its folders.
+It does not name the machine, its users or its folders.
 """
 
 import platform
@@ -8,11 +8,8 @@ from contextlib import suppress
 from importlib import metadata
 from typing import Any
 
-from gpureport.errors import DeviceError, limit_remark
-from gpureport.measure.backends import sensors
 from gpureport.measure.backends.processor import CGROUP, cgroup_limit_bytes, usable_cores
 from gpureport.spec.host import read_host
-from gpureport.spec.models import PresentDevice
 
 _PACKAGES = (
     *("gpureport", "numpy", "scipy", "pyopencl", "pocl-binary-distribution", "nvidia-ml-py"),
@@ -34,18 +31,6 @@ def machine_facts() -> dict[str, Any]:
         "packages": _versions(),
         "processor": host.facts,
     }
-
-
-def free_memory_bytes(device: PresentDevice) -> float:
-    """Return the memory that is free for buffers, in bytes: at most the device's total memory.
-
-    Raises:
-        DeviceError: nothing is free. A CPU's memory may be limited for this process.
-    """
-    free = sensors.free_memory_bytes(device)
-    if free is not None and free <= 0:
-        raise DeviceError(f"no memory is free for measuring{limit_remark() if device.on_host else ''}")
-    return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
 
 
 def _system() -> str:

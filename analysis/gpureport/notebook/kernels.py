@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files import calibrating, described, load_kernels
+from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.limits import SweepSettings, run_limits
-from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
 from gpureport.notebook.api import known_device, own_database

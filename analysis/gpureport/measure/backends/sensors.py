@@ -1,6 +1,7 @@
 """What reads the state of a device and its machine: by the device's kind and vendor, if the system has it."""
 
 from contextlib import ExitStack
+from math import inf
 
 from gpureport.measure.backends import nvidia, pci, processor
 from gpureport.measure.backends.protocol import PowerSensor, Source, known
@@ -34,13 +35,13 @@ def facts(device: PresentDevice) -> dict[str, str]:
         return nvidia.facts(found) if found else {}
 
 
-def free_memory_bytes(device: PresentDevice) -> float | None:
-    """Return the free memory for buffers in bytes, not positive if there is none; ``None``: not known."""
-    if device.on_host:
-        return processor.free_bytes()
+def free_memory_bytes(device: PresentDevice) -> float:
+    """Return the free memory for buffers in bytes; the device's total memory if nothing else is known."""
+    free = processor.free_bytes() if device.on_host else inf
     with nvidia.opened(device) as found:
-        memory = found and found.query("MemoryInfo")
-        return float(memory.free) if memory else None
+        if memory := found and found.query("MemoryInfo"):
+            free = float(memory.free)
+    return max(0.0, min(free, device.global_memory_bytes))
 
 
 def with_link(device: PresentDevice) -> PresentDevice:
