@@ -11,7 +11,6 @@ from gpureport.observe.disturbance import (
     CPU_SHARE,
     LOWER_CLOCK,
     OTHERS_REPORTED,
-    SETTLED_S,
     Cause,
     Span,
     others_cpu,
@@ -50,7 +49,7 @@ def used(at_s: float, over_s: float, load: float) -> float:
     return sum(1.0 if step % 1 >= 0.6 else load * disturbed(step) for step in steps) / len(steps)
 
 
-def only(found: Sequence[Span], cause: Cause, slack_s: float = SETTLED_S) -> None:
+def only(found: Sequence[Span], cause: Cause, slack_s: float = 2.0) -> None:
     """Check that there is one span, of the disturbed seconds, and not much longer."""
     assert [span.causes for span in found] == [{cause}]
     assert FIRST - slack_s <= found[0].began_s <= FIRST

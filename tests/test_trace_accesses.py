@@ -39,7 +39,9 @@ PLACEMENT = Placement(
 )
 LANES = np.arange(64)
 WAVES = LANES // 32
-LOAD = Access(number=0, line=1, space="global", write=False, atomic=False, nbytes=4, region=0)
+LOAD = Access(
+    number=0, line=1, space="global", write=False, atomic=False, nbytes=4, region=0, dtype=np.dtype(np.float32)
+)
 STORE, ATOMIC, LOCAL = replace(LOAD, write=True), replace(LOAD, write=True, atomic=True), replace(LOAD, space="local")
 TILE = LANES % 8 * 4 + LANES // 8 * 4096
 """Offsets of tiles of eight columns of words, four rows for each wave, in rows of 4096 bytes."""

@@ -101,7 +101,6 @@ class KernelFileWorkload(Workload):
         return [program_of(self.path, options, each.fields.kernel) for each in self.formulas.steps]
 
     def _local_memory_bytes(self, parameters: Parameters) -> int:
-        """Return the local memory of a work-group."""
         declared = max(each.local_bytes for each in self._programs(parameters))
         return self.formulas.local_memory_bytes(parameters) + declared
 
@@ -237,7 +236,6 @@ class KernelFileWorkload(Workload):
         return few[: next(many, len(few)) + 1]
 
     def _instructions(self, parameters: Parameters, device: Device) -> float:
-        """Return the instructions of a work-item."""
         demand = self.demand(parameters, device)
         return demand.operations["instruction"] / (demand.work_items - demand.idle_items)
 

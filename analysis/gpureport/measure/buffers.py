@@ -65,12 +65,9 @@ class BufferPool:
 
     def _free_unused(self, most: float, sizes: Sizes) -> None:
         for name in [name for name in self._pooled if name not in sizes]:
-            if self._total() <= most:
+            if sum(nbytes for _, nbytes in self._pooled.values()) <= most:
                 return
             self._backend.free(self._pooled.pop(name)[0])
-
-    def _total(self) -> int:
-        return sum(nbytes for _, nbytes in self._pooled.values())
 
 
 class RepeatedDraws(np.random.Generator):

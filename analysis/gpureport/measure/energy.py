@@ -129,7 +129,6 @@ def _loaded(backend: Backend, load: Load, settings: SweepSettings, watch: Watch)
 
 
 def _power(readings: Sequence[Reading]) -> dict[str, object]:
-    """Return power, how it was found, and the readings."""
     by_counter = counter_power_w([(each.at_s, each.energy_j) for each in readings if each.energy_j is not None])
     known = [reading.power_w for reading in readings if reading.power_w]
     power_w = by_counter or (median(known[len(known) // 2 :]) if known else None)

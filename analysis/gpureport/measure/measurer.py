@@ -169,27 +169,12 @@ class Measurer:
         return Measured(tuple(self._done))
 
 
-def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> GpuReportError | None:
-    """Build and verify a workload on an open device; return why it cannot be measured, or ``None``.
-
-    Wrong results have the place of the expected ones in front; without one, the kernel or the device is wrong.
-
-    Raises:
-        DeviceError: the device was lost.
-    """
-    measurer.start(Task(workload, [_NOTHING], _CHECKING))
-    (checked,) = measurer.finish(progress).measurements
-    wrong = checked.verification is not None and not checked.verification.passed
-    missing = checked.verification is None
-    place = workload.place if wrong and workload.place else workload.title
-    kind = GpuReportError if wrong and not workload.place else InputError
-    return kind(f"{place}: {checked.skipped}") if checked.failed or wrong or missing else None
-
-
 def checked(
     measurer: Measurer, workloads: Sequence[W], device: Device, limits: Limits, progress: Progress
 ) -> tuple[list[W], list[str]]:
-    """Check whether workloads fit a device, and each of them as :func:`check_kernel` does.
+    """Check whether workloads fit a device, and build and verify each of them on the open one.
+
+    Problems of wrong results begin with the place of the expected ones; without one, the kernel or the device is wrong.
 
     Returns:
         The workloads that fit, and all problems.
@@ -208,8 +193,13 @@ def checked(
             errors.append(error)
             continue
         fitting.append(workload)
-        if problem := check_kernel(measurer, workload, progress):
-            errors.append(problem)
+        measurer.start(Task(workload, [_NOTHING], _CHECKING))
+        (measured,) = measurer.finish(progress).measurements
+        wrong = measured.verification is not None and not measured.verification.passed
+        place = workload.place if wrong and workload.place else workload.title
+        kind = GpuReportError if wrong and not workload.place else InputError
+        if measured.failed or wrong or measured.verification is None:
+            errors.append(kind(f"{place}: {measured.skipped}"))
     if errors and len(errors) == len(workloads):
         raise errors[0]
     return fitting, [str(error) for error in errors]

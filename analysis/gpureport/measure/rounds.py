@@ -239,16 +239,12 @@ class Rounds:
                 # Every point gets one sample, and the fewest rounds have more time.
                 if done and self._elapsed() > (1.0 if done >= FEWEST_ROUNDS else _OVERRUN) * self._allowed_s:
                     return
-                self._sample(active[index])
+                point, taken_at = active[index], self._backend.now() - self._start
+                if (seconds := self._try(point)) > 0:
+                    point.samples.append((seconds, taken_at))
                 self._report()
             enough = done + 1 >= self._settings.min_rounds
             active = [p for p in active if not (p.skipped or (enough and sampling.is_narrow(p.samples_s)))]
-
-    def _sample(self, point: Point) -> None:
-        taken_at = self._backend.now() - self._start
-        seconds = self._try(point)
-        if seconds > 0:
-            point.samples.append((seconds, taken_at))
 
     def _try(self, point: Point) -> float:
         """Return seconds of one dispatch; 0 after a device error, which skips the point."""

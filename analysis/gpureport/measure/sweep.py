@@ -19,8 +19,6 @@ from gpureport.records.curves import Points, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.workloads.model import Sweep, Workload
 
-_NO_POINTS = "the sweep has no points on this device"
-
 
 @dataclass(frozen=True)
 class Task:
@@ -105,7 +103,7 @@ def measure_sweep(
         update={
             "points": Points((*(point.record() for point in points), *absent)),
             "compilation": tuple(run.compilations),
-            "skipped": next((why for why in reasons_of if why), _NO_POINTS) if refused else None,
+            "skipped": next(filter(None, reasons_of), "the sweep has no points on this device") if refused else None,
             "failed": refused and any(point.failed for point in points),
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,

@@ -97,7 +97,7 @@ class Watch:
     def spans(self, since_s: float) -> tuple[Span, ...]:
         """Return the disturbed spans since a moment, as known now.
 
-        Later readings may add spans within the last :data:`~gpureport.observe.disturbance.SETTLED_S` seconds.
+        Later readings may add spans within the last two seconds: a window plus the driver's averaging time.
         """
         with self._lock:
             readings = tuple(self._readings)

@@ -54,14 +54,10 @@ class Costs:
     rise: Floats
     penalty: float
 
-    def between(self, upper: Plateau, lower: Plateau) -> float:
-        """Return the cost of the ramp from one plateau to the next."""
-        return float(self.ramp[lower.start - 1] - self.ramp[upper.stop - 1])
-
     def of(self, plateaus: Sequence[Plateau]) -> float:
         """Return the cost of a cut, without the part that is equal for all cuts with the same number of plateaus."""
         flat = sum(float(self.lines[p.start, p.stop - 1]) for p in plateaus)
-        ramps = sum(self.between(a, b) for a, b in pairwise(plateaus))
+        ramps = sum(float(self.ramp[b.start - 1] - self.ramp[a.stop - 1]) for a, b in pairwise(plateaus))
         return float(self.rise[plateaus[0].start]) + flat + ramps
 
 

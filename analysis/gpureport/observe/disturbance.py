@@ -17,9 +17,6 @@ from gpureport.records.quantities import Labelled
 WINDOW_S = 1.0
 """Seconds of readings that a rule averages over."""
 
-SETTLED_S = 2.0
-"""Delay after which no later reading can mark a moment as disturbed: a window plus the driver's averaging time."""
-
 OTHERS_REPORTED = 0.10
 """Threshold for the utilisation by other processes, if the driver counts processes separately. Desktops need less."""
 

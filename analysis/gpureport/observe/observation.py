@@ -48,7 +48,7 @@ def observe(measurement: Measurement) -> Observation | None:
     tick = timer_tick(samples, dispatches) / np.array(dispatches) / times
     # A time may be anywhere within its tick, even if all samples are equal.
     noise = np.hypot(np.maximum(noise, LEAST_NOISE), tick / np.sqrt(12.0))
-    warnings = [*_missing(measurement), *_warnings(points, samples, tick)]
+    warnings = _warnings(measurement, points, samples, tick)
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     if np.any(stray):
         names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
@@ -97,15 +97,11 @@ def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: floa
     )
 
 
-def _missing(measurement: Measurement) -> list[str]:
-    if not measurement.missing_share:
-        return []
-    late = ", ".join(point.point.label for point in measurement.points if point.late)
-    return [f"Incomplete: {format_percent(measurement.missing_share)} of the points have no samples ({late})."]
-
-
-def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
+def _warnings(measurement: Measurement, points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
     warnings = []
+    if share := measurement.missing_share:
+        late = ", ".join(point.point.label for point in measurement.points if point.late)
+        warnings.append(f"Incomplete: {format_percent(share)} of the points have no samples ({late}).")
     few = sum(len(part) < ENOUGH_SAMPLES for part in samples)
     if few:
         warnings.append(

@@ -86,7 +86,10 @@ class _Run:
         device, limits = plan.match.device, plan.settings.limits
         self.plan, self.measurer = plan, measurer
         self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in plan.workloads)
-        self.calibrated_at = self._use_again(plan.kept) if plan.kept else ""
+        self.calibrated_at = plan.kept.created_at if plan.kept else ""
+        if plan.kept:
+            for part in self._microbenchmarks:
+                part.take_over(plan.kept)
         self.created_at = datetime.now(UTC).isoformat(timespec="seconds")
         self.resumed_at: tuple[str, ...] = ()
         self.conditions: list[Conditions] = []
@@ -124,12 +127,6 @@ class _Run:
     def measurements(self) -> tuple[Measurement, ...]:
         """All measurements so far, also of sweeps of unfinished workloads."""
         return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
-
-    def _use_again(self, kept: Report) -> str:
-        """Take the microbenchmarks of an earlier run; return when it began."""
-        for part in self._microbenchmarks:
-            part.take_over(kept)
-        return kept.created_at
 
     def take_over(self, earlier: Report) -> None:
         """Continue an interrupted run."""
@@ -279,5 +276,5 @@ class _Run:
 
 def wrong_results(report: Report) -> tuple[str, ...]:
     """Return the names of the variants whose results were wrong."""
-    wrong = {m.key.workload: None for m in report.measurements if m.verification and not m.verification.passed}
-    return tuple(wrong)
+    wrong = (m.key.workload for m in report.measurements if m.verification and not m.verification.passed)
+    return tuple(dict.fromkeys(wrong))

@@ -184,7 +184,6 @@ class Instruction:
     """
 
     def __init__(self, number: int) -> None:
-        """Begin without any."""
         self.number, self.executions, self.lanes, self.absent = number, 0, 0, 0.0
         self.early, self.later = np.zeros((2, len(COUNTED)))
         self.known: dict[int, Coalesced] = {}
@@ -219,7 +218,6 @@ class Touched:
     """The words of a buffer that work-groups touch."""
 
     def __init__(self, nbytes: int) -> None:
-        """Begin with none of a buffer of *nbytes*."""
         self._nbytes, pages = nbytes, -(-nbytes // _PAGE_BYTES)
         self._words = np.zeros((pages, _PAGE_BYTES // WORD_BYTES), np.bool_)
         self._pages = np.zeros(pages, np.bool_)

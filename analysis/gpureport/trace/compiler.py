@@ -30,8 +30,6 @@ _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|cl-std=CL[23]|O|Xclang|disable-llvm-passes)")
 _PREPROCESSOR = shlex.split("-E -P -x cl -cl-no-stdinc -w --target=spir64-unknown-unknown")
 _SECONDS = 120
-INSTALLATION = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
-"""The command that installs the compiler where this runs."""
 
 
 class _RefusedError(InputError):
@@ -95,8 +93,8 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
     try:
         import ziglang
     except ImportError as error:
-        message = f"executing kernels needs a compiler; install it with: {INSTALLATION}"
-        raise GpuReportError(message) from error
+        command_line = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
+        raise GpuReportError(f"executing kernels needs a compiler; install it with: {command_line}") from error
     program = Path(ziglang.__file__).parent / "zig"
     command: list[str | Path] = [program, "clang", *arguments]
     try:
@@ -111,7 +109,6 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
 
 
 def _complaint(output: str, path: Path) -> str:
-    """Return the first error of the compiler."""
     found = re.search(r"^(.*?):(\d+):\d+: (?:fatal )?error: (.*?)(?: \[-W.*\])?$", output, re.M)
     if not found:
         return f"{path}: it does not compile: {output.strip()[:500]}"

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
-from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, execute, local_arrays
-from gpureport.trace.program import LOCAL, Access, Program
+from gpureport.trace.program import LOCAL, Program
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import AccessDemand, Demand, Dispatch, Stream
 
@@ -132,8 +131,6 @@ def _spread(counts: Sequence[int]) -> Iterator[int]:
 
 
 class _Sample:
-    """One stratum that was executed."""
-
     def __init__(self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder) -> None:
         self.execution, self.recorder = execution, recorder
         self.lost, self.unexpected = recorder.beyond()
@@ -310,9 +307,10 @@ def _lost(
 def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
         counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
+        is_constant = buffer < LOCAL or access.space == "constant"
         yield AccessDemand(
             buffer=names[buffer] if buffer >= 0 else "",
-            space=_space(access, buffer),
+            space="local" if buffer == LOCAL else "constant" if is_constant else "global",
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
             same=access.same,
@@ -320,12 +318,6 @@ def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[Acce
             hottest=_hottest(samples, buffer) if access.atomic else 0.0,
             **dict(zip(COUNTED, np.asarray(counts).tolist(), strict=True)),
         )
-
-
-def _space(access: Access, buffer: int) -> AddressSpace:
-    if buffer == LOCAL:
-        return "local"
-    return "constant" if buffer < LOCAL or access.space == "constant" else "global"
 
 
 def _issued(samples: Sequence[_Sample], placement: Placement) -> dict[str, float]:

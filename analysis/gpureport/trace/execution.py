@@ -124,8 +124,6 @@ def execute(
 
 
 class _Lanes:
-    """Work-items that execute a block together."""
-
     def __init__(self, machine: "_Machine", chosen: NDArray[np.bool_]) -> None:
         self._machine, self.chosen = machine, chosen
         self.index = np.flatnonzero(chosen)
@@ -572,7 +570,6 @@ def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
 
 
 def _source(name: str, column: Value, distance: Value) -> Value:
-    """Return the lanes from which lanes take a value."""
     if name == "shuffle_xor":
         return column ^ distance
     if name in ("shuffle_up", "shuffle_down"):

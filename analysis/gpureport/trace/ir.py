@@ -140,7 +140,6 @@ class Words:
     """The words of a piece of code, read in turn; *module* knows its types and the addresses of variables."""
 
     def __init__(self, module: "Module", text: str) -> None:
-        """Begin with the first word."""
         self._module = module
         self._rest: list[str] = _TOKEN.findall(text)[::-1]
 
@@ -156,7 +155,6 @@ class Words:
         return self._next in wanted and bool(self._take())
 
     def _attributes(self) -> Iterator[str]:
-        """Read attributes of an operand."""
         while re.match(r"[a-z]", self._next) and not (_TYPE.fullmatch(self._next) or self._next in _CONSTANTS):
             word = self._take()
             if word == "align":
@@ -255,7 +253,6 @@ class Words:
         return each
 
     def _part(self, each: Instruction) -> None:
-        """Read the next part of an instruction."""
         word = self._next
         if word == "label":
             each.labels.append(self._take(2))
@@ -301,7 +298,6 @@ class Module:
     """
 
     def __init__(self, path: Path, text: str) -> None:
-        """Find the kernels and types."""
         self.path, self.text, self.line = path, text, 0
         self.addresses: dict[str, int] = {}
         self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))

@@ -33,9 +33,6 @@ def region_of(at: Value) -> Value:
     return at // _SPAN - _FIRST
 
 
-BYTE = np.dtype(np.uint8)
-
-
 @dataclass(frozen=True)
 class Access:
     """One load, store or atomic instruction; *nbytes* of one work-item."""
@@ -49,7 +46,7 @@ class Access:
     nbytes: int
     region: int | None
     """The argument's number or another region that it accesses; ``None``: known only when it is executed."""
-    dtype: np.dtype[Any] = BYTE
+    dtype: np.dtype[Any]
     """Of its elements."""
     vector: bool = False
     aligned: bool = True

@@ -109,7 +109,6 @@ class LoopOrder:
     """
 
     def __init__(self, page_lines: int) -> None:
-        """Start without accesses."""
         self._page_lines, self._phase, self._size, self._waves = page_lines, 0, 0, 1 << 62
         self._parts = [np.zeros((4, 0), np.int64)]
 

@@ -83,7 +83,9 @@ class Transpose(Workload):
 
         Tiles fill whole work-groups: idle lanes would take the same time.
         """
-        saturating = _saturating_tiles(device, self.rows_per_item)
+        # Two to eight times the resident work-items, well beyond saturation.
+        resident, rows = resident_work_items(device), self.rows_per_item
+        saturating = max(2, 8 // rows) * resident * rows // ROWS if resident else 1024 * device.compute_units
         repeats = grid.chosen(device, cpu=33, gpu=self.repeats)  # a CPU has far fewer lanes
         shape = self.shape(min(self.usual_group, limits.max_work_group))
         least = prod(shape.values()) * self.rows_per_item // ROWS
@@ -228,12 +230,6 @@ def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
 def _used(local: float, barrier: float, shuffle: float) -> dict[str, float]:
     counts = {"local": local, "barrier": barrier, "shuffle": shuffle}
     return {name: float(count) for name, count in counts.items() if count}
-
-
-def _saturating_tiles(device: Device, rows_per_item: int) -> int:
-    """Return a number of tiles well beyond saturation: two to eight times the resident work-items."""
-    resident = resident_work_items(device)
-    return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS if resident else 1024 * device.compute_units
 
 
 class LocalMemory(Transpose):

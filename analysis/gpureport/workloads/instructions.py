@@ -231,10 +231,6 @@ def _two_halves(low: _Integers, high: _Integers) -> Words:
     return np.stack([low, high], axis=1).astype(np.float16).view(np.uint32).ravel()
 
 
-def _one_half(low: _Integers, _: _Integers) -> Words:
-    return _two_halves(low, 0 * low)
-
-
 def _two_brain_numbers(high: _Integers, low: _Integers) -> Words:
     upper, lower = (each.astype(np.float32).view(np.uint32) for each in (high, low))
     return upper | lower >> np.uint32(16)
@@ -292,7 +288,9 @@ PRECISIONS = (
     Operation(
         "fp64", 1, _squared, *_bounded(lambda first, _: first.view(np.uint32)), words=2, extensions=("cl_khr_fp64",)
     ),
-    Operation("fp16", 1, _fma_pairs, *_bounded(_one_half), vectors=False, extensions=_HALVES),
+    Operation(
+        "fp16", 1, _fma_pairs, *_bounded(lambda low, _: _two_halves(low, 0 * low)), vectors=False, extensions=_HALVES
+    ),
     Operation("fp16x2", 1, _fma_pairs, *_bounded(_two_halves), vectors=False, extensions=_HALVES),
     Operation("bf16x2", 1, _fma_brain_pairs, *_bounded(_two_brain_numbers), vectors=False, extensions=(_NVIDIA,)),
     Operation(

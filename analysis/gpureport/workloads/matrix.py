@@ -86,10 +86,6 @@ class Fragments:
     b: Place
     d: Place
 
-    @property
-    def multiply_adds(self) -> int:
-        return self.m * self.n * self.k
-
     def registers(self) -> tuple[int, int, int]:
         """Return the registers of a lane for A, B and D."""
         return self.a[0].shape[1], self.b[0].shape[1], self.d[0].shape[1]
@@ -103,21 +99,16 @@ class Fragments:
         return np.asarray((left @ right)[..., self.d[0], self.d[1]])
 
 
-def _grid(lanes: int, registers: int, elements: int) -> tuple[Indices, Indices, Indices]:
-    lane, register, element = np.indices((lanes, registers, elements))
-    return lane, register, element
-
-
 def _mma(form: Format) -> Fragments:
     """``mma.sync.m16n8`` of one warp (PTX ISA, matrix fragments), since compute capability 8.0.
 
     Groups of four lanes keep a row of A and D and a column of B.
     """
-    lane, register, element = _grid(32, 4, form.per_word)
+    lane, register, element = np.indices((32, 4, form.per_word))
     a = lane // 4 + 8 * (register % 2), form.per_word * (lane % 4 + 4 * (register // 2)) + element
-    lane, register, element = _grid(32, 2, form.per_word)
+    lane, register, element = np.indices((32, 2, form.per_word))
     b = form.per_word * (lane % 4 + 4 * register) + element, lane // 4
-    lane, register, element = _grid(32, 4, 1)
+    lane, register, element = np.indices((32, 4, 1))
     d = lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
     return Fragments(16, 8, 8 * form.per_word, a, b, d)
 
@@ -127,9 +118,9 @@ def _mfma(form: Format) -> Fragments:
 
     Sixteen lanes keep the rows of A, and the columns of B and D; groups of sixteen share the columns of A.
     """
-    lane, register, element = _grid(64, 2, form.per_word)
+    lane, register, element = np.indices((64, 2, form.per_word))
     inner = form.per_word * (2 * (lane // 16) + register) + element
-    lane_d, register_d, _ = _grid(64, 4, 1)
+    lane_d, register_d, _ = np.indices((64, 4, 1))
     d = 4 * (lane_d // 16) + register_d, lane_d % 16
     return Fragments(16, 16, 8 * form.per_word, (lane % 16, inner), (inner, lane % 16), d)
 
@@ -139,9 +130,9 @@ def _wmma(form: Format) -> Fragments:
 
     A lane keeps a whole row of A and column of B; the two halves of a wave repeat them.
     """
-    lane, register, element = _grid(32, 16 // form.per_word, form.per_word)
+    lane, register, element = np.indices((32, 16 // form.per_word, form.per_word))
     inner = register * form.per_word + element
-    lane_d, register_d, _ = _grid(32, 8, 1)
+    lane_d, register_d, _ = np.indices((32, 8, 1))
     d = 2 * register_d + lane_d // 16, lane_d % 16
     return Fragments(16, 16, 16, (lane % 16, inner), (inner, lane % 16), d)
 
@@ -229,9 +220,9 @@ class MatrixRate(UnstoredResults):
 
     def work(self, parameters: Parameters) -> float:
         unit, form = self.unit(parameters), self.form(parameters)
-        instructions = parameters["chains"] * parameters["steps"] * parameters["rounds"]
+        instructions, each = parameters["chains"] * parameters["steps"] * parameters["rounds"], unit.fragments(form)
         waves = self.work_items(parameters) // unit.lanes
-        return float(instructions * waves * unit.fragments(form).multiply_adds)
+        return float(instructions * waves * each.m * each.n * each.k)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return self.form(parameters).name

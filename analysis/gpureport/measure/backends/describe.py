@@ -22,7 +22,8 @@ def kind(query: DeviceQuery) -> Kind | None:
 def describe(index: int, platform: str, platform_version: str, query: DeviceQuery) -> PresentDevice:
     """Return the device as the runtime reports it; unknown values are 0, empty or ``None``."""
     clock_mhz = _number(query, "MAX_CLOCK_FREQUENCY")
-    address = _pci_address(query)
+    address, amd_id = _pci_address(query), _number(query, "PCIE_ID_AMD")
+    major, minor = (_number(query, f"COMPUTE_CAPABILITY_{part}_NV") for part in ("MAJOR", "MINOR"))
     return PresentDevice(
         index=index,
         platform=clean(platform),
@@ -41,10 +42,10 @@ def describe(index: int, platform: str, platform_version: str, query: DeviceQuer
         max_work_group=_number(query, "MAX_WORK_GROUP_SIZE"),
         timer_resolution_s=_number(query, "PROFILING_TIMER_RESOLUTION") * 1e-9,
         extensions=tuple(sorted(filter(None, map(clean, str(query("EXTENSIONS") or "").split())))),
-        pci_id=pci.pci_id(address) or _amd_pci_id(query),
+        pci_id=pci.pci_id(address) or (f"1002:{amd_id:04x}" if amd_id else None),
         pci_address=address,
         wave_size=_number(query, "WARP_SIZE_NV") or _number(query, "WAVEFRONT_WIDTH_AMD") or None,
-        compute_capability=_compute_capability(query),
+        compute_capability=f"{major}.{minor}" if major else None,
         board=_text(query, "BOARD_NAME_AMD") or None,
     )
 
@@ -71,13 +72,3 @@ def _pci_address(query: DeviceQuery) -> str | None:
     parts = [getattr(topology, name, None) for name in ("bus", "device", "function")]
     numbers = [part for part in parts if isinstance(part, int)]
     return pci.address(0, numbers[0] & 0xFF, *numbers[1:]) if len(numbers) == len(parts) else None
-
-
-def _amd_pci_id(query: DeviceQuery) -> str | None:
-    number = _number(query, "PCIE_ID_AMD")
-    return f"1002:{number:04x}" if number else None
-
-
-def _compute_capability(query: DeviceQuery) -> str | None:
-    major, minor = (_number(query, f"COMPUTE_CAPABILITY_{part}_NV") for part in ("MAJOR", "MINOR"))
-    return f"{major}.{minor}" if major else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpureport.measure.backends.protocol import PowerSensor, known, share
+from gpureport.measure.backends.protocol import known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
 from gpureport.spec import drivers
 from gpureport.spec.models import PresentDevice
@@ -114,11 +114,6 @@ def facts(device: Opened) -> dict[str, str]:
     texts = {name: _FACTS[name][0](value) for name, value in found.items() if value is not None}
     pages = [device.query("RetiredPages", cause) for cause in _PAGE_CAUSES]
     return texts if None in pages else {**texts, "retired pages": str(sum(map(len, pages)))}
-
-
-def power_sensor(device: Opened) -> PowerSensor:
-    """Return the sensor of the board; its counter of energy starts when the driver is loaded."""
-    return PowerSensor("NVML", "board", lambda: device.thousandths("EnforcedPowerLimit") or None, Nvml(device))
 
 
 class Nvml:

@@ -25,7 +25,8 @@ def power_sensor(device: PresentDevice, stack: ExitStack) -> PowerSensor | str:
     if device.on_host:
         return processor.rapl() or _NO_SENSOR
     if (found := stack.enter_context(nvidia.opened(device))) is not None:
-        return nvidia.power_sensor(found)
+        # The counter of energy starts when the driver is loaded.
+        return PowerSensor("NVML", "board", lambda: found.thousandths("EnforcedPowerLimit") or None, nvidia.Nvml(found))
     return (pci.hwmon(device.pci_address) if device.pci_address else None) or _NO_SENSOR
 
 
