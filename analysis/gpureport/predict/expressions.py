@@ -14,12 +14,8 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}
 class Expression:
     """A number and how it was computed; equal expressions are the same object.
 
-    Attributes:
-        operation: ``given``, ``+`` and ``*`` (two or more operands), ``-``, ``/``, ``^``, ``ln``, ``exp``, ``clamp``
-            (to the range 0 to 1), ``norm`` (the last operand is p).
-        operands: of the operation; none for a given number.
-        value: the number.
-        name: of a given number; a plain number has none.
+    Operations are ``given`` (a number without operands, and without name if it is plain), ``+`` and ``*`` (two or more
+    operands), ``-``, ``/``, ``^``, ``ln``, ``exp``, ``clamp`` (to the range 0 to 1), ``norm`` (the last operand is p).
     """
 
     operation: str

@@ -62,13 +62,8 @@ class PointModel(NamedTuple):
 class PointTime(NamedTuple):
     """The model's result for one dispatch, or for one dispatch of each of several points.
 
-    Attributes:
-        time_s: of the dispatch.
-        ceilings_s: by name.
-        level: the memory level that serves most of the working set.
-        occupancy: of the kernel; ``None`` for a transfer.
-        operations: arithmetic operations, counted per lane (no memory accesses, no overhead).
-        memory_bytes: bytes to and from memory with caches that are empty at the start.
+    *level* serves most of the working set. A transfer has no *occupancy*. Arithmetic *operations* are counted per lane,
+    without memory accesses and overhead, and *memory_bytes* with caches that are empty at the start.
     """
 
     time_s: float

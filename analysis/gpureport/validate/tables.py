@@ -80,14 +80,10 @@ def _check_known(path: Path, cells: "pd.Series[str]", known: Collection[str]) ->
 
 
 class CloudMachine(NamedTuple):
-    """A machine, and what was measured there.
+    """A machine, ``provider/type``, with its line in the table, its facts from ``lscpu``, and what was measured there.
 
-    Attributes:
-        number: its line in the table.
-        name: provider and type of the machine.
-        facts: of its processors, from ``lscpu``.
-        values: a row for each buffer of a thread, ``working_set_bytes``; ``latency_s`` of a dependent load of one
-            thread; bytes/s of all threads, by operation.
+    *values* have a row for each buffer of a thread, ``working_set_bytes``: ``latency_s`` of a dependent load of one
+    thread, and bytes/s of all threads, by operation.
     """
 
     number: int
