@@ -226,6 +226,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{name: a, value: 2.0}", "{name: a}\n  - {name: a}", 8, "arguments.1.name", "twice"),
         ("{name: a, value: 2.0}", "{name: n, value: 2.5}\nglobal_size: [64]", 7, "arguments.0.value", "uint32"),
         ("value: 2.0", "value: 2.0 +", 7, "arguments.0.value", "not an expression"),
+        ("{n: auto}", "{n: auto, m: 3}", 5, "sizes.m", "nothing uses m; other sizes are: n"),
         ("value: 2.0", "value: [1, 2]", 7, "arguments.0.value", "must be a number or an expression"),
         ("a, value: 2.0", "x, elements: 0", 7, "arguments.0.elements", "at least one"),
         (
@@ -316,6 +317,7 @@ def test_sizes_are_those_that_are_written() -> None:
 
     assert points([4096, 1024, 1000], quick=True) == [1000, 1024, 4096]
     assert points("3000..50000")[::33] == [3000, 50000]
+    assert described({"source": "saxpy.cl", "sizes": {"n": "2^10"}}, SAXPY.parent).verification()[0] == {"local_x": 256}
     multiples = points("2^14..2^17", multiple_of=3000)
     assert (multiples[0], multiples[-1]) == (18000, 129000)
     assert len(points("2^12..2^15", global_size=[1024])) == 25
@@ -362,6 +364,7 @@ def test_a_workload_is_another_with_other_included_files_and_arrays(tmp_path: Pa
         ("k.cl", b"int f() { return 0; }", "source: k.cl contains no kernel$"),
         ("k.cl", b"kernel", "k.cl:1: "),
         ("k.cl:g", b"kernel void f() {} // \xe9", "contains no kernel 'g'"),
+        ("k.cl:g", b"kernel void f() {}\n#ifdef N\nkernel void g() {}\n#endif", "contains g only under a condition"),
         ("none.yaml", b"", "no such file"),
         ("k.yaml", b"a: b: c", "k.yaml:1: "),
         ("k.yaml", b"\xff\x00\x01", "UTF-8"),
@@ -555,6 +558,7 @@ kernel void second(global int *x, int n, int m) { int i = get_global_id(0); if (
 kernel void scale(global int *x, int factor) { x[get_global_id(0)] *= factor; }
 kernel void tiled(global int *x, int n, int m, int a, local int *t) { if (get_global_id(0) < n * m) x[m] = t[n] + a; }
 kernel void comment(global int *x, int n) { int i = get_global_id(0); /* i < n */ x[i] = n; }
+kernel void guarded(global int *y, int k, int n) { int i = get_global_id(0); if (i < n) y[i] = y[i] * k; }
 kernel void columns(global int *x, int n) { x[get_global_id(1) * 16 + get_global_id(0)] = n; }
 """
 ROW_STARTS = {"name": "starts", "values": "5 * arange(rows + 1)"}
@@ -610,11 +614,12 @@ def test_a_source_determines_its_description(
         ("stencil_5_point.cl", {}, "--size width=auto --size height=width"),
         ("matrix_product.cl", {"defines": {"TILE": 16}}, "--global n,n --local 16,16"),
         ("two.cl:comment", {}, "--global n"),
-        ("two.cl:scale", {}, "such as --global factor"),
+        ("two.cl:scale", {}, "such as --size factor=1 --size n=auto --global n"),
+        ("two.cl:guarded", {}, "such as --size k=1 --size n=auto"),
         (
             "two.cl:tiled",
             {},
-            "and its work-group, because it uses local memory, such as --size n=auto --size m=n --size a=n --local 256",
+            "and its work-group, because it uses local memory, such as --size n=auto --size m=n --size a=1 --local 256",
         ),
         (
             "csr_spmv.cl",
@@ -789,18 +794,33 @@ def test_sizes_between_those_of_work_groups_count(body: str, elements: list[str]
         assert [each.text for each in workload.formulas.buffers] == elements
 
 
+def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "local int t[64]; uint i = get_global_id(0), l = get_local_id(0); if (i >= n) return; t[l] = x[i];"
+    file = _written(
+        tmp_path / "k.cl", f"kernel void k(global int *x, uint n) {{ {body} barrier(1); x[i] = t[l ^ 1]; }}"
+    )
+    assert main(["predict", "a40", "--kernel", str(file), "--local", "64"]) == 0
+    assert "Note: k.cl:1: some work-items of a group do not reach this barrier" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (["--size", f"n={'9' * 5000},4"], "--size n: has 5002 characters"),
+        (["--size", "n=4", "--size", "n=8"], "--size: 'n' is given twice"),
+        (["--size", "n=auto", "--size", "mm=3"], "--size mm: nothing uses mm; other sizes are: n"),
         (["--size", "n=true,4"], "--size n: must be a list of whole numbers"),
         (["--global", "n,n", "--local", "16"], "--local: [16] has 1 dimensions, and global_size has 2"),
-        (["--local", "0"], "--local: must be auto, one work-group such as 256 or [16, 16]"),
+        *(
+            (["--local", each], f"--local: '{each}' is no work-group; write 256 or")
+            for each in ("0", "x", "256x", "-3")
+        ),
         (["--data", "x"], "--data: 'x' is not NAME=VALUE, such as 'columns=random(0,n)'"),
         (["--data", "z=zeros"], "--data z: saxpy (saxpy.cl:3) has no argument 'z'; it has y, x, a, n"),
         (["--data", "a=zeros"], "--data a: a is a scalar in saxpy (saxpy.cl:3), which has no contents"),
         (["--data", "x=zeros("], "--data x: "),
-        (["-D", "1bad"], "macro name must be an identifier"),
+        (["-D", "A=1", "-D", "A=2"], "-D: 'A' is given twice"),
+        (["-D", "1bad"], "-D: '1bad' is not NAME=VALUE"),
     ],
 )
 def test_wrong_options_of_kernels(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

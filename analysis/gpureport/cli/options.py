@@ -61,7 +61,10 @@ def described(
         return ()
     from gpureport.kernel_files import load_kernels
 
-    return load_kernels(files, _given(options) if options else {})
+    found = load_kernels(files, _given(options) if options else {})
+    for remark in (step.remark for kernel in found for step in kernel.formulas.steps if step.remark):
+        note(f"Note: {remark}.")
+    return found
 
 
 def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
@@ -75,29 +78,43 @@ def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
 
 def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
+    macros = _pairs("-D", options.macros, "BLOCK_SIZE=16", r"([A-Za-z_]\w*)((?:[=(].*)?)")
     fields = {
         "kernel": options.name,
         "sizes": {
             key: _numbers(text) if "," in text else text for key, text in _pairs("--size", options.sizes, "n=4096")
         },
         "global_size": [part.strip() for part in options.global_size.split(",") if part],
-        "work_groups": [*map(_numbers, options.work_groups)],
+        "work_groups": [*map(_work_group, options.work_groups)],
         "arguments": [
             {"name": key, "values": text} for key, text in _pairs("--data", options.data, "'columns=random(0,n)'")
         ],
         "build_options": shlex.join(
-            [*(f"-I{each.resolve()}" for each in options.folders), *(f"-D{each}" for each in options.macros)]
+            [*(f"-I{each.resolve()}" for each in options.folders), *(f"-D{name}{rest}" for name, rest in macros)]
         ),
     }
     return {name: value for name, value in fields.items() if value}
 
 
-def _pairs(option: str, texts: Sequence[str], example: str) -> Iterator[tuple[str, str]]:
+def _pairs(
+    option: str, texts: Sequence[str], example: str, form: str = r"\s*([^=]*[^=\s])\s*=\s*(.*\S)\s*"
+) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of texts that have a *form*; refuse a second value of one name."""
+    known = set[str]()
     for text in texts:
-        name, _, value = (part.strip() for part in text.partition("="))
-        if not (name and value):
+        match = re.fullmatch(form, text, re.DOTALL)
+        if not match:
             raise InputError(f"{option}: {quoted(text)} is not NAME=VALUE, such as {example}")
-        yield name, value
+        if match[1] in known:
+            raise InputError(f"{option}: {quoted(match[1])} is given twice; give it once")
+        known.add(match[1])
+        yield match[1], match[2]
+
+
+def _work_group(text: str) -> list[int]:
+    if not re.fullmatch(r"[1-9]\d{0,8}(,[1-9]\d{0,8})*", text):
+        raise InputError(f"--local: {quoted(text)} is no work-group; write 256 or 16,16, for example")
+    return [*map(int, text.split(","))]
 
 
 def _numbers(text: str) -> str | list[object]:

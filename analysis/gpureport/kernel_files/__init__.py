@@ -1,6 +1,7 @@
 """Kernels of users: OpenCL C, and what it does not determine, become workloads."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,4 +149,10 @@ def _workload(
     found = KernelFileWorkload(formulas, folder)
     if found.family in {other.family for other in all_workloads()}:
         raise problem_of("name", f"{found.family!r} is a family of gpureport; choose another name", document)
+    used = [each for each in fields.sizes.values() if isinstance(each, str)]
+    used += [each.text for step in formulas.steps for each in step.arguments]
+    words = {*re.findall(r"\w+", f"{used} {fields.model_dump(exclude={'name', 'description', 'sizes'})}")}
+    if not fields.expect_from and (unused := {*fields.sizes} - words):  # functions receive all sizes
+        name, known = min(unused), ", ".join(sorted(words.intersection(fields.sizes)))
+        raise problem_of(f"sizes.{name}", f"nothing uses {name}; other sizes are: {known or 'none'}", document)
     return found

@@ -14,6 +14,7 @@ from gpureport.spec.values import Strict
 from gpureport.text import quoted
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_POWER = re.compile(r"\s*\d+\s*\^\s*\d+\s*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (256,), (32, 8), (32, 4, 2))
 """Usual work-groups, by the dimensions of the kernel."""
@@ -58,7 +59,9 @@ def _size(value: object) -> object:
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
     if value == "auto":
         return Swept(automatic=True)
-    return _range(value) if isinstance(value, str) and ".." in value else value
+    if isinstance(value, str) and ".." in value:
+        return _range(value)
+    return value.replace("^", "**") if isinstance(value, str) and _POWER.fullmatch(value) else value
 
 
 def _range(text: str) -> Swept:

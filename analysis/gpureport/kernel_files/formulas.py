@@ -77,7 +77,7 @@ class Argument:
 class Formulas:
     """A kernel whose sizes are expressions.
 
-    All methods raise a :class:`InputError` if one is invalid. *arrays* replace the initial contents of buffers, by
+    All methods raise an :class:`InputError` if one is invalid. *arrays* replace the initial contents of buffers, by
     name; *prefix* is that of the kernel's fields in the description, *document* the file, if it has one.
     """
 
@@ -88,6 +88,7 @@ class Formulas:
     document: Document[KernelFields] | None = None
     later: "tuple[Formulas, ...]" = ()
     """Kernels of a sequence that follow."""
+    remark: str = ""  # what is suspicious in the source
     demands: dict[tuple[Hashable, ...], Demand] = field(default_factory=dict, init=False)
     """Of dispatches of this kernel."""
 

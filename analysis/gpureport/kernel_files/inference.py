@@ -114,6 +114,8 @@ class _Kernel:
             return kernel or known[0]
         if kernel or not known:
             what = f"no kernel {kernel!r}{suggestion(kernel, known)}" if known else "no kernel"
+            if kernel and re.search(rf"kernel\b[^;{{(]*\b{re.escape(kernel)}\b", read_text(self.path)):
+                what = f"{kernel} only under a condition of the preprocessor that is false; define its macros with -D"
             raise self.formulas.error("kernel" if known else "source", f"{source} contains {what}")
         what = f"contains the kernels {', '.join(known)}; choose one, such as {source}:{known[0]}"
         raise self.formulas.error("kernel", f"{source} {what}")
@@ -204,18 +206,29 @@ class _Kernel:
         self, arguments: Sequence[Argument], sizes: Mapping[str, Any], missing: Sequence[str], items: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
         """Yield what nothing determines: its field, its name, and options that may give it."""
-        swept = [name for name, value in sizes.items() if isinstance(value, Swept)]
-        first = [*swept, *missing, "n"][0]
+        scalars = {each.text for each in arguments if each.kind == "scalar"}
+        bounding = [name for name in (*sizes, *missing) if name not in scalars or self._bounds(name)]
+        swept = next((name for name in bounding if isinstance(sizes.get(name), Swept)), "")
+        first = swept or next(iter(bounding), "n")
+        others = swept or ("16" if self.fields.sizes else first)
+        values = {name: others if name in bounding else "1" for name in missing}
+        values |= {name: "1" for name in sizes if not bounding} | ({} if bounding else {"n": "auto"})
+        if first in values and not self.fields.sizes:
+            values[first] = "auto"
+        given = " ".join(f"--size {name}={value}" for name, value in values.items())
         if missing:
-            options = (f"--size {name}={'auto' if name == first else first}" for name in missing)
-            yield "sizes", f"values of {listed(missing)}", " ".join(options)
+            yield "sizes", f"values of {listed(missing)}", given
         if not all(items) or (not self.fields.global_size and "get_global_size" in self.body):
-            new = "" if swept or missing else "--size n=auto "
+            new = f"{given} " if values and not missing else ""
             yield "global_size", "its number of work-items", f"{new}--global {','.join([first] * len(items))}"
         local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
         if self.fields.work_groups == "auto" and not self.program.work_group and local:
             usual = ("256", "16,16", "8,8,4")[len(items) - 1]
             yield "work_groups", "its work-group, because it uses local memory", f"--local {usual}"
+
+    def _bounds(self, name: str) -> bool:
+        """Whether a value may limit work-items, loops or indices: it is compared, assigned, or within an index."""
+        return re.search(rf"(?<![-+*/])[<>=]\s*{name}\b|\[[^\]]*\b{name}\b", self.body) is not None
 
     def _sizes(self, arguments: Sequence[Argument]) -> tuple[Mapping[str, Any], list[str]]:
         """Return the sizes, and integers without a value; a single one is swept if no size is given."""
@@ -252,6 +265,9 @@ class _Kernel:
         takes_all = self.fields.guarded and self.fields.multiple == 1 and bool(self._items(values[0] + 1))
         between = [value + 1 for value in values] if len(values) > 1 and takes_all else []
         found, odd = ([*self._of_sizes(each, ask=not given)] for each in (values, between))
+        if line := next((each.divergent for each in (*found, *odd) if each.divergent), 0):
+            remark = "some work-items of a group do not reach this barrier, and its behaviour is undefined"
+            self.formulas = replace(self.formulas, remark=f"{self.path.name}:{line}: {remark}")
         if found[0].before:  # at larger sizes, indices of 32 bits may exceed their type
             raise InputError(found[0].before)
         for number, argument in enumerate(arguments):
@@ -381,7 +397,7 @@ class _Kernel:
             if each.name in changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
         program = program_of(self.path, self.formulas.build_options(parameters), self.fields.kernel)
-        extents = _Extents(program, host)
+        extents = _Extents(program, prod(shape.local_size), host)
         extents.issued = execute(program, host, shape, _corners(shape.groups), _WAVE, extents).issued
         return extents
 
@@ -396,6 +412,7 @@ class _Extents(Recorder):
     """Records the end of what each argument's accesses touch, bytes by its number."""
 
     program: Program
+    items: int  # of a group
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
@@ -403,6 +420,7 @@ class _Extents(Recorder):
     issued: Mapping[str, float] = field(default_factory=dict)
     before: str = ""
     """Problem of an access before the first element of a buffer."""
+    divergent: int = 0  # line of a barrier that only some work-items of a group reach
 
     def accessed(
         self,
@@ -419,6 +437,11 @@ class _Extents(Recorder):
             self._check_index(access, buffer, lowest // access.dtype.itemsize, highest // access.dtype.itemsize)
             self._record(access, buffer, highest)
         return 0.0
+
+    def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
+        """Record a barrier that lanes of *waves* leave, unless they are whole groups."""
+        lanes = np.bincount(waves // -(-self.items // _WAVE))
+        self.divergent = self.divergent if np.isin(lanes, (0, self.items)).all() else line
 
     def _check_index(self, access: Access, buffer: int, lowest: int, highest: int) -> None:
         """Refuse what a negative number is without its sign; record an element before the first one."""

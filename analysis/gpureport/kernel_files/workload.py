@@ -91,7 +91,8 @@ class KernelFileWorkload(Workload):
         said = self.fields.description.strip().rstrip(".")
         scalars = [each for each in self.formulas.arguments if each.kind == "scalar" and each.text != each.name]
         values = ", ".join(f"{each.name} = {each.text}" for each in scalars)
-        sentences = [f"{said}." if said else "", f"Scalars: {values}." if values else ""]
+        remarks = [f"{each.remark}." for each in self.formulas.steps if each.remark]
+        sentences = [f"{said}." if said else "", f"Scalars: {values}." if values else "", *remarks]
         if not self.is_verified:
             sentences.append(_EXECUTED if self.is_executable else "Its results are not verified.")
         return " ".join(filter(None, sentences))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
+from gpureport.text import counted
 from gpureport.trace.chains import Chains
 from gpureport.trace.ir import Unsupported
 from gpureport.trace.operations import FOLDS, Value, flat, is_shared, signed, unsigned
@@ -276,10 +277,11 @@ class _Machine:
             raise InputError(f"{program.name} takes {len(program.parameters)} arguments, not {len(arguments)}")
         arrays = local_arrays(program, arguments)
         self.local_bytes = -(-max([array.offset + array.nbytes for array in arrays], default=0) // 64) * 64
+        groups, of = len(self.groups), f"of {counted(len(self.groups), 'work-group')}"
         self.memories: dict[int, _Memory] = {
             TABLES: _Memory(np.frombuffer(program.tables, np.uint8).copy()),
-            LOCAL: self._empty("local memory", self.items // self.group_size * self.local_bytes),
-            PRIVATE: self._empty("private arrays", self.items * program.private_bytes),
+            LOCAL: self._empty(f"local memory {of}", groups * self.local_bytes),
+            PRIVATE: self._empty(f"private arrays {of}", self.items * program.private_bytes),
         }
         own = iter(arrays[len(program.local_arrays) :])
         values: list[Value] = []
