@@ -110,10 +110,9 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
     cliffs = {f.level: f for f in reversed(features) if f.position == "midpoint"}
     n90 = next((f for f in features if f.position == "n90"), None)
     occupancy = min(best.occupancy, key=lambda entry: entry.fraction, default=None)
-    ends = (point.value / point.spread, point.value * point.spread)
     return {
         "workload": workload,
-        "best": format_interval(point.value, *ends, best.metric.value_unit),
+        "best": format_interval(point.value, *point.interval, best.metric.value_unit),
         "bottleneck": ceiling_label(bottleneck_of(point)),
         "cliffs": ", ".join(map(cliff_text, sorted(cliffs.values(), key=lambda f: f.value))),
         "n90": format_value(n90.value, "B" if n90.unit == "B" else "") if n90 else "",

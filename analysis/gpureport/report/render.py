@@ -72,10 +72,7 @@ def write_report(
 ) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
 
-    No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
-
-    Returns:
-        The files written.
+    Return their paths. No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
 
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
@@ -246,8 +243,5 @@ def _style(name: str) -> Markup:
 
 
 def readable_time(text: str) -> str:
-    """Write an ISO 8601 time as ``21 November 2026, 09:30 UTC``; other text stays unchanged."""
-    try:
-        return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M UTC}"
-    except ValueError:
-        return text
+    """Write an ISO 8601 time as ``21 November 2026, 09:30 UTC``."""
+    return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M UTC}"

@@ -15,10 +15,7 @@ FILE_NAME = f"{NAME}.json"
 def write_comparison(
     comparison: Comparison, directory: Path, *, with_pdf: bool = True, paper: Paper = "a4"
 ) -> list[Path]:
-    """Write *comparison* as JSON, and its documents; all files are named :data:`NAME`.
-
-    Returns:
-        The files written.
+    """Write *comparison* as JSON, and its documents, all named :data:`NAME`; return their paths.
 
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made.

@@ -100,8 +100,9 @@ def _figures_table(comparison: Comparison, figures: Iterable[MachineFigure], bas
     """Return a row for each machine with any figures; those predicted of measured machines are marked."""
     by_machine = grouped((each.machine, each) for each in figures)
     columns = list(dict.fromkeys(each.name for found in by_machine.values() for each in found))
+    order = comparison.machines if comparison.is_of_few else by_rank(comparison)
     rows = []
-    for name in (name for name in ranked_machines(comparison) if name in by_machine):
+    for name in (machine.name for machine in order if machine.name in by_machine):
         found = {each.name: each for each in by_machine[name]}
         is_measured = any(each.basis == "measured" for each in found.values())
         bases = (", ".join(dict.fromkeys(each.basis for each in found.values())),) if basis else ()
@@ -146,11 +147,6 @@ def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
     """Return the machines, the fastest first; those that are not ranked are last."""
     speeds, others = ranked(comparison), overall(comparison, "speed")
     return tuple(sorted(comparison.machines, key=lambda m: (m.name not in speeds, -others.get(m.name, 0.0))))
-
-
-def ranked_machines(comparison: Comparison) -> list[str]:
-    """Return the names of a few machines in their order, those of many the fastest first."""
-    return comparison.names if comparison.is_of_few else [machine.name for machine in by_rank(comparison)]
 
 
 def works_table(comparison: Comparison) -> Table:

@@ -38,7 +38,6 @@ _MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v"}
 _BAND_REACH = 3.0  # of bands of lines beyond the values of the line, which axes include
 _REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5.0))
 """The outer ticks of an axis of ratios, by its reach."""
-_FEWEST_TICKS = 2
 _NEAR_IN = 0.09  # from a mark to the middle of a text above or below it
 _HEIGHTS_IN = (_NEAR_IN, 0.2, 0.31, 0.42, 0.53)
 _FAR_IN = (0.64, 0.75, 0.86)  # of texts with leaders, if there is no place nearer
@@ -69,12 +68,12 @@ def draw(chart: Chart) -> "Figure":
 
 
 def _placed(chart: Chart) -> "Iterator[_Drawing]":
-    """Place the panels."""
     columns = chart.columns
     beside = [(), *columns][: len(columns)]
     pairs = [list(zip_longest(column, left[: len(column)])) for column, left in zip(columns, beside, strict=True)]
     lefts = [max(_left_in(panel, left) for panel, left in column) for column in pairs]
-    rights = [max(map(_right_in, column)) for column in columns]
+    notes = [[needed_in(text) for panel in column for text, _ in panel.notes] for column in columns]
+    rights = [_EDGE_IN + max(widths, default=0.0) for widths in notes]
     share = (WIDTH_IN - sum(lefts) - sum(rights)) / len(columns)
     x, top = 0.0, _LEGEND_IN if chart.legend else 0.02
     for column, left_in, right_in in zip(pairs, lefts, rights, strict=True):
@@ -100,10 +99,6 @@ def _left_in(panel: Panel, beside: Panel | None) -> float:
 def _y_label(panel: Panel, beside: Panel | None) -> str:
     """Return the label of the y axis, unless the panel to the left has the same one."""
     return "" if beside and beside.y.label == panel.y.label else panel.y.label
-
-
-def _right_in(panel: Panel) -> float:
-    return max([_EDGE_IN, *(needed_in(text) + _EDGE_IN for text, _ in panel.notes)])
 
 
 def _head_in(panel: Panel) -> float:
@@ -156,7 +151,9 @@ def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     if axis.scale == "time":
         return _dates(low, high)
     if axis.scale == "log2":
-        return [(value, _size(value, axis.unit)) for value in _powers(low, high, most)]
+        exponents = range(ceil(log2(low)), floor(log2(high)) + 1)
+        powers = (2.0**exponent for exponent in exponents[:: max(1, ceil(len(exponents) / most))])
+        return [(value, _size(value, axis.unit)) for value in powers]
     if axis.scale == "ratio":
         near = next(near for reach, near in _REACHES if high < reach)
         return [(value, format_number(value, ".2g")) for value in (1 / near, 1.0, near)]
@@ -173,17 +170,12 @@ def round_ticks(low: float, high: float, most: int, logarithmic: bool) -> list[f
             found = [step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high]
             if len(found) <= most:
                 break
-        if len(found) >= _FEWEST_TICKS:
+        if len(found) >= 2:
             return found[:: ceil(len(found) / most)]
     from matplotlib.ticker import MaxNLocator
 
     every = np.asarray(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)).tolist()
     return [value for value in every if low <= value <= high]
-
-
-def _powers(low: float, high: float, most: int) -> list[float]:
-    exponents = range(ceil(log2(low)), floor(log2(high)) + 1)
-    return [2.0**exponent for exponent in exponents[:: max(1, ceil(len(exponents) / most))]]
 
 
 def _size(value: float, unit: str) -> str:

@@ -46,7 +46,8 @@ def _described(svg: str, text: str) -> str:
         ET.register_namespace(prefix, name)
     root = ET.fromstring(svg)  # noqa: S314 - our own
     for parent in root.iter():
-        parent[:] = [child for child in parent if not _invisible(child)]
+        drawn = (child for child in parent if child.get("style") != "fill: none")  # with fill or stroke
+        parent[:] = [child for child in drawn if child.tag not in _UNUSED]
     for element in root.iter():
         if "d" in element.attrib:
             element.set("d", _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", element.attrib["d"])))
@@ -65,8 +66,3 @@ def _declarations(style: str) -> dict[str, str]:
     """Return the declarations of a style as attributes, which page layout reads faster; all texts have one font."""
     pairs = (declaration.partition(":") for declaration in style.split(";") if declaration.strip())
     return {name.strip(): value.strip() for name, _, value in pairs if name.strip() != "font-family"}
-
-
-def _invisible(element: ET.Element) -> bool:
-    """Whether an element is a remark, a style rule, or a shape without fill and stroke."""
-    return element.tag in _UNUSED or element.get("style") == "fill: none"

@@ -5,21 +5,18 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import log
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from gpureport.grouping import grouped
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.curves import CurveFeature, Feature, Observation, ObservedPoint
+from gpureport.records.curves import CurveFeature, Feature, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_value, scale_of
-
-if TYPE_CHECKING:
-    from gpureport.records.curves import Level
 
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
 Point = PredictedPoint | ObservedPoint
@@ -243,19 +240,14 @@ def _bottlenecks(prediction: Prediction) -> Series:
     return Series.of("", "ink", "boxes", boxes, texts=tuple(name for name, _ in parts), labelled=True)
 
 
-def case_labels(curve: CurveRecords) -> list[str]:
-    """Return the labels of the drawn cases, in the order of the sweep."""
-    ordered = sorted(curve.points, key=lambda point: point.point.x)
-    return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
-
-
 def case_chart(curves: Sequence[CurveRecords], titles: Sequence[str]) -> Chart:
     """Return the chart of separate cases, a row each; every curve must have a point with a value above 0."""
     return Chart(tuple((_case_panel(*each),) for each in zip(curves, titles, strict=True)))
 
 
 def _case_panel(curve: CurveRecords, title: str) -> Panel:
-    labels = case_labels(curve)
+    ordered = sorted(curve.points, key=lambda point: point.point.x)
+    labels = list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
     rows = {label: float(row) for row, label in enumerate(labels)}
     series = list(_case_series(curve, rows))
     values = [value for each in series for value in each.x]

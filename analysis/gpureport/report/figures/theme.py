@@ -7,21 +7,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import east_asian_width
 
 from gpureport.data import data_dir
+from gpureport.report.figures.chart import Role
 from gpureport.text import printable
-
-if TYPE_CHECKING:
-    from gpureport.report.figures.chart import Role
 
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
 SMALL_PT = 7.0
 TITLE_PT = 1.06 * FONT_PT  # as wide as semi-bold
 
-COLOURS: "Mapping[Role, str]" = {
+COLOURS: Mapping[Role, str] = {
     "predicted": "#0072B2",
     "observed": "#D55E00",
     "green": "#009E73",

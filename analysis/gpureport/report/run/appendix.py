@@ -172,16 +172,6 @@ def written_values(device: Device) -> Mapping[str, str]:
     return found
 
 
-def fact_name(fact: str) -> str:
-    """Name an input of a prediction: a path, or the model."""
-    return "the model itself" if fact == "model" else fact
-
-
-def fact_value(values: Mapping[str, str], fact: str) -> str:
-    """Return an input among written *values*: the midpoint of a transition range, nothing for the model."""
-    return "" if fact == "model" else values.get(f"{fact}.midpoint") or values.get(fact, UNKNOWN)
-
-
 def _written(node: object, unit: str) -> str:
     if isinstance(node, bool):
         return "yes" if node else "no"

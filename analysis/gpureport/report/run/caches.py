@@ -83,7 +83,8 @@ def usable_cache(report: Report) -> Estimate | None:
 
 def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured: bool) -> ReadCliff | None:
     level = Level(name=cache.name)
-    bandwidth = [curve for curve in _sizes(found, _read_by(cache)) if _covers(curve, level)]
+    reads = _PRIVATE if cache.scope == "compute_unit" else _SHARED
+    bandwidth = [curve for curve in _sizes(found, reads) if _covers(curve, level)]
     for curve in bandwidth or _sizes(found, _LATENCY):
         features = {(f.position, f.level): f for f in curve.features(measured=measured)}
         onset, midpoint, upper = (features.get((name, level)) for name in ("onset", "midpoint", "plateau"))
@@ -116,10 +117,6 @@ def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | Non
     else:
         slower = max((value for value in plateaus if value < upper.value), default=None)
     return slower and slower / upper.value
-
-
-def _read_by(cache: Cache) -> str:
-    return _PRIVATE if cache.scope == "compute_unit" else _SHARED
 
 
 def _sizes(found: Iterable[CurveRecords], workload: str) -> list[CurveRecords]:

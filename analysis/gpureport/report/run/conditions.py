@@ -116,7 +116,8 @@ def load_sentences(report: Report) -> str:
 def _loads(report: Report) -> dict[str, list[float | None]]:
     """Return the kinds of other load, each with its share in every second."""
     readings = _readings(report)
-    times, seconds = [reading.at_s for reading in readings], _seconds(readings)
+    times = [reading.at_s for reading in readings]
+    seconds = [each for each in windows(readings, times) if each[-1].measuring and each[0] is not each[-1]]
     if report.device.architecture.on_host:
         return {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
     used = (others_utilisation(readings, times, window) for window in seconds)
@@ -135,11 +136,6 @@ def other_load(report: Report) -> str:
     if report.machine is None or not report.observations:
         return ""
     return text("other_load", highest=highest_load(report), found=disturbed(report))
-
-
-def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:
-    times = [reading.at_s for reading in readings]
-    return [window for window in windows(readings, times) if window[-1].measuring and window[0] is not window[-1]]
 
 
 def disturbed_table(report: Report) -> Table:

@@ -112,7 +112,8 @@ class PageOne:
 def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
     """Return the contents of page one of a *report* with the curves that were *found*."""
     figures = key_figures(report, most_counted(report))
-    if assumed := _assumes_bandwidth(report):  # then efficiencies have no meaning
+    bandwidth = report.device.provenance.get("memory.bandwidth")
+    if assumed := bool(bandwidth and bandwidth.kind == "assumed"):  # then efficiencies have no meaning
         figures = tuple(replace(figure, limit=False) for figure in figures)
     cliffs, usable = read_cliffs(report, found), usable_cache(report)
     last = report.device.caches[-1] if report.device.caches else None
@@ -378,11 +379,6 @@ def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str
         joined=any(figure.nearer for figure in figures),
         off=Verdict.OFF.mark,
     )
-
-
-def _assumes_bandwidth(report: Report) -> bool:
-    origin = report.device.provenance.get("memory.bandwidth")
-    return bool(origin and origin.kind == "assumed")
 
 
 _ABOVE = 1.02

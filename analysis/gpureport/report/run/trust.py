@@ -15,7 +15,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import most_distant, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import ratio_chart, ratio_rows
-from gpureport.report.run.appendix import fact_name, fact_value, written_values
+from gpureport.report.run.appendix import written_values
 from gpureport.report.run.conditions import other_load
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
@@ -91,8 +91,8 @@ def sensitivity_table(report: Report) -> Table:
     values = written_values(report.device)
     return Table.of(
         {
-            "input": fact_name(fact),
-            "value": fact_value(values, fact),
+            "input": "the model itself" if fact == "model" else fact,
+            "value": "" if fact == "model" else values.get(f"{fact}.midpoint") or values.get(fact, UNKNOWN),
             "kind": ", then ".join(dict.fromkeys(of[fact].kind for of in (specified, calibrated) if fact in of)),
             **_cells(specified.get(fact)),
             **(_cells(calibrated.get(fact), "cal. ") if calibrated else {}),

@@ -97,7 +97,6 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> dict[str,
     predicted = predicted_energy_j(report.device, load.name) if load.unit else None
     warm = [reading.temperature_c for reading in load.readings if reading.temperature_c is not None]
     why = dict.fromkeys(reason for reading in load.readings for reason in reading.throttle_reasons or ())
-    interval = (predicted.value, predicted.low, predicted.high) if predicted else None
     return {
         "load": load.name,
         "power": load.skipped or format_value(load.power_w, "W"),
@@ -106,6 +105,6 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> dict[str,
         "°C": format_number(max(warm), ".0f") if warm else UNKNOWN,
         "rate": format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         "energy": format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        "predicted": format_interval(*interval, per) if interval else "not predicted",
+        "predicted": format_interval(predicted.value, *predicted.ends, per) if predicted else "not predicted",
         "throttle": ", ".join(why) or UNKNOWN,
     }

@@ -1,14 +1,12 @@
 """Sentences, titles and captions: the macros of ``templates/*sentences.j2`` write them from facts."""
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from math import exp
 from statistics import median
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
-from gpureport.findings.key_figures import KeyFigure
 from gpureport.records.ceilings import ceiling_of
 from gpureport.report.text.words import (
     agreement,
@@ -80,7 +78,7 @@ def environment(*, autoescape: bool = False) -> "Environment":
         counted=counted,
         digits=format_number,
         faster=faster,
-        expected=_expected,
+        expected=lambda levels, unit: known_range((each.predicted.value for each in levels if each.predicted), unit),
         feature=feature_name,
         frequency=format_frequency,
         interval=lambda value, low, high, unit: format_interval(value, low, high, abbreviated(unit)),
@@ -108,10 +106,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         ratio=format_ratio,
     )
     return env
-
-
-def _expected(levels: Iterable[KeyFigure], unit: str) -> str:
-    return known_range((each.predicted.value for each in levels if each.predicted), unit)
 
 
 def _spaced(text: str) -> str:
