@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
 from gpureport.cli.comparing import print_comparison
@@ -35,9 +34,7 @@ from gpureport.report.run.page_one import figure_table, page_one
 from gpureport.results.opening import by_name, predicted, refuse_repeated
 from gpureport.spec.host import listed_host, parse_lscpu
 from gpureport.spec.models import Device
-
-if TYPE_CHECKING:
-    from gpureport.workloads.model import Workload
+from gpureport.workloads.model import Workload
 
 _MOST_CHANGES = 8
 _LONGEST_NAME = 160  # characters of devices in the name of a folder
@@ -77,9 +74,7 @@ def predict_devices(options: PredictOptions) -> int:
     return 0
 
 
-def _predicted(
-    device: Device, workloads: "Sequence[Workload]", *, quick: bool, whole: bool
-) -> tuple[Report | None, Run]:
+def _predicted(device: Device, workloads: Sequence[Workload], *, quick: bool, whole: bool) -> tuple[Report | None, Run]:
     """Return the report of a device and its part of a comparison; not *whole*, without what takes 25 MB."""
     report, forecast = predicted(device, workloads, quick=quick)
     return report if whole else None, excerpt(report, (), forecast, few=whole)
@@ -101,7 +96,7 @@ def _note(files: Sequence[Path]) -> None:
     note("Written: " + ", ".join(map(str, files)))
 
 
-def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
+def _workloads(options: PredictOptions) -> tuple[Workload, ...]:
     """Return the requested workloads: with kernels of the user and no other name, only these."""
     kernels = described(options.kernels, options)
     if kernels and not options.workloads:

@@ -12,7 +12,7 @@ import pandas as pd
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences
 from gpureport.cli.options import described, open_all, open_database, selected, writing
-from gpureport.cli.tables import Row, print_table
+from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
 from gpureport.records.curves import BASES
@@ -58,11 +58,7 @@ def validate_results(options: ValidateOptions) -> int:
 
 
 def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
-    """Predict stored results again; report invalid files, and sweeps that cannot be predicted.
-
-    Returns:
-        The residuals, and whether no file was left out.
-    """
+    """Return residuals of stored results, and whether no file was left out; note what cannot be read or predicted."""
     names, kernels = _names(options), described(options.kernels)
     if names:
         names |= {kernel.name for kernel in kernels}
@@ -195,13 +191,10 @@ def _print_targets(judged: pd.DataFrame) -> None:
     columns = ("compared", "n", "unmatched", "error", "limit", "result")
     for (kind, data), own in judged.groupby(["kind", "data"], sort=False):
         title = f"Accuracy targets, {kind} predictions: {data}"
-        print_table(title, columns, map(_target, own.itertuples()), right=(1, 2, 3, 4))
+        rows = [(f"{t.what}, {t.statistic}", str(t.n), unmatched(t), *result_cells(t)) for t in own.itertuples()]
+        print_table(title, columns, rows, right=(1, 2, 3, 4))
     if not judged.empty:
         print_sentences("targets_legend")
-
-
-def _target(judged: Summary) -> Row:
-    return f"{judged.what}, {judged.statistic}", str(judged.n), unmatched(judged), *result_cells(judged)
 
 
 def result_cells(judged: Summary) -> tuple[str, str, str]:

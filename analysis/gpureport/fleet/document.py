@@ -27,17 +27,13 @@ from gpureport.units import format_percent, format_value
 
 NAME = "fleet"
 """Stem of the page and of the PDF."""
-_TITLE = "Fleet report"
 _MOST_SENTENCES, _MOST_CHANGES = 10, 6
 _MOST_ROWS = 40  # of a table of ratios
 _MOST_MODELS = 2  # that the PDF draws
 
 
 def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Paper = "a4") -> list[Path]:
-    """Write the page and the PDF to *folder*.
-
-    Returns:
-        The page, and the PDF if one was made.
+    """Write the page and the PDF to *folder*, and return those that were made.
 
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made.
@@ -46,13 +42,14 @@ def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper:
 
 
 def _content(fleet: Fleet, folder: Path) -> Content:
-    drawn = _drawn(fleet)
+    outliers = Counter(outlier.peers.number for outlier in fleet.outliers)
+    drawn = sorted(fleet.peers, key=lambda each: (-outliers[each.number], -len(each.members)))[:_MOST_MODELS]
     strips = {peers.number: _strips(fleet, peers) for peers in fleet.peers if peers.basis == "peers"}
     starts = [time for each in fleet.peers for time in each.runs["created_at"]]
     return {
         "fleet": fleet,
         "version": __version__,
-        "title": _TITLE,
+        "title": "Fleet report",
         "counted": f"{counted(fleet.runs, 'run')} of {counted(fleet.devices, 'device')}",
         "period": " to ".join(dict.fromkeys(f"{end(starts):%-d %B %Y}" for end in (min, max))),
         "conclusion": conclusion(fleet),
@@ -70,11 +67,6 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         ],
         "devices": _devices(fleet, folder),
     }
-
-
-def _drawn(fleet: Fleet) -> list[Peers]:
-    outliers = Counter(outlier.peers.number for outlier in fleet.outliers)
-    return sorted(fleet.peers, key=lambda each: (-outliers[each.number], -len(each.members)))[:_MOST_MODELS]
 
 
 def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:

@@ -152,16 +152,15 @@ def significant_parts(every: Sequence[Effects], minimum_effect: float) -> list[F
     ]
 
 
-def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "dict[str, Floats]":
+def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> dict[str, Floats]:
     """Return the effect of each device on each layer: the mean over its parts by their precision (devices,)."""
     found = {}
     for layer in layers_of(parts):
         chosen = [i for i, part in enumerate(parts) if part.layer == layer]
-        if chosen:
-            weights = np.where(np.isnan(devices[:, chosen]), 0.0, errors[:, chosen] ** -2.0)
-            total = weights.sum(axis=1)
-            sums = np.nansum(weights * np.nan_to_num(devices[:, chosen]), axis=1)
-            found[layer] = np.divide(sums, total, out=np.full(len(devices), np.nan), where=total > 0)
+        weights = np.where(np.isnan(devices[:, chosen]), 0.0, errors[:, chosen] ** -2.0)
+        total = weights.sum(axis=1)
+        sums = np.sum(weights * np.nan_to_num(devices[:, chosen]), axis=1)
+        found[layer] = np.divide(sums, total, out=np.full(len(devices), np.nan), where=total > 0)
     return found
 
 
@@ -277,7 +276,7 @@ def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequenc
     largest.
     """
     frame = pd.DataFrame(_of_layers(residuals / assumed, parts))
-    members = _members(device)
+    members = np.split(np.argsort(device, kind="stable"), np.cumsum(np.bincount(device))[:-1])
     series = [frame.iloc[runs].ffill().bfill().fillna(0.0).to_numpy() for runs in members]
     steps = [np.abs(np.diff(own, axis=0)) for own in series]
     usual = _noise(np.concatenate(steps))
@@ -307,7 +306,7 @@ def _errors(
 ) -> tuple[Floats, float]:
     """Return the standard errors of the devices' effects (devices, parts), and their degrees of freedom."""
     kept = np.where(present[:, None], residuals, np.nan)
-    counts = _counts(kept, device)
+    counts = pd.DataFrame(kept).groupby(device).count().to_numpy(float)
     between = _shrunk(_spread(devices) ** 2, len(devices), assumed)
     deviations = np.where(counts[device] > 1, kept - devices[device], np.nan)
     repeated = int((counts.max(axis=1) > 1).sum())
@@ -329,15 +328,6 @@ def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
 
 def _medians(values: Floats, group: Indices) -> Floats:
     return pd.DataFrame(values).groupby(group).median().to_numpy()
-
-
-def _counts(values: Floats, group: Indices) -> Floats:
-    return pd.DataFrame(values).groupby(group).count().to_numpy(float)
-
-
-def _members(group: Indices) -> list[Indices]:
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
 def nanmedian(values: Floats) -> Floats:

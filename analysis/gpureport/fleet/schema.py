@@ -104,12 +104,7 @@ COLUMNS = {"kind": TEXT, **{name: column for table in TABLES.values() for name, 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as rows of a store.
-
-    Attributes:
-        run: its id.
-        rows: by table.
-    """
+    """A run, by its id, as rows of a store, by table."""
 
     run: str
     rows: Mapping[Table, tuple[Row, ...]]

@@ -6,7 +6,7 @@ needed, and a shared file system is enough.
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import ENOSPC
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, scratch_folder, write_file
-from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table, Type, arrow_schema
+from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table, arrow_schema
 from gpureport.inputs import is_there
 from gpureport.text import quoted
 
@@ -280,7 +280,8 @@ def _views(files: Sequence[str]) -> Iterator[str]:
     """
     source = _source(files)
     for table, named in TABLES.items():
-        rows = f"SELECT {_cast(named)} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
+        columns = ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
+        rows = f"SELECT {columns} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
         if table == "runs":
             known = " AND ".join(
                 (*(f"{name} IS NOT NULL" for name in _KNOWN), "year(created_at) BETWEEN 1970 AND 2200")
@@ -298,10 +299,6 @@ def _source(files: Iterable[str], *, check: bool = False) -> str:
     )
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
     return f"({stored} UNION ALL BY NAME SELECT {row} WHERE {str(check).lower()})"
-
-
-def _cast(named: Mapping[str, Type]) -> str:
-    return ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
 
 
 def _table(name: str) -> Table:

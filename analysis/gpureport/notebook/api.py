@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from warnings import warn
+
+import pandas as pd
 
 from gpureport.compare import FEW, MINIMUM_EFFECT
 from gpureport.compare import compare as compare_runs
@@ -26,9 +27,6 @@ from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
 from gpureport.text import quoted, shorten
 from gpureport.workloads import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Run = str | Path | ReportFrames
 """A report's file or folder, a published record, a device of the database, or a report in memory."""
@@ -102,7 +100,7 @@ def compare(
     return ComparisonFrames(compare_runs(opened, matching_name(baseline, opened), sources, minimum_effect))
 
 
-def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> "pd.DataFrame":
+def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> pd.DataFrame:
     """Return a table of a store of runs; each row has the columns of its run, such as ``node``.
 
     Args:

@@ -34,11 +34,7 @@ _RATIOS = ("speed", "efficiency")
 
 @dataclass(frozen=True)
 class ReportFrames:
-    """A measured, published or predicted report as frames.
-
-    Attributes:
-        report: the complete report, as records.
-    """
+    """A measured, published or predicted report as frames; ``report`` is complete, as records."""
 
     report: Report
 
@@ -81,11 +77,7 @@ class ReportFrames:
 
 @dataclass(frozen=True)
 class ComparisonFrames:
-    """A comparison of machines as frames.
-
-    Attributes:
-        comparison: the complete comparison, as records.
-    """
+    """A comparison of machines as frames; ``comparison`` is complete, as records."""
 
     comparison: Comparison
 

@@ -96,11 +96,7 @@ def by_name(machines: "Iterable[tuple[str, tuple[Source, ...]]]") -> "dict[str, 
 
 
 def refuse_repeated(sources: "Iterable[Source]") -> None:
-    """Raise if two of *sources* are one device or file, also through a symbolic link.
-
-    Raises:
-        InputError: one is given twice.
-    """
+    """Raise InputError if two of *sources* are one device or file, also through a symbolic link."""
     first: dict[Path | str, str] = {}
     for source in sources:
         if isinstance(source, Report):

@@ -150,9 +150,6 @@ def _series(
     builds = (builds_of(workload, parameters, measurement.compilation) for parameters in points)
     resources = tuple(compiled_resources(next(iter(each), None)) for each in builds)
     used: dict[Basis, tuple[Compiled, ...]] = {"specification": (), "calibrated": resources}
-    return Series(workload, sweep, _renewed(measurement, workload, sweep), used)
-
-
-def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:
-    points = (p.model_copy(update={"point": workload.point(p.point.parameters, sweep)}) for p in measurement.points)
-    return measurement.model_copy(update={"points": Points(points), "metric": workload.metric})
+    new = (p.model_copy(update={"point": workload.point(p.point.parameters, sweep)}) for p in measurement.points)
+    renewed = measurement.model_copy(update={"points": Points(new), "metric": workload.metric})
+    return Series(workload, sweep, renewed, used)
