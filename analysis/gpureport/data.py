@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Literal
 
 _PACKAGE = Path(__file__).parent
-_CHECKOUT = _PACKAGE.parents[1]
 
 
 def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> Path:
@@ -14,7 +13,7 @@ def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> 
     Raises:
         FileNotFoundError: the installation lacks it. A silent fallback would look like an empty database.
     """
-    for root in (_PACKAGE, _CHECKOUT):
+    for root in (_PACKAGE, _PACKAGE.parents[1]):
         if (root / name).is_dir():
             return root / name
     raise FileNotFoundError(f"gpureport was installed without its {name}/ folder")

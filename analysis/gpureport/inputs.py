@@ -38,7 +38,6 @@ class FileError(InputError):
     """An unreadable or invalid file; the message gives location, problem and correction."""
 
     def __init__(self, file: str, message: str, line: int | None = None) -> None:
-        """Describe a problem of *file*, in *line* if known."""
         super().__init__(f"{file if line is None else f'{file}:{line}'}: {message}")
         self.message, self.line = message, line
 

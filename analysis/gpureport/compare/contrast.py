@@ -125,10 +125,6 @@ def _cases(first: Rates, other: Rates) -> tuple[Rates, ...]:
     return first.take(mine[label] for label in both), other.take(theirs[label] for label in both)
 
 
-def _median(points: Iterable[RatioPoint]) -> RatioEstimate:
-    return _middle([point.ratio for point in points])
-
-
 def _middle(ratios: Sequence[RatioEstimate]) -> RatioEstimate:
     middle = median_low(ratio.value for ratio in ratios)
     return next(ratio for ratio in ratios if ratio.value == middle)
@@ -171,7 +167,7 @@ def ratio_points(shared: Columns, first: Rates, other: Rates) -> tuple[RatioPoin
 
 def _effect(name: str, members: Iterable[tuple[str, RatioPoint]], kind: Callable[[str], str]) -> Effect:
     by_kernel = grouped(members)
-    ratios = list(map(_median, by_kernel.values()))
+    ratios = [_middle([point.ratio for point in points]) for points in by_kernel.values()]
     others = Counter(kind(point.other_bottleneck) for points in by_kernel.values() for point in points)
     values = [ratio.value for ratio in ratios]
     return Effect(

@@ -7,8 +7,8 @@ from math import hypot, log
 
 from gpureport.compare.records import BEYOND, WITHIN, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.records.columns import Curve
-from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.curves import DRAM, Metric, Observation
+from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
@@ -122,7 +122,7 @@ def _all_points(
                     metric=curve.metric,
                     label=f"{'large transfers' if of_transfers else point.point.label}{name}",
                     value=point.value,
-                    interval=interval_of(point),
+                    interval=point.interval if point.interval[0] < point.interval[1] else None,
                     predicted_peak=predicted.value if predicted else None,
                     observed=isinstance(curve, Observation),
                     counting=info.counting if info else "",
@@ -136,12 +136,6 @@ def _is_without_data(curve: Observation | Prediction, cache_bytes: float) -> boo
     """Return whether more work-items of a sweep use the same data, which fit in the last cache of *cache_bytes*."""
     sizes = {point.point.working_set_bytes for point in curve.points}
     return curve.axis.quantity == "work_items" and len(sizes) == 1 and max(sizes) <= cache_bytes
-
-
-def interval_of(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
-    """Return the 95 % interval of a point's value, if it has one."""
-    low, high = point.interval
-    return (low, high) if low < high else None
 
 
 def _rank(point: ComparedPoint, regime: str) -> tuple[float, float]:

@@ -18,7 +18,6 @@ from gpureport.workloads.model import Demand, Workload
 
 TOLERANCE = 0.05
 """Largest relative difference that counts as agreement."""
-_BY_WORK_ITEM = "PTX"
 
 
 def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
@@ -64,7 +63,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
 
 def _is_comparable(code: MachineCode) -> bool:
     """Return whether static counts are the bytes of a work-item: not with calls, atomic operations or loops."""
-    return code.form == _BY_WORK_ITEM and not (code.calls or code.loops or code.counts.get("atomic"))
+    return code.form == "PTX" and not (code.calls or code.loops or code.counts.get("atomic"))
 
 
 def _bytes(by_width: Mapping[int, int]) -> int:

@@ -20,9 +20,6 @@ from gpureport.workloads.matrix import FORMATS, unit_of
 STRONG = 1.25
 """A predicted interval wider than this factor on each side tests a device only weakly."""
 
-_DIGITS = 3
-"""Intervals are compared with as many digits as documents show."""
-
 WORKLOADS = (
     "memory/read",
     "memory/write",
@@ -133,14 +130,12 @@ class KeyFigure:
     @property
     def unpredicted(self) -> Side | None:
         """On which side the measured interval lies completely outside the predicted one; ``None``: they overlap."""
-        if self.predicted is None:
+        if self.predicted is None or self.measured is None:
             return None
         nearest = self.nearer.predicted if self.nearer else None
         least, most = self.predicted.ends
-        if self.measured is None:
-            return None
         ends = (*self.measured.ends, nearest.ends[0] if nearest else least, most)
-        low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in ends)
+        low, high, least, most = (float(f"{end:.3g}") for end in ends)  # as documents show them
         if low <= most and high >= least:
             return None
         if self.quantity is Quantity.ENERGY:

@@ -333,9 +333,6 @@ CEILINGS: Mapping[str, Bottleneck] = {
 }
 """All ceilings, except those that have the name of a level: its latency, or the bandwidth of a cache."""
 
-_WITHOUT_MEMORY = ("instructions", "local_memory")
-"""Families whose waiting has nothing to do with memory."""
-
 
 def ceiling_of(name: str) -> Bottleneck:
     """Return the row of a ceiling, or one for the latency of a level or the bandwidth of a cache."""
@@ -367,5 +364,6 @@ def layer_of(family: str, bottleneck: str, level: str, caches: Collection[str]) 
     if kind in (Kind.LAUNCH, Kind.LINK):
         return kind
     limit = level if bottleneck == "latency" else bottleneck
-    kind = Kind.COMPUTE if family in _WITHOUT_MEMORY else kind_of(limit, caches)
+    alone = family in ("instructions", "local_memory")  # their waiting has nothing to do with memory
+    kind = Kind.COMPUTE if alone else kind_of(limit, caches)
     return cache_of(limit) if kind is Kind.CACHE else Kind.MEMORY if kind is Kind.MEMORY else Kind.COMPUTE

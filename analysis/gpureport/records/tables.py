@@ -170,5 +170,4 @@ class Rows(tuple[R_co, ...], Generic[R_co]):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:  # noqa: ANN401
-        """Allow columns."""
         return handler(columns_type(schema["metadata"]["kind"]).__pydantic_core_schema__)
