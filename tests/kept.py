@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from gpureport.records.report import Report, load_report
-from gpureport.report.render import REPORT, content, filled
+from gpureport.report.render import REPORT, Content, _Pages, content
 from gpureport.results.opening import open_report
 from gpureport.spec.database import Database, load_database
 
@@ -31,6 +31,12 @@ def kept(name: str) -> Report:
 def record(name: str) -> Report:
     """The report of a published record."""
     return open_report(PUBLISHED / f"{name}.yaml", database())
+
+
+def filled(template: str, facts: Content) -> str:
+    """Return the page of a template."""
+    pages = _Pages(template)
+    return pages.with_figures(pages.text(facts))
 
 
 def render_html(report: Report) -> str:

@@ -22,8 +22,8 @@ from gpureport.report.comparison.figures import speed_chart
 from gpureport.report.comparison.sentences import sentences
 from gpureport.report.comparison.tables import kernels_table, landmarks_table, machine_table, short_names
 from gpureport.report.pdf import layout
-from gpureport.report.render import filled
 from tests.drawn_texts import faults
+from tests.kept import filled
 from tests.page_boxes import strays
 
 RATE = Metric(kind="rate", unit="cells", label="rate")

@@ -216,7 +216,7 @@ def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -
 )
 def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
     with pytest.raises(InputError, match="query"):
-        fleet_store.query(sql)
+        fleet_store.rows(sql, 1)
 
 
 @pytest.mark.parametrize(

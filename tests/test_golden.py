@@ -29,7 +29,6 @@ from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
 from gpureport.records.report import Report, save_report
 from gpureport.report.curves import curves
-from gpureport.report.render import filled
 from gpureport.report.run.page_one import headline
 from gpureport.report.run.published import statements_table
 from gpureport.results.opening import predicted
@@ -39,7 +38,7 @@ from gpureport.workloads import select
 from tests.documents import difference, masked, pattern, reduced, renew, unshared
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import plan
-from tests.kept import CPU, GPU, PUBLISHED, database, kept, kept_html, record, render_html
+from tests.kept import CPU, GPU, PUBLISHED, database, filled, kept, kept_html, record, render_html
 from tests.make_fleet import a_run, eight_nodes
 from tests.make_report import busy, make_machine, make_report, slower
 from tests.present import LocalMeasurer

@@ -12,7 +12,7 @@ from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.measure.backends.describe import describe
-from gpureport.records.report import load_report, stored
+from gpureport.records.report import load_report, report_text
 from gpureport.results import published
 from gpureport.spec.check import numbers_in
 from gpureport.spec.database import load_database
@@ -27,7 +27,7 @@ RECORD = Path(__file__).parents[1] / "reports" / "published" / "gtx_1060_bit_tra
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    report = stored(make_report(families=1))
+    report: dict[str, Any] = json.loads(report_text(make_report(families=1)))
     report["settings"]["workloads"] = ["memory"]
     return report
 

@@ -20,10 +20,9 @@ from gpureport.records.curves import Observation, ObservedPoint, Points
 from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
-from gpureport.report.render import filled
 from gpureport.results.opening import predicted
 from gpureport.workloads import select
-from tests.kept import database, record, render_html
+from tests.kept import database, filled, record, render_html
 from tests.make_fleet import a_run, eight_nodes
 from tests.make_report import make_report
 

@@ -20,9 +20,9 @@ from gpureport.records.report import (
     load_report,
     report_file,
     report_schema,
+    report_text,
     reports_below,
     save_report,
-    stored,
 )
 from tests.fake_run import empty_report
 from tests.kept import REPORTS
@@ -34,7 +34,8 @@ PACKED = f"{FILE_NAME}.xz"
 
 @pytest.fixture
 def data(report: Report) -> dict[str, Any]:
-    return document.stored(report)
+    found: dict[str, Any] = json.loads(document.report_text(report))
+    return found
 
 
 def refusal(path: Path, text: str) -> str:
@@ -228,7 +229,7 @@ def test_folders_of_runs_contain_it(machines: Path, capsys: Captured) -> None:
 
 def test_an_incomplete_run_is_decompressed_before_it_is_resumed(machines: Path, capsys: Captured) -> None:
     file = machines / "a" / "report.json.xz"
-    file.write_bytes(lzma.compress(json.dumps(stored(REPORT) | {"status": "partial"}).encode()))
+    file.write_bytes(lzma.compress(json.dumps(json.loads(report_text(REPORT)) | {"status": "partial"}).encode()))
 
     assert main(["--resume", str(machines / "a")]) == 2
     what = "its run is incomplete, and it is compressed; decompress it first: xz -d"

@@ -230,11 +230,6 @@ def command_line(options: RunOptions) -> str:
     return shlex.join(["gpureport", *kernels, *given])
 
 
-def _resumption(options: RunOptions, path: Path) -> str:
-    entries = [part for folder in options.entries for part in ("--devices", str(folder))]
-    return "" if options.kernels else f"; {shlex.join([*entries, '--resume', str(path)])} continues the run"
-
-
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None, options: RunOptions) -> Report:
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
@@ -263,7 +258,9 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
     except KeyboardInterrupt:
         state = f"{path} is {saved}" if saved else "nothing was written"
         if saved == "partial":
-            state = f"{path} is marked partial and contains the finished sweeps{_resumption(options, path)}"
+            entries = [part for folder in options.entries for part in ("--devices", str(folder))]
+            how = "" if options.kernels else f"; {shlex.join([*entries, '--resume', str(path)])} continues the run"
+            state = f"{path} is marked partial and contains the finished sweeps{how}"
         raise InterruptionError(f"interrupted; {state}") from None
 
 

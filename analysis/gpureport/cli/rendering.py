@@ -1,6 +1,7 @@
 """``gpureport render``, and the HTML and PDF of other commands."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from gpureport.cli.app import RenderOptions
@@ -67,9 +68,7 @@ def write_documents(
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
     from gpureport.report.render import write_report
 
-    def write() -> list[Path]:
-        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name)
-
+    write = partial(write_report, report, directory, with_pdf=not no_pdf, paper=paper, name=name)
     return written(write, noted=noted and not no_pdf)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class SweepSamples:
         return self._log_medians[indices], sampling_noise([points[index] for index in indices])
 
     def _points(self) -> list[Floats]:
-        return [self.times_s[start:end] for start, end in pairwise(accumulate(self.counts, initial=0))]
+        return np.split(self.times_s, np.cumsum(self.counts)[:-1])
 
     @cached_property
     def _log_medians(self) -> Floats:

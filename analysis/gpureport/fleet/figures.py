@@ -13,7 +13,6 @@ MOST_LINES = 4
 """Devices that are drawn one by one in a trend."""
 _ROLES: tuple[Role, ...] = ("observed", "green", "pink", "amber")
 _LEAST_PERCENT, _ROOM = 3.0, 1.15
-_NOON_S = 43200
 
 
 def percents(logs: Floats) -> Floats:
@@ -73,11 +72,10 @@ def trend_chart(
 
 
 def _daily(seconds: Floats, values: Floats) -> Iterator[Series]:
-    noon = seconds // 86400 * 86400 + _NOON_S
+    noon = (seconds // 86400 + 0.5) * 86400
     daily = pd.Series(values).groupby(noon).quantile(np.array([0.05, 0.5, 0.95])).unstack().dropna()
     if len(daily):
-        columns = (tuple(each) for each in (daily.index, daily[0.5], daily[0.05], daily[0.95]))
-        x, y, low, high = columns
+        x, y, low, high = (tuple(each) for each in (daily.index, daily[0.5], daily[0.05], daily[0.95]))
         yield Series("median", "ink", "line", x, y, low, high)
 
 

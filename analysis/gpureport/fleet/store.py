@@ -141,18 +141,15 @@ class Store:
             raise InputError(f"the rows have more than {_MOST_CHARACTERS} characters; select fewer or shorter values")
         return rows._replace(left_out=tuple(self.left_out.values()))
 
-    def query(self, sql: str) -> "pd.DataFrame":
-        """Return all rows of one SELECT statement; raises as :meth:`rows`."""
-        found: pd.DataFrame = self.read(lambda connection: _selected(connection, sql).df())
-        return found
-
     def table(self, name: str) -> "pd.DataFrame":
         """Return all rows of a table.
 
         Raises:
             InputError: there is no such table or no run.
         """
-        return self.query(f"SELECT * FROM {_table(name)}")  # noqa: S608 - one of our names
+        sql = f"SELECT * FROM {_table(name)}"  # noqa: S608 - one of our names
+        found: pd.DataFrame = self.read(lambda connection: connection.sql(sql).df())
+        return found
 
     def export(self, name: str, suffix: str) -> bytes:
         """Return all rows of a table as a file, without loading them: faster than :meth:`table`, and in less memory.

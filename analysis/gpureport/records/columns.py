@@ -149,13 +149,11 @@ def packed(curve: Curve) -> Columns:
     return {**shared, "points": columns_of(keys, PointKey), **parts}
 
 
-_NESTED = ("points", "ceilings_s")
-
-
 def _difference(own: Columns, base: Columns) -> Columns:
     """Return what *own* has in another way than *base*, and ``None`` for what it lacks."""
     found: Columns = {name: own.get(name) for name in {**base, **own} if own.get(name) != base.get(name)}
-    return found | {name: _difference(found[name], base[name]) for name in _NESTED if found.get(name) and name in base}
+    nested = [name for name in ("points", "ceilings_s") if found.get(name) and name in base]
+    return found | {name: _difference(found[name], base[name]) for name in nested}
 
 
 # Reading

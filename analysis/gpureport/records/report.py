@@ -266,11 +266,6 @@ def _rest(report: Report) -> dict[str, Any]:
     return whole | report.model_dump(mode="json", exclude={*GROWING, *whole}, exclude_defaults=True)
 
 
-def stored(report: Report) -> dict[str, Any]:
-    """Return the contents of the file of *report*, ready for JSON."""
-    return {**_rest(report), "curves": list(map(packed, report.curves))}
-
-
 Texts = dict[SweepKey, tuple[Curve, str]]
 """Curves, and their text in a file."""
 

@@ -121,12 +121,6 @@ def documents_of(file: Path) -> tuple[Path, Path]:
     return found
 
 
-def filled(template: str, content: Content) -> str:
-    """Return the page of a template with its *content*."""
-    pages = _Pages(template)
-    return pages.with_figures(pages.text(content))
-
-
 class _Pages:
     """The pages of a template; other processes draw their figures, each once."""
 
