@@ -28,7 +28,7 @@ from gpureport.errors import GpuReportError
 from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.records.curves import Points
-from gpureport.records.report import Report, load_report, reports_below, stored
+from gpureport.records.report import Report, load_report, reports_below
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.forecast import outlook_table
 from gpureport.results import published
@@ -41,6 +41,7 @@ from gpureport.validate.residuals import frame, residuals
 from gpureport.workloads import all_workloads
 from tests.kept import CPU, PUBLISHED, REPORTS, kept, render_html
 from tests.kept import database as shipped
+from tests.make_report import stored
 
 LIMIT_S = 10.0
 DEVICES = ("nvidia/h200_sxm", "amd/rx_7900_xt", "intel/arc_a770", "apple/m1_max", "cpu/x86_64", "nvidia/a40")

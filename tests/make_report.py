@@ -1,6 +1,8 @@
 """A synthetic but realistic report, built from a small closed-form device: nothing here is measured."""
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from gpureport.records.curves import (
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
-from gpureport.records.report import Machine, Report, RunSettings, WorkloadInfo
+from gpureport.records.report import Machine, Report, RunSettings, WorkloadInfo, report_text
 from gpureport.spec.models import Device, EntryMatch, Launch, PresentDevice, Transition
 from gpureport.spec.values import Provenance
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
@@ -111,6 +113,12 @@ def make_machine() -> Machine:
         opencl=H200,
         vendor_facts={"power limit": "700 W", "temperature": "41 °C"},
     )
+
+
+def stored(report: Report) -> dict[str, Any]:
+    """The contents of the file of *report*."""
+    contents: dict[str, Any] = json.loads(report_text(report))
+    return contents
 
 
 def busy(at_s: float) -> Reading:

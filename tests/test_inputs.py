@@ -14,11 +14,11 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, FileError, parse_yaml, read_json, read_yaml
-from gpureport.records.report import load_report, stored
+from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
-from tests.make_report import make_report
+from tests.make_report import make_report, stored
 
 Captured = pytest.CaptureFixture[str]
 GOOD = (Path(__file__).parent / "data" / "devices" / "good.yaml").read_text()

@@ -12,13 +12,13 @@ from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.measure.backends.describe import describe
-from gpureport.records.report import load_report, report_text
+from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec.check import numbers_in
 from gpureport.spec.database import load_database
 from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
 from gpureport.spec.reading import read_file
-from tests.make_report import make_report
+from tests.make_report import make_report, stored
 
 Steps = tuple[str | int, ...]
 ARCHITECTURES = data_dir("devices") / "architectures"
@@ -27,7 +27,7 @@ RECORD = Path(__file__).parents[1] / "reports" / "published" / "gtx_1060_bit_tra
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(report_text(make_report(families=1)))
+    report = stored(make_report(families=1))
     report["settings"]["workloads"] = ["memory"]
     return report
 

@@ -13,20 +13,18 @@ import gpureport
 from gpureport.cli import main
 from gpureport.errors import GpuReportError, InputError
 from gpureport.fleet.store import Store
-from gpureport.records import report as document
 from gpureport.records.report import (
     FILE_NAME,
     Report,
     load_report,
     report_file,
     report_schema,
-    report_text,
     reports_below,
     save_report,
 )
 from tests.fake_run import empty_report
 from tests.kept import REPORTS
-from tests.make_report import make_report
+from tests.make_report import make_report, stored
 
 READ = "reads 5; read it with the gpureport that wrote it"
 PACKED = f"{FILE_NAME}.xz"
@@ -34,8 +32,7 @@ PACKED = f"{FILE_NAME}.xz"
 
 @pytest.fixture
 def data(report: Report) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(document.report_text(report))
-    return found
+    return stored(report)
 
 
 def refusal(path: Path, text: str) -> str:
@@ -229,7 +226,7 @@ def test_folders_of_runs_contain_it(machines: Path, capsys: Captured) -> None:
 
 def test_an_incomplete_run_is_decompressed_before_it_is_resumed(machines: Path, capsys: Captured) -> None:
     file = machines / "a" / "report.json.xz"
-    file.write_bytes(lzma.compress(json.dumps(json.loads(report_text(REPORT)) | {"status": "partial"}).encode()))
+    file.write_bytes(lzma.compress(json.dumps(stored(REPORT) | {"status": "partial"}).encode()))
 
     assert main(["--resume", str(machines / "a")]) == 2
     what = "its run is incomplete, and it is compressed; decompress it first: xz -d"
