@@ -276,7 +276,7 @@ def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequenc
     largest.
     """
     frame = pd.DataFrame(_of_layers(residuals / assumed, parts))
-    members = np.split(np.argsort(device, kind="stable"), np.cumsum(np.bincount(device))[:-1])
+    members = _members(device)
     series = [frame.iloc[runs].ffill().bfill().fillna(0.0).to_numpy() for runs in members]
     steps = [np.abs(np.diff(own, axis=0)) for own in series]
     usual = _noise(np.concatenate(steps))
@@ -306,7 +306,7 @@ def _errors(
 ) -> tuple[Floats, float]:
     """Return the standard errors of the devices' effects (devices, parts), and their degrees of freedom."""
     kept = np.where(present[:, None], residuals, np.nan)
-    counts = pd.DataFrame(kept).groupby(device).count().to_numpy(float)
+    counts = _counts(kept, device)
     between = _shrunk(_spread(devices) ** 2, len(devices), assumed)
     deviations = np.where(counts[device] > 1, kept - devices[device], np.nan)
     repeated = int((counts.max(axis=1) > 1).sum())
@@ -328,6 +328,15 @@ def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
 
 def _medians(values: Floats, group: Indices) -> Floats:
     return pd.DataFrame(values).groupby(group).median().to_numpy()
+
+
+def _counts(values: Floats, group: Indices) -> Floats:
+    return pd.DataFrame(values).groupby(group).count().to_numpy(float)
+
+
+def _members(group: Indices) -> list[Indices]:
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
 def nanmedian(values: Floats) -> Floats:
