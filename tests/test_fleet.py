@@ -223,7 +223,7 @@ def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
     ("sql", "printed"),
     [
         ("SELECT interval '99999999 years' AS a, '\\x80'::blob AS b, now() AS c", "99999999 years  \\x80"),
-        ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n48\n"),
+        ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n──\n48\n"),
         ("SELECT 1 AS a, NULL AS b, 3 AS c", "a  b  c\n"),
         ("SELECT i, i / 3 AS x FROM range(2) t(i) ORDER BY i DESC", "1  0.333333"),
         ("SELECT repeat('x', 20000000)", "gpureport: the rows have more than 10000000 characters"),
