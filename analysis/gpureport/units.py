@@ -115,11 +115,14 @@ _SCALES = {
     **{unit: ((1.0, unit),) for unit in ("cycles", "%", "W")},
 }
 _WITH_ZEROS = ("s", "Hz", RATIO)
+DIGITS = 3
+"""Significant digits of the numbers of documents."""
+_ROUNDED = f".{DIGITS - 1}e"
 _MOST_DECIMALS = 5  # smaller values have an exponent
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 
 
-def format_number(value: float, spec: str = ".3g") -> str:
+def format_number(value: float, spec: str = f".{DIGITS}g") -> str:
     """Write a plain number with the digits of the format *spec*; all rounded numbers of documents are written here.
 
     Large numbers have no exponent.
@@ -256,7 +259,7 @@ def as_written(value: float, unit: str) -> float:
 
 
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
+    return next((s for s in scales if float(f"{abs(value) / s[0]:{_ROUNDED}}") >= 1), scales[-1])
 
 
 @lru_cache(4096)
@@ -272,7 +275,7 @@ def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
         return "0", label
     decimals = _shown_decimals(value)
     if decimals > _MOST_DECIMALS:
-        return format_number(value, ".2e"), label
+        return format_number(value, _ROUNDED), label
     if "/" not in unit and unit not in _WITH_ZEROS:
         decimals = next((d for d in range(decimals) if round(value, d) == round(value, decimals)), decimals)
     return format_number(value, f".{decimals}f"), label
@@ -280,7 +283,7 @@ def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
 
 def _shown_decimals(value: float) -> int:
     """Return the decimals of three significant digits of the rounded *value*; none for integers and for 0."""
-    return max(0, _decimals(float(f"{value:.2e}"), 3)) if value else 0
+    return max(0, _decimals(float(f"{value:{_ROUNDED}}"), DIGITS)) if value else 0
 
 
 def _decimals(value: float, digits: int) -> int:

@@ -14,6 +14,7 @@ from gpureport.records.curves import DRAM, Level, Position
 from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, resident_work_items
+from gpureport.units import DIGITS
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.matrix import FORMATS, unit_of
 
@@ -135,7 +136,7 @@ class KeyFigure:
         nearest = self.nearer.predicted if self.nearer else None
         least, most = self.predicted.ends
         ends = (*self.measured.ends, nearest.ends[0] if nearest else least, most)
-        low, high, least, most = (float(f"{end:.3g}") for end in ends)  # as documents show them
+        low, high, least, most = (float(f"{end:.{DIGITS}g}") for end in ends)  # as documents show them
         if low <= most and high >= least:
             return None
         if self.quantity is Quantity.ENERGY:
