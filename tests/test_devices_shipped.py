@@ -64,6 +64,20 @@ def test_the_schema_refuses_what_the_models_refuse() -> None:
     assert validator.is_valid(good)
     assert not validator.is_valid({**good, "clok": "1 GHz"})
     assert not validator.is_valid({**good, "clock": 1})
+    assert not validator.is_valid({**good, "caches": dict.fromkeys(map(str, range(51)), "1 MiB")})
+    assert validator.is_valid({**good, "flops": None})
+
+
+@pytest.mark.parametrize("part", ["rates", "occupancy", "rates.fp32", "occupancy.max_waves", "wave_size"])
+def test_the_schema_refuses_an_architecture_without_required_values(part: str) -> None:
+    """Unless it extends another."""
+    content = yaml.safe_load((data_dir("devices") / "architectures" / "ampere_86.yaml").read_text())
+    *above, last = part.split(".")
+    del (content[above[0]] if above else content)[last]
+
+    assert not SCHEMAS["architecture"].is_valid(content)
+    assert SCHEMAS["architecture"].is_valid({**content, "extends": "turing_75"})
+    assert not SCHEMAS["architecture"].is_valid({"extends": "turing_75"})
 
 
 def test_nvidia_rules_are_the_vendor_s(database: Database) -> None:

@@ -41,6 +41,13 @@ def test_the_check_of_a_folder_of_broken_files_reports_the_expected_sentences(
         # There is no other source to suggest; values would seem to have one.
         (SOURCES, "", ":4: source: no source 'sheet' under 'sources'; define it there"),
         ('"data sheet"', '" "', ":4: sources.sheet.text: must have at least 1 character"),
+        ("caches: ", "link: {kind: pcie}\ncaches: ", ":9: link: needs generation and lanes for kind pcie"),
+        ("caches: ", "link: {lanes: 16}\ncaches: ", ":9: link.kind: is missing"),
+        (
+            "L2: 4 MiB",
+            "L2: {capacity: 4 MiB, bandwidth_transition: 1.0}",
+            ":9: caches.L2.bandwidth_transition: takes three",
+        ),
         # No device would match: vendors must agree.
         ("ACME", "AMD", ":2: warning: vendor: AMD does not make the architecture Turing"),
     ],
@@ -68,6 +75,14 @@ def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: st
             {"8 GiB, bandwidth: 448 GB/s": "8 GiB", "1.62 GHz": "1.62"},
             ["clock: 1.62 is not", "memory.bandwidth: is missing"],
         ),
+        (
+            {"source: sheet": "source: shet", "1.62 GHz": "{value: 1.62 GHz, source: leaf}"},
+            ["source: no source 'shet'", "clock.source: no source 'leaf'"],
+        ),
+        (
+            {'sheet: "data sheet"': "sheet: x, page_1: {kind: spec}, page_2: {kind: spec}", "36": "0"},
+            ["sources.page_1.text: is missing", "sources.page_2.text: is missing", "compute_units: 0 is not"],
+        ),
     ],
 )
 def test_all_mistakes_are_reported_together(changes: dict[str, str], expected: list[str], tmp_path: Path) -> None:
@@ -80,6 +95,14 @@ def test_all_mistakes_are_reported_together(changes: dict[str, str], expected: l
     messages = [f"{problem.field}: {problem.message}" for problem in check_folder([path])]
     assert len(messages) == len(expected), messages
     assert all(sentence.startswith(start) for sentence, start in zip(messages, expected, strict=True)), messages
+
+
+def test_an_optional_value_can_be_empty(tmp_path: Path) -> None:
+    path, text = tmp_path / "mine.yaml", GOOD.read_text()
+    path.write_text(f"{text.replace('448 GB/s', '448 GB/s, latency: null')}flops:\nlink:\n")
+
+    assert check_folder([path]) == []
+    assert "memory.latency" not in load_database([tmp_path]).entries["mine"].file.values
 
 
 def test_entries_that_cannot_be_distinguished_cause_a_warning(tmp_path: Path) -> None:

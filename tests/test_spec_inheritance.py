@@ -47,8 +47,9 @@ def test_own_values_come_first_and_others_keep_their_source(mine: Path) -> None:
     ("old", "new", "where", "words"),
     [
         ("x86_64", "nothing", "5: extends", "no architecture 'nothing'"),
-        ("x86_64", "mine", "5: extends", "must not extend a third"),
-        ("x86_64", "zen3", "5: extends", "must not extend a third"),
+        ("x86_64", "mine", "5: extends", "extends: mine extends another architecture; extend one that does not$"),
+        ("x86_64", "zen3", "5: extends", "extends: zen3 extends another architecture; extend one that does not$"),
+        ("x86_64", "../mine", "5: extends", "must match pattern"),
         ("x86_64", "other", "5: extends", r"other\.yaml: vendor: is missing"),
         ("x86_64", "damaged", "5: extends", r"damaged\.yaml:2: is not valid YAML"),
     ],
@@ -61,6 +62,14 @@ def test_what_cannot_be_extended_is_refused(old: str, new: str, where: str, word
         read_file(mine, ArchitectureFile).get()
 
     assert str(error.value).startswith(f"{mine}:{where}: ")
+
+
+def test_a_value_can_be_left_out_again(mine: Path) -> None:
+    mine.write_text(f"{OWN}memory: {{efficiency: null}}\n")
+    assert "memory.efficiency" not in read_file(mine, ArchitectureFile).get().values
+    mine.write_text(f"{OWN}wave_size: null\n")
+    with pytest.raises(InputError, match="wave_size: is missing"):
+        read_file(mine, ArchitectureFile).get()
 
 
 def test_a_declared_number_is_in_files_and_their_schema_and_has_an_uncertainty(database: Database) -> None:

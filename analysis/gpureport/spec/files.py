@@ -67,7 +67,11 @@ _SHARED: tuple[tuple[str, type[Record]], ...] = (
 )
 """Parts of both kinds of file, with the records of their values; ``*`` is any level."""
 LEVELLED = ("caches", "tlb")
-_OF_LINKS = {"pcie": ("generation", "lanes"), "nvlink_c2c": ("bandwidth",), "shared": ()}
+MOST_NAMES = 50
+"""Maximum number of cache levels, pipes, …."""
+ARCHITECTURE = r"^[a-z0-9_]{1,100}$"
+"""Pattern of the names of architectures that can be extended."""
+OF_LINKS = {"pcie": ("generation", "lanes"), "nvlink_c2c": ("bandwidth",), "shared": ()}
 """What a link needs, by its kind."""
 _OPTIONAL = ("link", "opencl", "typical", "core", "streams")
 
@@ -119,7 +123,7 @@ class ArchitectureFile(File):
     )
 
     kind: models.Kind
-    extends: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,100}$")] | None = None
+    extends: Annotated[str, Field(pattern=ARCHITECTURE)] | None = None
     """An architecture, by the name of its file without ``.yaml``. This file then lists only what differs."""
     identified_by: tuple[ProcessorId, ...] = Field(default=(), max_length=50)
     """CPUs with this architecture."""
@@ -259,9 +263,6 @@ def missing(values: Layer, model: type[File]) -> Iterator[str]:
     for place in places(model):
         paths = map(place.path, names.get(place.steps[0], ("",)))
         yield from (path for path in paths if place.required and path not in values)
-    if link := levels(values, "link"):
-        needed = _OF_LINKS[values["link.kind"].value] if "kind" in link else ()
-        yield from (f"link.{key}" for key in ("kind", *needed) if key not in link)
 
 
 @cache
@@ -276,21 +277,29 @@ def file_schema(model: type[File]) -> Schema:
     classes = [(each, "validation") for each in (model, *{place.leaf for place in places(model)})]
     references, shared = models_json_schema(classes, schema_generator=Documented)  # type: ignore[arg-type]
     definitions: Schema = shared["$defs"]
-    own = definitions.pop(model.__name__)
+    own, empty = definitions.pop(model.__name__), {"type": "null"}
 
     def described(known: Tree, path: str = "") -> Schema:
         properties = {key: of_field(each, f"{path}{key}") for key, each in known.items() if key != "*"}
         found: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
         if each := known.get("*"):
             level = of_field(each, f"{path}*")
-            bare = level.get("properties", {}).get("capacity", {"type": "null"})
-            found["additionalProperties"] = {"anyOf": [level, bare, {"type": "null"}]}
+            bare = level.get("properties", {}).get("capacity", empty)
+            found |= {"additionalProperties": {"anyOf": [level, bare, empty]}, "maxProperties": MOST_NAMES}
         return found
 
     def of_field(field: Any, path: str) -> Schema:  # noqa: ANN401
         if isinstance(field, Place):
-            return {**references[field.leaf, "validation"], "description": field.description}
+            written = references[field.leaf, "validation"]
+            return {"anyOf": [written] if field.required else [written, empty], "description": field.description}
         return own["properties"][path] if isinstance(field, FieldInfo) else described(field, f"{path}.")
 
     start = {"$schema": Documented.schema_dialect, "title": f"gpureport {model.__name__.removesuffix('File').lower()}"}
-    return {**start, **described(tree(model)), "required": own["required"], "$defs": definitions}
+    found = {**start, **described(tree(model)), "required": own["required"], "$defs": definitions}
+    if model is ArchitectureFile:  # one that extends another need not have all values
+        needed: dict[str, list[str]] = {}
+        for part, *below in (place.steps for place in places(model) if place.required):
+            needed.setdefault(part, []).extend(below)
+        parts = {part: {"required": below} for part, below in needed.items()}
+        found |= {"if": {"required": ["extends"]}, "else": {"required": list(needed), "properties": parts}}
+    return found

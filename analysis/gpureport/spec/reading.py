@@ -14,9 +14,21 @@ from pydantic_core import ErrorDetails
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Steps, read_yaml
-from gpureport.spec.files import ArchitectureFile, File, Place, Tree, level_of, missing, tree
-from gpureport.spec.values import Leaf, Provenance, Value, steps_of
-from gpureport.text import nearest, quoted, requirement, suggestion
+from gpureport.spec.files import (
+    ARCHITECTURE,
+    MOST_NAMES,
+    OF_LINKS,
+    ArchitectureFile,
+    File,
+    Place,
+    Tree,
+    level_of,
+    levels,
+    missing,
+    tree,
+)
+from gpureport.spec.values import Layer, Leaf, Provenance, Value, steps_of
+from gpureport.text import listed, nearest, quoted, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
 D = TypeVar("D", bound=File)
@@ -29,8 +41,6 @@ _MOST = 100
 """Maximum number of reported mistakes per file."""
 _NAME = re.compile(r"[^.\x00-\x1f]{1,100}")
 """A key of a field or a level."""
-_MOST_NAMES = 50
-"""Maximum number of cache levels, pipes, …."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,8 @@ class Document(Generic[F]):
     def spoiled(self, path: str) -> bool:
         """Whether an earlier error, at *path* or in a similar name, explains further problems at *path*."""
         wrong = (steps_of(problem.field) for problem in self.problems if problem.severity == "error")
-        return any(all(nearest(a, [b]) for a, b in zip(field, steps_of(path), strict=False)) for field in wrong)
+        both = (list(zip(steps, steps_of(path), strict=False)) for steps in wrong)
+        return any(all(x == y for x, y in above) and nearest(a, [b]) for *above, (a, b) in both)
 
     def get(self) -> F:
         """Return the contents; an InputError with the first error, if the file has any."""
@@ -92,7 +103,7 @@ class Document(Generic[F]):
 def read_file(path: Path, model: type[F], *, extended: bool = False) -> Document[F]:
     """Read and validate one file; return problems instead of raising them.
 
-    A file that is *extended* by another one must not extend a third.
+    A file that is *extended* by another one must not extend a third: an InputError.
     """
     document: Document[F] = Document(path)
     try:
@@ -136,23 +147,38 @@ def _file(document: Document[Any], model: type[D], data: Mapping[Any, Any], *, e
     fields = {path: given for path, _, known, given in found if isinstance(known, FieldInfo)}
     without = frozenset(path for path, _, known, _ in found if known is None)
     values = dict[str, Value]()
-    if isinstance(name := fields.get("extends"), str):
+    if isinstance(name := fields.get("extends"), str) and re.match(ARCHITECTURE, name):
+        if extended:
+            raise InputError(f"{document.path.stem} extends another architecture; extend one that does not")
         try:
-            base = _base(document.path.parent, name, extended=extended)
+            base = _base(document.path.parent, name)
             fields = base.model_dump(exclude=_NOT_INHERITED, exclude_unset=True) | fields
             values = {path: value for path, value in base.values.items() if level_of(path) not in without}
         except InputError as error:
             document.refuse("extends", str(error))
     file = _header(document, model, fields)
-    _refuse_source(document, file, ("source",), file.source)
     for path, steps, place, given in found:
-        if isinstance(place, Place) and (leaf := _valid(document, place.leaf, given, steps)):
+        if isinstance(place, Place) and given is None:
+            values.pop(path, None)
+        elif isinstance(place, Place) and (leaf := _valid(document, place.leaf, given, steps)):
             _refuse_source(document, file, (*steps, "source"), leaf.source)
             values[path] = _value(file, leaf)
+    _refuse_source(document, file, ("source",), file.source)
     if model is ArchitectureFile and not document.spoiled("extends"):
         for path in missing(values, model):
             document.refuse(path, _MISSING)
+    _check_link(document, values)
     return file.model_copy(update={"values": values, "without": without})
+
+
+def _check_link(document: Document[Any], values: Layer) -> None:
+    link = levels(values, "link")
+    if link and "kind" not in link:
+        document.refuse("link.kind", _MISSING)
+    elif link and not document.spoiled("link"):
+        needed = OF_LINKS[kind := values["link.kind"].value]
+        if not set(needed) <= set(link):
+            document.refuse("link", f"needs {listed(needed)} for kind {kind}")
 
 
 def _located(
@@ -162,8 +188,8 @@ def _located(
 
     The capacity of a cache may stand for the cache.
     """
-    if "*" in known and len(data) > _MOST_NAMES:
-        document.refuse(above, f"must have at most {_MOST_NAMES} names")
+    if "*" in known and len(data) > MOST_NAMES:
+        document.refuse(above, f"must have at most {MOST_NAMES} names")
         return
     for key, given in data.items():
         steps, inner = (*above, key), known.get(key) or known.get("*")
@@ -176,7 +202,7 @@ def _located(
             yield path, steps, inner, given
         elif isinstance(given, Mapping) and ("capacity" not in inner or "value" not in given):
             yield from _located(document, given, inner, steps)
-        elif given is None and "*" in known:
+        elif given is None and ("*" in known or path == "link"):
             yield path, steps, None, None
         elif "capacity" in inner:
             yield f"{path}.capacity", steps, inner["capacity"], given
@@ -196,7 +222,7 @@ def _header(document: Document[Any], model: type[D], fields: Mapping[str, object
 
 
 def _refuse_source(document: Document[Any], file: File, steps: Steps, key: str | None) -> None:
-    if key is not None and key not in file.sources and not document.spoiled("sources"):
+    if not (key is None or ("sources", key) in document.lines or document.spoiled(f"sources.{key}")):
         remedy = suggestion(key, file.sources) or "; define it there"
         document.refuse(steps, f"no source {quoted(key)} under 'sources'{remedy}")
 
@@ -210,12 +236,10 @@ def _value(file: File, leaf: Leaf[Any]) -> Value:
     return Value(leaf.value, Provenance(kind=kind, source=text, note=leaf.note, measured_on=on))
 
 
-def _base(folder: Path, name: str, *, extended: bool) -> ArchitectureFile:
-    """Return the architecture that a file in *folder* extends; an InputError if it is missing, wrong or *extended*."""
-    if extended:
-        raise InputError("another architecture extends this one, so it must not extend a third")
+def _base(folder: Path, name: str) -> ArchitectureFile:
+    """Return the architecture that a file in *folder* extends; an InputError if it is missing or wrong."""
     folders = (folder, data_dir("devices") / "architectures")
-    file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
+    file = next((file for folder in folders if (file := folder / f"{name}.yaml").is_file()), None)
     if file is None:
         raise InputError(f"there is no architecture {quoted(name)}")
     return _read_base(file, file.stat().st_mtime_ns)

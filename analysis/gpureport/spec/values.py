@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -165,16 +166,26 @@ Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(printable)]
 Names = Annotated[tuple[Name, ...], once("name", str, str)]
 """Instruction classes without repetitions."""
+_LEAST_SHARE = 0.05
+_TRANSITION = "onset, midpoint and end as fractions of the capacity, like [0.9, 1.05, 1.3]"
+
+
+def _three(value: object) -> object:
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise ValueError(f"takes three numbers: {_TRANSITION}")
+    return value
 
 
 def _ascending(value: tuple[float, float, float]) -> tuple[float, float, float]:
     onset, midpoint, end = value
     if not onset < midpoint < end:
-        raise ValueError("must ascend: onset, midpoint and end as fractions of the capacity, like [0.9, 1.05, 1.3]")
+        raise ValueError(f"must ascend: {_TRANSITION}")
+    if onset < _LEAST_SHARE or end > 1 / _LEAST_SHARE:
+        raise ValueError(f"is far from the capacity; write {_TRANSITION}")
     return value
 
 
-Fractions = Annotated[tuple[Number, Number, Number], AfterValidator(_ascending)]
+Fractions = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), AfterValidator(_ascending)]
 
 
 class Strict(BaseModel):
