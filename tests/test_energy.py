@@ -26,6 +26,7 @@ from gpureport.spec.database import load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
 from tests.fake_backend import PRESENT, Steps
+from tests.kept import render_html
 from tests.make_report import make_report
 from tests.toy import TOY
 
@@ -151,6 +152,12 @@ def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
     assert found.low < found.value < found.high == pytest.approx(1.1 * most)  # type: ignore[operator]
     assert predicted_energy_j(device, "Game of Life") is None
     assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
+
+
+def test_a_sensor_that_only_counts_energy_gives_no_trace() -> None:
+    load = PowerLoad(name="memory read", power_w=5.0, by_counter=True, readings=(Reading(at_s=0.0, energy_j=1.0),))
+    report = make_report(families=1).model_copy(update={"energy": Energy(sensor="RAPL", loads=(load,))})
+    assert "memory read" in render_html(report)
 
 
 def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
