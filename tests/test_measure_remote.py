@@ -183,28 +183,50 @@ def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
         child.end()
 
 
-@pytest.fixture(params=[b"\0", struct.pack("!i", 100) + b"half"], ids=["length", "body"])
-def stopped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Child:
-    """A process that has sent a part of a message, and sleeps for half a minute."""
-    program = f"import os, sys, time; os.write(int(sys.argv[1]), {request.param!r}); time.sleep(30)"
-    popen = subprocess.Popen
+def running(program: str, monkeypatch: pytest.MonkeyPatch) -> Child:
+    """A process that executes a program after it got a request."""
+    runtime, popen = working().runtime, subprocess.Popen
 
     def start(line: list[str], **options: Any) -> Any:
         return popen([sys.executable, "-c", program, line[-1]], **options)
 
     monkeypatch.setattr(subprocess, "Popen", start)
-    child = Child(working().runtime)
+    child = Child(runtime)
     child.send("devices")
     return child
 
 
-def test_a_process_that_stops_within_a_message_is_ended_after_the_limit(stopped: Child) -> None:
+@pytest.mark.parametrize("sent", [b"\0", struct.pack("!i", 100) + b"half"], ids=["length", "body"])
+def test_a_process_that_stops_within_a_message_is_ended_after_the_limit(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = f"import os, sys, time; os.write(int(sys.argv[1]), {sent!r}); time.sleep(30)"
+    stopped = running(program, monkeypatch)
     began = time.monotonic()
     with pytest.raises(EndedError, match=r"did not answer within 0\.4 s") as ended:
         stopped.answer(0.4)
     assert ended.value.hung
     assert stopped.ended
     assert 0.3 < time.monotonic() - began < 15.0
+    with pytest.raises(EndedError, match="has ended"):
+        stopped.answer(60.0)
+
+
+def test_the_limit_counts_from_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So several processes that hang cost no more than one."""
+    hanging = running("import time; time.sleep(30)", monkeypatch)
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 59.0)
+    began = time.time()
+    with pytest.raises(EndedError, match="did not answer within 60 s"):
+        hanging.answer(60.0)
+    assert 0.9 < time.time() - began < 15.0
+
+
+def test_only_the_end_of_the_output_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    talking = running("for _ in range(2**9): print('x' * 2**15)\nprint('no device')\nexit(3)", monkeypatch)
+    with pytest.raises(EndedError, match=r"its driver ended with exit code 3: no device$"):
+        talking.answer(30.0)
+    assert len(talking._printed) == child._OUTPUT_BYTES
 
 
 @pytest.mark.slow

@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.reduction import ForkingPickler
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
@@ -29,6 +30,8 @@ Message = tuple[str, Any]
 ``refusal`` with an error. After the last two the process waits for the next request. ``end``: it has ended."""
 
 _POLL_S = 0.2
+_LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
+_OUTPUT_BYTES = 65536
 _END_S = 1.0
 _children: dict[Runtime, "Child | None"] = {}
 
@@ -55,6 +58,7 @@ class Child:
 
     doing = ""
     ended = False
+    _printed = b""
 
     def __init__(self, runtime: Runtime) -> None:
         """Start the process, which loads no other runtime. Its folder of temporary files is removed when it ends.
@@ -65,26 +69,32 @@ class Child:
         self._messages = SimpleQueue[Message]()
         with ExitStack() as failed:
             scratch = failed.enter_context(scratch_folder())  # a process that is killed removes no files of its own
-            self._printed = scratch / "output"
             try:
                 self._connection, theirs = Pipe()
-                with theirs, self._printed.open("wb") as output:
+                with theirs:
                     self._process = subprocess.Popen(  # noqa: S603 - our own module
                         [sys.executable, "-P", "-m", "gpureport.measure.driver_process", str(theirs.fileno())],
                         env={**os.environ, **runtime.environment(), "TMPDIR": str(scratch)},
                         pass_fds=[theirs.fileno()],
                         stdin=subprocess.DEVNULL,
-                        stdout=output,
+                        stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT,
                         start_new_session=True,
                     )
             except OSError as error:
                 raise DeviceError(f"no process can be started for the OpenCL runtime ({error.strerror})") from error
             self._resources = failed.pop_all()
+        self._reading = Thread(target=self._keep, args=(self._process.stdout,), daemon=True)
+        self._reading.start()
+
+    def _keep(self, output: IO[bytes]) -> None:
+        with output:
+            while part := os.read(output.fileno(), _OUTPUT_BYTES):
+                self._printed = (self._printed + part)[-_OUTPUT_BYTES:]
 
     def send(self, name: str, *arguments: object) -> None:
         """Send a request; the last one was answered. If the process ends, :meth:`answer` raises the error."""
-        self.doing = ""
+        self._since_s, self.doing = time.monotonic(), ""
         request = ForkingPickler.dumps((name, arguments))  # here: it fails for what cannot be pickled
         Thread(target=self._exchange, args=(request,), daemon=True).start()
 
@@ -95,6 +105,7 @@ class Child:
             self._connection.send_bytes(request)
             while kind not in ("answer", "refusal"):
                 kind, value = self._connection.recv()
+                self._since_s = time.monotonic()
                 self._messages.put((kind, value))
         except Exception:  # noqa: BLE001 - half a message may be any kind of error
             self._messages.put(("end", None))
@@ -103,7 +114,8 @@ class Child:
         """Return the answer to the open request; *progress* and *items* receive what arrives before it.
 
         Raises:
-            EndedError: the process ended, or was ended because it sent no complete message for *limit_s* seconds.
+            EndedError: the process ended, or was ended because it sent no complete message for *limit_s* seconds:
+                after the request, or after its last message.
             DeviceError: the request was refused.
         """
         while True:
@@ -130,7 +142,10 @@ class Child:
                     yield value
 
     def _receive(self, limit_s: float) -> Message:
-        for _ in range(max(1, round(limit_s / _POLL_S))):  # time in which this process is suspended does not count
+        if self.ended:
+            raise EndedError("its driver process has ended", hung=False)
+        left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
+        for _ in range(max(1, round(left_s / _POLL_S))):  # time in which this process is suspended does not count
             with suppress(Empty):
                 return self._messages.get(timeout=_POLL_S)
         self.end()
@@ -139,7 +154,8 @@ class Child:
     def _ending(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
-        how = ending(self._process.poll(), self._printed.read_bytes())
+        self._reading.join(_END_S)
+        how = ending(self._process.poll(), self._printed)
         self.end()
         return f"its driver {how}{limit_remark()}"
 
