@@ -84,7 +84,6 @@ class DriverProcess:
         Raises:
             DeviceError: it cannot be opened, or runs no kernel.
         """
-        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # the search for drift needs it
         try:
             backend = OpenCLBackend(candidate)
             problem = kernel_problem(backend)
@@ -103,7 +102,8 @@ class DriverProcess:
         self._backend = self._watch.counted(backend)
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds."""
+        """Start builds, and load what finds drift."""
+        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # takes a second
         self._backend.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
