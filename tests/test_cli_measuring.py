@@ -89,6 +89,12 @@ def test_a_run_says_first_how_long_it_takes_and_a_pipe_shows_a_line_a_workload(c
     assert lines == ["test/copy …", "test/again …"]
 
 
+def test_workloads_that_the_device_cannot_run_are_not_announced(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(fake, workloads=(Copy(), Missing()))
+    main(["measure", "-o", "r.json"])
+    assert "measuring 1 workload in 1 sweep takes about" in capsys.readouterr().err
+
+
 def test_without_pango_the_run_still_succeeds(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
     for module in (pdf, render):
         fake.setattr(module, "pdf_problem", lambda: "no PDF: install Pango")

@@ -837,6 +837,10 @@ def test_a_check_refuses_a_size_with_which_nothing_grows(tmp_path: Path, capsys:
 
 def test_a_check_names_wrong_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernel", "--check", str(SAXPY), str(SAXPY.with_stem("reduction_two_pass"))]) == 0
+    assert "beyond the end of a buffer" in capsys.readouterr().err
+    given = "2.0}\n  - {name: x, elements: n}\n  - {name: y, elements: n}"
+    assert main(["kernel", "--check", str(changed(tmp_path, "2.0}", given))]) == 0
+    assert "beyond the end of a buffer" not in capsys.readouterr().err
     assert main(["kernel", "--check", str(changed(tmp_path, "y + a * x", "y + a"))]) == 2
     assert "expect.y: SAXPY: y: 255 of 255 elements differ" in capsys.readouterr().err
 

@@ -209,6 +209,7 @@ def test_a_run_that_has_not_ended_is_not_continued(capsys: Captured) -> None:
         assert main(["measure", "--resume", "r.json"]) == 2
     assert "another gpureport is writing " in capsys.readouterr().err
     assert main(["measure", "--resume", "nowhere/r.json"]) == 2
+    assert "--resume: nowhere/r.json: there is no such report; give the report.json of " in capsys.readouterr().err
     assert not Path("nowhere").exists()
     assert Path("r.json").read_bytes() == before
 

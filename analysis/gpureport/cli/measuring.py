@@ -31,7 +31,7 @@ from gpureport.cli.predicting import print_advice, print_page_one
 from gpureport.cli.rendering import write_documents
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import remove_files, uninterrupted
-from gpureport.inputs import PACKED
+from gpureport.inputs import PACKED, is_there
 from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.kernels import difference
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, features, run_limits
@@ -117,6 +117,9 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
     with ExitStack() as reservation:
         if resumed:
             file = report_file(resumed)
+            if not is_there(file):
+                what = "there is no such report; give the report.json of an interrupted run, or its folder"
+                raise InputError(f"--resume: {resumed}: {what}")
             # before reading: another run may still write it
             reservation.enter_context(writing(_files([file]), force=True))
             earlier = load_report(resumed)
@@ -266,10 +269,11 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
 
 def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:
     device, limits = plan.match.device, plan.settings.limits
-    there = (each for each in plan.workloads if not each.missing(features(measurer.device)))
-    sweeps = sum(len(each.sweeps(device, limits)) for each in there)
+    there = [each for each in plan.workloads if not each.missing(features(measurer.device))]
+    counts = list(filter(None, (len(each.sweeps(device, limits)) for each in there)))
+    workloads, sweeps = len(counts or plan.workloads), sum(counts)
     seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])
-    what = text("announcement", TEMPLATE, workloads=len(plan.workloads), sweeps=sweeps, seconds=seconds)
+    what = text("announcement", TEMPLATE, workloads=workloads, sweeps=sweeps, seconds=seconds)
     return f"{what} Measurements are saved in {path}."
 
 
@@ -317,7 +321,9 @@ def _check_kernels(options: KernelOptions) -> int:
         _check_kernel(kernel)
     names = ", ".join(kernel.title for kernel in kernels)
     note(f"No faulty access, data race or divergent barrier was found at the smallest size of {names}.")
-    note("Accesses beyond the end of a buffer are found only if a description gives its `elements`.")
+    steps = [step for kernel in kernels for step in kernel.formulas.steps]
+    if any(sum(bool(each.elements) for each in step.fields.arguments) < len(step.buffers) for step in steps):
+        note("Accesses beyond the end of a buffer are found only if a description gives its `elements`.")
     return 0
 
 
