@@ -20,7 +20,7 @@ from gpureport.isolation import isolated, limited_growth
         (time.sleep, 10, 2, "the work takes longer than 1 s"),
         (bytearray, 2**30, 2, "the work takes more than 256 MiB"),
         (os._exit, 3, 1, "the process of the work ended with exit code 3"),
-        (signal.raise_signal, signal.SIGRTMIN + 1, 1, f"ended with exit code -{signal.SIGRTMIN + 1}"),
+        (signal.raise_signal, signal.SIGRTMIN + 1, 1, f"signal {signal.SIGRTMIN + 1}"),
         (int, "a", 1, "ValueError"),
     ],
 )

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from gpureport.measure import machine
-from gpureport.measure.backends import pci, processor, sensors
+from gpureport.measure.backends import nvidia, pci, processor, sensors
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
@@ -111,6 +111,13 @@ def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> No
     assert sensors.free_memory_bytes(GPU.model_copy(update={"pci_address": "0000:01:00.0"})) == 12345
     intel = GPU.model_copy(update={"vendor": "Intel"})
     assert sensors.free_memory_bytes(intel) == intel.global_memory_bytes
+
+
+def test_an_error_while_the_library_is_open_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", library := FakeNvml())
+    with pytest.raises(FakeNvml.NVMLError), nvidia.opened(GPU):
+        raise FakeNvml.NVMLError
+    assert library.open == 0
 
 
 def test_a_slot_is_device_and_function_or_only_the_device(tmp_path: Path) -> None:

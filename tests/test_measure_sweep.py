@@ -71,6 +71,12 @@ def test_times_are_those_of_the_device() -> None:
         assert point.samples_s == pytest.approx([1e-9 * items] * len(point.samples_s))
 
 
+def test_the_largest_point_runs_first_so_that_buffers_do_not_grow() -> None:
+    backend = FakeBackend()
+    measure(backend)
+    assert backend.allocated == [4 * SIZES[-1]] * 2
+
+
 def test_short_dispatches_are_batched_until_a_sample_lasts_long_enough() -> None:
     points = measure(FakeBackend(), sweep=CopyWorkload().sweep(1100, 51_000, 110_000)).points
     # 200 us at least; 182 dispatches of 1.1 us, 4 of 51 us, 2 of 110 us

@@ -100,7 +100,8 @@ def arrays_of(what: str, file: Path, function: str, arguments: Mapping[str, Any]
 
 def ending(code: int | None, printed: bytes) -> str:
     """Return how a process ended, by its exit *code* of ``subprocess``, and the last line that it *printed*."""
-    names: dict[int | None, str] = {-each: f"crashed ({each.name})" for each in signal.Signals}
+    names: dict[int | None, str] = {-number: f"crashed (signal {number})" for number in range(1, signal.NSIG)}
+    names |= {-each: f"crashed ({each.name})" for each in signal.Signals}
     how = {None: "closed its connection", **names}.get(code, f"ended with exit code {code}")
     last = printed.decode(errors="replace").strip().rpartition("\n")[2]
     return f"{how}: {last[:_LONGEST_REASON]}" if last else how

@@ -63,10 +63,14 @@ def opened(device: PresentDevice) -> Iterator[Opened | None]:
             nvml = importlib.import_module("pynvml")
             with contextlib.suppress(nvml.NVMLError):
                 nvml.nvmlInit()
-                stack.push(contextlib.suppress(nvml.NVMLError))
-                stack.callback(nvml.nvmlShutdown)
+                stack.callback(_shut_down, nvml)
                 found = _found(nvml, device)
         yield found
+
+
+def _shut_down(nvml: ModuleType) -> None:
+    with contextlib.suppress(nvml.NVMLError):
+        nvml.nvmlShutdown()
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
