@@ -4,11 +4,15 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from io import BufferedWriter, FileIO, TextIOWrapper
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gpureport.errors import GpuReportError, InputError, InterruptionError, collect_rarely, limit_remark
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,8 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"there is not enough memory{limit_remark()}", GpuReportError.exit_code)
     except ImportError as error:
         return _fail(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
-    except BrokenPipeError:  # whatever read the output has ended
-        return GpuReportError.exit_code
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
         code = InputError.exit_code if error.errno == errno.ENAMETOOLONG else GpuReportError.exit_code
@@ -68,8 +70,22 @@ def _fail(sentence: str, code: int) -> int:
     return code
 
 
+class _Stream(FileIO):
+    """A standard stream that discards all output after the first failed write, so that the command continues."""
+
+    failure: OSError | None = None
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.failure = error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return memoryview(data).nbytes
+
+
 def run() -> NoReturn:
-    """Run the command line and exit.
+    """Run the command line and exit; failures of the standard streams end no command.
 
     Closed streams are connected to the null device. Otherwise the next opened file would get their descriptor, and
     drivers would write messages into it. Characters outside the encoding of standard output are replaced.
@@ -79,13 +95,13 @@ def run() -> NoReturn:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free descriptor
-    encoding = sys.stdout.encoding if sys.stdout else "utf-8"
-    sys.stdout = os.fdopen(1, "w", encoding=encoding, errors="replace", closefd=False)
-    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+    output, messages = (_Stream(number, "w", closefd=False) for number in (1, 2))
+    encodings = [stream.encoding if stream else "utf-8" for stream in (sys.stdout, sys.stderr)]
+    sys.stdout = TextIOWrapper(BufferedWriter(output), encodings[0], "replace", line_buffering=True)
+    sys.stderr = TextIOWrapper(BufferedWriter(messages), encodings[1], "backslashreplace", line_buffering=True)
     collect_rarely()
     code = main()
-    try:
-        sys.stdout.flush()
-    except OSError:  # the interpreter would try again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout.flush()
+    if output.failure and not isinstance(output.failure, BrokenPipeError):
+        code = _fail(f"standard output cannot be written ({output.failure.strerror})", code or GpuReportError.exit_code)
     sys.exit(code)

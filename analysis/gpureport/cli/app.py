@@ -135,6 +135,10 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
         shown = [each for each in fields(options) if get_origin(each.type) is Annotated]  # type: ignore[arg-type]
 
         def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 - values of options
+            try:
+                Path.cwd()
+            except FileNotFoundError:
+                raise InputError("the working directory no longer exists; change to another folder") from None
             if limit_bytes() < LEAST_BYTES:
                 raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
             if (command := context.invoked_subcommand) is not None:
