@@ -111,15 +111,40 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".other.json.1.part"]
 
 
-def test_a_scratch_folder_is_removed(temporary: Path) -> None:
+def test_a_scratch_folder_is_removed_also_if_its_process_was_killed(temporary: Path) -> None:
+    killed, running = (holding("scratch_folder()", temporary) for _ in range(2))
+    kept = set(temporary.iterdir())
+    assert len(kept) == 2
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    os.mkfifo(temporary / "gpureport-tmp-pipe")
     with scratch_folder() as folder:
         assert folder.parent == temporary
         (folder / "x").touch()
-    assert not list(temporary.iterdir())
+        (left,) = kept & set(temporary.iterdir())
+    assert set(temporary.iterdir()) == {left, temporary / "gpureport-tmp-pipe"}
+    running.communicate("\n")
+    assert not left.exists()
+
+
+def test_a_scratch_folder_that_is_removed_before_it_is_locked_is_made_again(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = tempfile.mkdtemp, list[str]()
+
+    def removed(**options: str) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            files._remove_abandoned()
+        return made[-1]
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", removed)
+    with scratch_folder() as folder:
+        assert [str(folder)] == made[1:] == [str(path) for path in temporary.iterdir()]
 
 
 def test_no_space_for_temporary_files_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> str:
+    def refuse(**_: object) -> str:
         raise OSError(28, "No space left on device", "x")
 
     monkeypatch.setattr(files.tempfile, "mkdtemp", refuse)

@@ -4,6 +4,7 @@ import atexit
 import fcntl
 import glob
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from gpureport.errors import GpuReportError
 
 _PART = ".part"
+_SCRATCH = "gpureport-tmp-"
 
 
 class InUseError(Exception):
@@ -105,17 +107,21 @@ def reserved(path: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Create a temporary folder.
+    """Create a temporary folder, and remove those of killed processes.
 
     Raises:
         GpuReportError: it cannot be created.
     """
     try:
-        folder = tempfile.TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True)
+        _remove_abandoned()
+        folder, handle = _locked_folder()
     except OSError as error:
         raise GpuReportError(no_scratch(error)) from error
-    with folder:
-        yield Path(folder.name)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
 
 
 def scratch_folder_until_exit() -> Path:
@@ -145,3 +151,27 @@ def _locked(path: Path) -> int:
             if os.path.samestat(os.fstat(handle), path.stat()):
                 return handle
         os.close(handle)  # the process that had locked it has just removed it
+
+
+def _locked_folder() -> tuple[Path, int]:
+    """Create a temporary folder and lock it until the handle is closed, if the file system has locks."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+        with suppress(FileNotFoundError):  # another process removed it as abandoned before it was locked
+            handle = os.open(folder, os.O_RDONLY)
+            with suppress(OSError):  # some file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, handle
+            os.close(handle)
+
+
+def _remove_abandoned() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(handle)
