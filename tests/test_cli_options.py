@@ -83,6 +83,7 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
         (["fleet"], "Missing command (see gpureport fleet --help)"),
         (["glossary", "a", "b"], "too many arguments: b"),
         (["render", "\x1b[31m"], ": [31m: no such file"),
+        (["compare", "a=h200", "a=a40"], "'a' is the name of two machines; choose another name"),
         (["compare", f"{'x' * 101}=h200", "a40"], "has 101 characters; a name may have 100"),
     ],
 )

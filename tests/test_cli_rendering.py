@@ -59,6 +59,15 @@ def test_errors_of_other_processes_are_raised_without_a_second_try(monkeypatch: 
     function.assert_not_called()
 
 
+def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "mine.html"
+    save_report(empty_report(), file)
+    before = file.read_bytes()
+    assert main(["render", str(file), "--force"]) == 2
+    assert capsys.readouterr().err == f"gpureport: {file}: its HTML or PDF would overwrite it; rename it to mine.json\n"
+    assert file.read_bytes() == before
+
+
 def changed(report: Path, **fields: object) -> Path:
     """Change top-level fields of a stored report; ``None`` removes one."""
     data = {**json.loads(report.read_text()), **fields}

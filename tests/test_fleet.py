@@ -279,6 +279,9 @@ def test_a_mistyped_store_is_one_sentence(
 def test_exports_have_all_rows(
     fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
+    monkeypatch.delenv("GPUREPORT_STORE", raising=False)
+    with pytest.raises(InputError, match=r"\(folder=DIR\), or set GPUREPORT_STORE"):
+        gpureport.fleet()
     monkeypatch.setenv("GPUREPORT_STORE", str(fleet_store.folder))
     files = [tmp_path / f"figures.{suffix}" for suffix in ("csv", "parquet", "json")]
     for file in files:

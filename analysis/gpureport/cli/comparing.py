@@ -18,7 +18,7 @@ from gpureport.report.comparison.tables import (
     works_table,
 )
 from gpureport.results.opening import by_name, machines_in, matching_name, open_machine, source_text
-from gpureport.text import sentence
+from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent
 
 _REGRESSION = 3  # exit code
@@ -43,7 +43,10 @@ def _compared(options: CompareOptions) -> Comparison:
     database = open_database(options.entries)
     workloads = selected(options.workloads, quick=False, kernels=described(options.kernels))
     only = {workload.name for workload in workloads} if options.workloads else ()
-    given = map(name_and_source, options.machines)
+    given = [*map(name_and_source, options.machines)]
+    chosen = [name for name, _ in given if name]
+    if twice := next((name for name in chosen if chosen.count(name) > 1), None):
+        raise InputError(f"{quoted(twice)} is the name of two machines; choose another name")
     machines = by_name((name or own, runs) for name, text in given for own, runs in machines_in(text, database))
     few = len(machines) <= FEW
     work = partial(open_machine, database=database, workloads=workloads, only=only, few=few)

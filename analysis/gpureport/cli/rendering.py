@@ -55,8 +55,12 @@ def _name(file: Path) -> str:
 
 
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
+    from gpureport.report.render import documents
+
     first: dict[tuple[Path, str], Path] = {}
     for file, (directory, name) in places.items():
+        if real_path(file) in map(real_path, documents(directory, name)):
+            raise InputError(f"{file}: its HTML or PDF would overwrite it; rename it to {file.stem}.json")
         other = first.setdefault((real_path(directory), name), file)
         if other is not file:
             raise InputError(f"{file}: has the same output folder {directory} as {other}; render them one by one")

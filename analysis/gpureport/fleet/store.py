@@ -176,7 +176,7 @@ class Store:
         folder = self.folder / "runs"
         try:
             entries = [each for each in os.scandir(folder) if each.name.endswith(_SUFFIX) and each.name[0] != "."]
-            odd = sorted(each.name for each in entries if not (each.name.isprintable() and each.is_file()))
+            odd = sorted(each.name for each in entries if not (each.name.isprintable() and _is_file(each)))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -185,15 +185,15 @@ class Store:
         return [folder / name for name in sorted({each.name for each in entries}.difference(odd))]
 
 
-def opened(folder: str | Path | None) -> Store:
-    """Return the store in *folder*, or else in that of the environment.
+def opened(folder: str | Path | None, option: str = "--store DIR") -> Store:
+    """Return the store in *folder*, which the *option* gives, or else in that of the environment.
 
     Raises:
         InputError: neither is given.
     """
     folder = folder or os.environ.get(VARIABLE)
     if not folder:
-        raise InputError(f"no store is given; give its folder (--store DIR), or set {VARIABLE}")
+        raise InputError(f"no store is given; give its folder ({option}), or set {VARIABLE}")
     return Store(Path(folder))
 
 
@@ -223,6 +223,10 @@ def _connected(files: Sequence[Path], output: Path | None) -> "Iterator[DuckDBPy
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         yield connection
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # of links; they may be loops
 
 
 def _limits() -> dict[str, str | bool | int | float | list[str]]:

@@ -43,6 +43,7 @@ _FACTORS = (1, 2, 4, 8, 16)
 _MANY, _FEWEST = 2.0**24, 4
 """Instructions at a size that is the largest one, unless it is among the first few: executing takes long."""
 _WAVE = 32
+_MOST_ITEMS = 2**16  # of a work-group; that of a device has at most a few thousand
 _LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
 _MOST_DEGREE = 3
 _MOST_ROUNDS = 5
@@ -250,6 +251,8 @@ class _Kernel:
         if wrong := next((shape for shape in shapes if len(shape) != dimensions), None):
             what = f"{list(wrong)} has {len(wrong)} dimensions, and global_size has {dimensions}"
             raise self.formulas.error("work_groups", what)
+        if large := next((shape for shape in shapes if prod(shape) > _MOST_ITEMS), None):
+            raise self.formulas.error("work_groups", f"{list(large)} has more than {_MOST_ITEMS} work-items")
         required = self.program.work_group[:dimensions]
         if required and shapes != (required,):
             only = list(required) if dimensions > 1 else required[0]

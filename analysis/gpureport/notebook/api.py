@@ -110,7 +110,7 @@ def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> pd.
     Raises:
         InputError: there is no store, or no such table.
     """
-    store = opened(folder)
+    store = opened(folder, "folder=DIR")
     found = store.table(table)
     for problem in store.left_out.values():
         warn(f"left out: {problem}", stacklevel=2)
