@@ -71,8 +71,6 @@ MOST_NAMES = 50
 """Maximum number of cache levels, pipes, …."""
 ARCHITECTURE = r"^[a-z0-9_]{1,100}$"
 """Pattern of the names of architectures that can be extended."""
-OF_LINKS = {"pcie": ("generation", "lanes"), "nvlink_c2c": ("bandwidth",), "shared": ()}
-"""What a link needs, by its kind."""
 _OPTIONAL = ("link", "opencl", "typical", "core", "streams")
 
 

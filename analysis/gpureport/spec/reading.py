@@ -17,7 +17,6 @@ from gpureport.inputs import FileError, Steps, read_yaml
 from gpureport.spec.files import (
     ARCHITECTURE,
     MOST_NAMES,
-    OF_LINKS,
     ArchitectureFile,
     File,
     Place,
@@ -41,6 +40,8 @@ _MOST = 100
 """Maximum number of reported mistakes per file."""
 _NAME = re.compile(r"[^.\x00-\x1f]{1,100}")
 """A key of a field or a level."""
+_OF_LINKS = {"pcie": ("generation", "lanes"), "nvlink_c2c": ("bandwidth",), "shared": ()}
+"""What a link needs, by its kind."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _check_link(document: Document[Any], values: Layer) -> None:
     if link and "kind" not in link:
         document.refuse("link.kind", _MISSING)
     elif link and not document.spoiled("link"):
-        needed = OF_LINKS[kind := values["link.kind"].value]
+        needed = _OF_LINKS[kind := values["link.kind"].value]
         if not set(needed) <= set(link):
             document.refuse("link", f"needs {listed(needed)} for kind {kind}")
 

@@ -8,12 +8,13 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StringConstraints,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -166,26 +167,19 @@ Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(printable)]
 Names = Annotated[tuple[Name, ...], once("name", str, str)]
 """Instruction classes without repetitions."""
-_LEAST_SHARE = 0.05
 _TRANSITION = "onset, midpoint and end as fractions of the capacity, like [0.9, 1.05, 1.3]"
 
 
-def _three(value: object) -> object:
+def _transition(value: object, read: ValidatorFunctionWrapHandler) -> tuple[float, float, float]:
     if not isinstance(value, list | tuple) or len(value) != 3:
         raise ValueError(f"takes three numbers: {_TRANSITION}")
-    return value
+    onset, midpoint, end = read(value)
+    if not 0.05 <= onset < midpoint < end <= 20:
+        raise ValueError(f"must ascend, from 0.05 to 20: {_TRANSITION}")
+    return onset, midpoint, end
 
 
-def _ascending(value: tuple[float, float, float]) -> tuple[float, float, float]:
-    onset, midpoint, end = value
-    if not onset < midpoint < end:
-        raise ValueError(f"must ascend: {_TRANSITION}")
-    if onset < _LEAST_SHARE or end > 1 / _LEAST_SHARE:
-        raise ValueError(f"is far from the capacity; write {_TRANSITION}")
-    return value
-
-
-Fractions = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), AfterValidator(_ascending)]
+Fractions = Annotated[tuple[Number, Number, Number], WrapValidator(_transition)]
 
 
 class Strict(BaseModel):
