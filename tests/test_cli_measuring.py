@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -155,8 +155,12 @@ def test_no_document_of_an_earlier_run_stays_if_it_fails(fake: pytest.MonkeyPatc
     def end(*_: object) -> list[bytes]:
         raise GpuReportError("killed")
 
-    started, pdf = render.started, render._pdf
-    fake.setattr(render, "started", lambda task, given: end if task is pdf else started(task, given))
+    started = render.started
+
+    def begun(task: Any, given: object) -> Callable[[], Any]:
+        return end if getattr(task, "func", task) is render.pdf else started(task, given)
+
+    fake.setattr(render, "started", begun)
     assert main(["-o", "out", "--force"]) == 1
     assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]
     install(fake, lambda: FakeBackend(seconds=interrupt), (Copy(),))
