@@ -15,20 +15,13 @@ from gpureport.spec.uncertainty import MAD_TO_SIGMA
 MINIMUM_EFFECT = 0.03
 """Relative difference below which none is significant, by default."""
 BETWEEN_RUNS = 0.01
-"""Least relative standard deviation between runs that is assumed.
-
-Of the 32 sweeps of four quick runs on one H200 (2026-11), seven varied between runs by 0.6 to 1.05 % and 25 by 0.35 %
-or less. `scripts/run_variation.py` prints these figures. The constant is based on the H200 alone; no other device was
-tested.
-"""
+"""Least relative standard deviation between runs that is assumed, based on one H200 alone: of the 32 sweeps of four
+quick runs (2026-11), seven varied by 0.6 to 1.05 % and 25 by 0.35 % or less (`scripts/run_variation.py`)."""
 _WHOLE_RUNS = 0.003
 """The same for the median of all sweeps: in the six pairs of those runs it differed by 0.14 % at most."""
 _PRIOR_DOF = 4.0
-"""Degrees of freedom of both assumptions: their weight, in additional runs.
-
-Small, because sweeps vary by very different amounts: one that varies by three times BETWEEN_RUNS must not be
-significant in more than FALSE_DISCOVERIES of the pairs.
-"""
+"""Degrees of freedom of both assumptions, in runs: few, because sweeps vary by very different amounts. One that varies
+by three times BETWEEN_RUNS must not be significant in more than FALSE_DISCOVERIES of the pairs."""
 ALL_SWEEPS = "all sweeps"
 """Name of the difference of a machine as a whole."""
 _ENOUGH_SWEEPS = 8
@@ -42,7 +35,6 @@ class _Sweep:
     """One sweep, or all sweeps, on two machines with one or more runs each.
 
     Attributes:
-        name: its key.
         points: number of points that all runs have.
         centre: ln(speed / baseline's speed): the median over points of the mean over runs.
         error: standard error of *centre*, from the samples and the scatter over points.
@@ -65,7 +57,6 @@ class _Sweep:
 
     @property
     def squares(self) -> float:
-        """Sum of the squared deviations."""
         return sum(deviation**2 for deviation in self.deviations.values())
 
 

@@ -96,10 +96,7 @@ def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
 def _all_points(
     report: Report, curves: Sequence[tuple[Observation | Prediction, Prediction | None]]
 ) -> Iterator[tuple[ContestKey, ComparedPoint]]:
-    """Yield every point of a machine, with its regime by the prediction of its sweep.
-
-    Rates of a part of the compute units are left out: the size of that part differs between devices.
-    """
+    """Yield points with the regimes of predictions; no rates of a part of a device: its size differs by device."""
     far_bytes = _FAR * last_cache_bytes(report.device)
     sized = {record.key.workload for record, _ in curves if record.axis.quantity in SIZES}
     sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")

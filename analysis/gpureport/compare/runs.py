@@ -66,9 +66,6 @@ class Run:
 
     Attributes:
         machine: its device and conditions.
-        best: best points.
-        landmarks: cliffs and tapers.
-        samples: by sweep.
         limits: of the hardware, from the specification.
         forecast: what is predicted, size by size, if nothing else is known.
         curves: over sizes: as observed, or as predicted if nothing was observed; none for a comparison of many.
@@ -193,10 +190,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
 
 
 def per_watt(device: Device, energy: Energy | None) -> Iterator[MachineFigure]:
-    """Yield the performance per watt of memory reads and multiply-adds.
-
-    With measured power where it is known, otherwise of the listed rates and the listed power limit of the board.
-    """
+    """Yield memory reads and multiply-adds per watt, measured or else from listed rates and the board's power limit."""
     rates, limit_w = listed_rates(device), device.board_power_w
     for name, unit in (("memory read", "B/s/W"), ("fp32 FMA", "FLOP/s/W")):
         load = energy.load(name) if energy else None

@@ -25,12 +25,7 @@ SEVERAL = 3
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work: comparisons of a family with one unit and with the data in one place.
-
-    Attributes:
-        contests: one or more.
-        title: of the family of a user's kernel; else empty.
-    """
+    """One kind of work: comparisons of a family with one unit and place of data; *title*: only of a user's family."""
 
     contests: tuple[WorkloadComparison, ...]
     title: str = ""
@@ -106,10 +101,7 @@ def rows_of(contests: Iterable[WorkloadComparison], *, joined: bool = True) -> t
 
 
 def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterable[str] = ()) -> MachineResult | None:
-    """Return the best value of a machine over the *contests* that all *others* have too, if there are any.
-
-    There is at least one of them, and all values have one unit.
-    """
+    """Return a machine's best value over the *contests* (at least one, of one unit) that all *others* have, if any."""
     found = ({standing.machine: standing for standing in contest.standings} for contest in contests)
     own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
     pick = max if contests[0].metric.kind == "rate" else min
@@ -139,10 +131,7 @@ def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRati
 
 
 def _half_width(kernels: Collection[Sequence[RatioEstimate]]) -> float | None:
-    """Return the half-width, in log, of the mean that follows from the kernels' intervals; ``None`` if one has none.
-
-    Their errors count as common, as those of predictions are: half-widths do not become smaller with more kernels.
-    """
+    """Return the half-width (log) of the mean, with errors common to all kernels; ``None`` if one has no interval."""
     known = all(ratio.half_width for found in kernels for ratio in found)
     widths = (fmean(ratio.half_width or 0.0 for ratio in found) for found in kernels)
     return fmean(widths) if known else None

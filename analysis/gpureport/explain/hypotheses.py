@@ -61,10 +61,7 @@ def shared_cores(point: PointModel) -> Sequence[PointModel]:
     rates = {name: rate / 2 for name, rate in architecture.rates_per_cycle.items()}
 
     def half(cache: Cache) -> Mapping[str, object]:
-        """Halve the caches of a core, its loads and its path to the shared cache.
-
-        The architecture (x86_64) already lists half of the path to a second cache.
-        """
+        """Halve a core's caches, loads and path to the shared cache; x86_64 lists half of that to a second already."""
         divided = cache.name == first or cache.scope == "device"
         return {
             "capacity_bytes": cache.capacity_bytes / (2 if cache.scope == "compute_unit" else 1),

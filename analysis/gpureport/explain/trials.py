@@ -97,7 +97,6 @@ class _Trial:
         return sqrt(float(np.mean(self.residuals**2)))
 
     def differs(self, other: "_Trial") -> bool:
-        """Return whether the two curves differ at any point."""
         return float(np.abs(self.residuals - other.residuals).max()) > _SAME
 
 

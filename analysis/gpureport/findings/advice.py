@@ -22,8 +22,6 @@ class ShapeLoss(NamedTuple):
     """The loss of one shape in one search.
 
     Attributes:
-        key: the sweep of the search.
-        sides: the shape.
         loss: 1 - its rate / best rate of the search; 0 if their intervals overlap.
     """
 
@@ -66,7 +64,6 @@ class OneSize:
     """One work-group size for all searches.
 
     Attributes:
-        size: work-items of a work-group.
         losses: by search, the loss of the best shape of this size.
         without: number of searches that lack the size.
         best_shape: of the searches that have several shapes of this size; ``None`` if there are none.

@@ -154,10 +154,7 @@ _Values = Mapping[Place | None, tuple[Estimate | None, Estimate | None]]
 
 
 def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:
-    """Return the key figures that were predicted or measured, and the exact ones.
-
-    *counted* is the largest number of work-items that were resident at once, if they were counted.
-    """
+    """Return predicted, measured and exact key figures; *counted*: the most work-items resident at once, if counted."""
     device, values, found = report.device, _values(report), []
     own = {device.id, f"architectures/{device.architecture.id}"}
     for figure in _wanted(report, values):

@@ -59,7 +59,6 @@ class ResidentGroups:
     """One kind of work-group.
 
     Attributes:
-        label: of the case.
         local: work-items of a work-group.
         predicted: work-groups that are resident on the whole device by the rules of the architecture.
         counted: work-groups that the kernel counted; ``None``: it did not run.
@@ -102,10 +101,8 @@ def _resources(measurement: Measurement, point: MeasuredPoint) -> tuple[int, int
 def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate | None:
     """Return the bytes of a CPU's last cache that dependent loads find; ``None`` if their latency does not show it.
 
-    The latency has risen by half of its whole rise at the value, by a quarter and three quarters at the ends.
-
-    The latency rises from that of the cache to that of memory, both on a logarithmic scale. Where other programs use a
-    part of the cache, it rises gradually, which the interval shows.
+    At the value, the latency has risen by half of the way from that of the cache to that of memory, at the ends by a
+    quarter and three quarters (log scales). It rises gradually where other programs use a part of the cache.
     """
     last = device.caches[-1] if device.caches else None
     loads = next((each for each in observations if each.key.workload == LATENCY), None)

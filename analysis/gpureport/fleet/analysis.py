@@ -131,11 +131,8 @@ class Member(NamedTuple):
 
     Attributes:
         number: its index among those of the model.
-        node: its machine.
-        device: its name.
         pci_address: distinguishes devices of a node; empty if unknown.
         label: unique name: the node, and the address if the node has several devices of the model.
-        figures: its key figures.
     """
 
     number: int
@@ -154,8 +151,6 @@ class Peers:
         number: its index among the models.
         title: unique: name of the device, with its entry, compute units or kind of run if there are several.
         model: id of the entry.
-        quick: whether the runs were quick.
-        members: devices.
         runs: rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices).
         parts: of sweeps.
         values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
@@ -211,9 +206,7 @@ class Difference:
     """What differs from its *basis*, and why; effects are on ln(speed).
 
     Attributes:
-        peers: the model.
         member: the device; ``None``: the model as a whole.
-        basis: what it is compared with.
         layers: effect on each layer.
         sweeps: effects on parts of sweeps, the largest first; none of a model that differs from its prediction.
         reasons: recorded conditions that differ.
@@ -266,7 +259,6 @@ class Fleet:
     """The state of all devices of a store.
 
     Attributes:
-        peers: devices by model.
         outliers: devices that differ significantly; the most affected first, slower ones before faster ones.
         changes: of whole models, then of devices that have too few peers.
         models: those that differ from their prediction as a whole, by layer.
@@ -412,10 +404,7 @@ def _against_peers(peers: Peers, flags: Flags) -> Iterator[Difference]:
 
 
 def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterator[Difference]:
-    """Yield the devices with a layer that differs significantly from its prediction.
-
-    The false discovery rate among all layers of all these devices is limited.
-    """
+    """Yield devices with a layer significantly off its prediction; the false discovery rate of all is limited."""
     found = [((peers, member), each) for peers in every for member in peers.members for each in _layers(peers, member)]
     effect, width = np.array([(each.effect, max(each.width, _LEAST_WIDTH)) for _, each in found]).reshape(-1, 2).T
     _, flags = judged(effect, width / NORMAL_95, minimum_effect)
@@ -429,10 +418,7 @@ def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterat
 
 
 class _Layer(NamedTuple):
-    """A layer of a device or model: its median effect relative to the prediction, and that of each part (parts,).
-
-    *width* is the half-width of the prediction's interval.
-    """
+    """A layer's median effect relative to the prediction, half-width of its interval, and effects on parts (parts,)."""
 
     layer: str
     effect: float
@@ -484,13 +470,9 @@ def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Differenc
 
 
 def _shares_of_devices(peers: Peers, effects: Floats, now: Flags, before: Flags) -> list[float]:
-    """Return the share of *effects* that each device shows which was measured in both periods.
+    """Return the share of *effects* (parts,) that each device shows which was measured *now* and *before* (runs,).
 
-    Args:
-        peers: group.
-        effects: of the change (parts,); at least half as large as the largest: those that count.
-        now: runs after it (runs,).
-        before: runs of the period before (runs,).
+    Only effects of at least half of the largest count.
     """
     most = np.abs(effects) >= _SHARED * np.abs(effects).max()
     member = peers.runs["member"].to_numpy()

@@ -19,7 +19,6 @@ class DeviceRun:
     """The measurement of one device.
 
     Attributes:
-        device: which.
         folder: of its report and log.
         exit_code: of ``gpureport measure``; negative: ended by a signal.
         last_line: of its log.

@@ -29,16 +29,12 @@ CONSTANT_DELAY = constant(
 
 
 def _by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
-    """Whether a constant cache with a port of its own serves an access.
-
-    Compilers use it for tables of the program, and if all lanes of a wave read the same address.
-    """
+    """Whether a constant cache's own port serves an access: to tables of a program, or to one address by all lanes."""
     port = each.space == "constant" and architecture.constant_cycles > 0
     return port and (not each.buffer or each.distinct <= each.waves)
 
 
 def _shared(demand: Demand, *kinds: str) -> list[AccessDemand]:
-    """Return the accesses of *kinds* to memory that groups share."""
     return [each for each in demand.accesses if each.kind in kinds and each.space != "local"]
 
 

@@ -125,10 +125,7 @@ class PoclExecution(CpuExecution):
 
     @property
     def scalar_time_s(self) -> float | None:
-        """Seconds of all instructions on all cores, if the code has no vectors; ``None``: it has, or no count.
-
-        Branches skip idle work-items.
-        """
+        """Seconds of all instructions on all cores, if counted and without vectors; branches skip idle work-items."""
         if not self.demand.scalar_instructions or self.lanes > 1:
             return None
         slots = self.demand.scalar_instructions * self.architecture.wave_size

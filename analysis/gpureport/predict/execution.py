@@ -139,11 +139,7 @@ class Execution(ABC):
         return vectors
 
     def _access_passes(self) -> float:
-        """Return the time of a wave's access relative to an access to neighbouring words.
-
-        The cache looks up an access's lines one by one. A first cache that uses the banks of local memory also reads
-        lines that map to the same banks one by one, a cycle each.
-        """
+        """Return the time of a wave's access relative to one to neighbouring words, see :func:`.global_passes`."""
         architecture, demand, caches = self.architecture, self.demand, self.device.caches
         if demand.accesses:
             return global_passes(demand, self.device)
@@ -190,10 +186,7 @@ class Execution(ABC):
         """Return the cycles for which a group waits for its loads: of *load_cycles* each, and of the shared cache."""
 
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
-        """Return the seconds that one group's instructions take to issue on a compute unit without other groups.
-
-        By default, 0: no other group is needed to keep a compute unit busy.
-        """
+        """Return the seconds to issue one group alone; 0 by default: no other is needed to keep a unit busy."""
         return 0.0
 
     @property

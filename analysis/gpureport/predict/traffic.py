@@ -11,8 +11,7 @@ from gpureport.workloads.model import Stream
 def touched_bytes(stream: Stream, granularity: int) -> float:
     """Return the bytes of all sectors or lines of *granularity* bytes that one pass of *stream* touches.
 
-    Records up to this size touch every sector. Larger ones touch only the sectors with used bytes (records are assumed
-    to be aligned).
+    Records up to this size touch every sector; larger ones, assumed to be aligned, only those with used bytes.
     """
     every = (stream.used_bytes >= stream.record_bytes) | (stream.record_bytes <= granularity)
     touched = minimum(stream.record_bytes, ceil(stream.used_bytes / granularity) * granularity)
@@ -65,10 +64,7 @@ def one_way(streams: Sequence[Stream], device: Device) -> bool:
 
 
 def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bool = False) -> float:
-    """Return the bytes of all lines that the streams touch in all buffers, or in the largest buffer only.
-
-    Streams of one buffer count once.
-    """
+    """Return the bytes of all lines touched in all buffers, or the largest only; streams of a buffer count once."""
     largest: dict[str, float] = {}
     for stream in streams:
         largest[stream.buffer] = maximum(largest.get(stream.buffer, 0.0), touched_bytes(stream, device.line_bytes))

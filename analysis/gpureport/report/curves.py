@@ -154,19 +154,13 @@ def is_certain(value: Finding | CurveFeature) -> bool:
 
 
 def is_certain_n90(n90: Finding | CurveFeature, curve: CurveRecords) -> bool:
-    """Return whether an n90 gives advice: a narrow interval, and a sweep that does not begin near it.
-
-    If it does, fewer work-items may reach as much.
-    """
+    """Return whether an n90 gives advice: a narrow interval, and not near the sweep's start, where fewer may do."""
     value = n90.value if isinstance(n90, CurveFeature) else n90.observed or 0.0
     return is_certain(n90) and value >= (1 + _SHORT) * min(point.point.work_items for point in curve.points)
 
 
 def curves(report: Report) -> tuple[CurveRecords, ...]:
-    """Return the records by sweep, in the order of the predictions.
-
-    Features come from the findings, which compare them at the measured points, with matched levels.
-    """
+    """Return the records by sweep; their features are those of the findings, at measured points with matched levels."""
     return tuple(
         CurveRecords(
             **vars(curve)

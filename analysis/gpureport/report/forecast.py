@@ -92,10 +92,7 @@ def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tu
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
-    """List the best, bottleneck, cliffs, taper and lowest occupancy of each workload.
-
-    Work-group searches are left out. Cliffs and n90 are of the first sweep that shows them.
-    """
+    """List the best, limit, cliffs, taper, lowest occupancy by workload; cliffs and n90 of the first sweep with any."""
     found = grouped((prediction.key.workload, prediction) for prediction in predictions if is_shown(prediction))
     return Table.of(starmap(_outlook, found.items()))
 

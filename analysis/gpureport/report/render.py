@@ -133,7 +133,6 @@ class _Pages:
         return typeset(self._template.render(content))
 
     def with_figures(self, text: str) -> str:
-        """Return a page with its figures."""
         drawings = list(self._drawings.values())
         return _printable(_PLACE.sub(lambda place: drawings[int(place[1])](), text))
 
@@ -186,10 +185,7 @@ def content(report: Report) -> Content:
 
 
 def environment(place: Callable[[Picture], object] = str) -> "Environment":
-    """Return the Jinja environment of pages: as that of sentences, with autoescaping.
-
-    *place* returns what stands for a picture.
-    """
+    """Return the environment of pages, that of sentences with autoescaping; *place* makes what stands for a picture."""
     env = sentences.environment(autoescape=True)
     env.globals.update({name: import_module(f"gpureport.report.run.{name}") for name in _CHAPTERS})
     env.globals.update(
@@ -220,7 +216,6 @@ def _hash(script: str) -> str:
 
 
 def _chart_data(chart: Chart) -> Markup:
-    """Return a chart as an element of the page, which browsers do not run."""
     return Markup(f'<script type="application/json">{chart_json(chart)}</script>')  # noqa: S704 - its texts are escaped
 
 

@@ -15,10 +15,7 @@ _PLACE = ["result", "workload", "sweep", "conditions", "label"]
 
 
 def where_calibrated(residuals: pd.DataFrame) -> pd.DataFrame:
-    """Return the specification predictions of the times that also have a calibrated one.
-
-    Microbenchmarks have none. So only these points show whether calibration improves predictions.
-    """
+    """Return specification predictions of times that also have a calibrated one: these show if calibration helps."""
     times = residuals[residuals["what"] == "times"]
     places = pd.MultiIndex.from_frame(times[_PLACE])
     return times[(times["kind"] == "specification") & places.isin(places[times["kind"] == "calibrated"])]

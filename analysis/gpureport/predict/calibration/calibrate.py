@@ -107,10 +107,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
 
 
 def _launch(_: Device, sweep: _ObservedSweep, path: str) -> Iterator[_Value]:
-    """Calibrate launch cost by the smallest dispatches, that of an isolated one by a single work-group.
-
-    The launch rate is calibrated by the largest dispatches.
-    """
+    """Calibrate the launch cost by small dispatches (isolated: of a single group), the rate by the largest ones."""
     few = [o.time_s / p.time_s for p, o in sweep.points if o.point.work <= _FEW_GROUPS]
     isolated = sweep.observation.key.sweep == "isolated"
     ratio = {
@@ -209,10 +206,7 @@ def _latencies(_: Device, sweep: _ObservedSweep) -> Iterator[_Value]:
 
 
 def _classes(_: Device, sweep: _ObservedSweep, kind: Literal["rates", "latencies"]) -> Iterator[_Value]:
-    """Calibrate each instruction class: its rate by the case of which it is the predicted bottleneck.
-
-    Its latency is calibrated by the case whose predicted bottleneck is latency.
-    """
+    """Calibrate a class's rate by the case of which it is the predicted bottleneck, its latency by that of latency."""
     architecture = sweep.specified.architecture
     old = architecture.rates_per_cycle if kind == "rates" else architecture.latency_cycles
     for names, ratio, bottleneck in sweep.cases(old):

@@ -241,7 +241,6 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
 
 
 def _measured(device: Device, path: str, value: float, source: str, listed: str) -> Value:
-    """Return a measured value that contradicts the *listed* one."""
     known = device.provenance.get(path)
     note = f"conflict: {listed} ({known.kind}: {known.source or known.note})" if known else ""
     return measured_value(value, source, note)
