@@ -1,7 +1,4 @@
-"""CPU instructions of a kernel, in the code that PoCL generates for one work-group size. Pure.
-
-Instructions are classified by their text from capstone.
-"""
+"""CPU instructions of a kernel in PoCL's code for one work-group size, classified by capstone's text. Pure."""
 
 import re
 from collections import Counter

@@ -20,8 +20,6 @@ class Point:
     """A point while it is being measured.
 
     Attributes:
-        workload: workload of the point.
-        key: identity of the point.
         seed: of its random data, which are drawn again whenever a buffer is initialised; equal seeds share the data.
         job: without the contents of its buffers, which may be large; ``None`` before its first run.
         dispatches: dispatches per sample.

@@ -35,15 +35,7 @@ _SOME = 0.5
 
 @dataclass(frozen=True)
 class Load:
-    """A point that runs while power is read.
-
-    Attributes:
-        name: what it does.
-        workload: the workload.
-        point: the point.
-        unit: of its work.
-        factor: units of work for each of the workload's own units.
-    """
+    """A point that runs while power is read; *factor*: units of work for each of the workload's own units."""
 
     name: str
     workload: Workload
@@ -139,10 +131,7 @@ def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:
     """Return the mean power from readings of an energy counter, (time in s, energy in J), in the order of time.
 
     The counter may change rarely. The first and the last change after a fifth of the time are used, because the time of
-    a change is known better than the energy between two.
-
-    Returns:
-        ``None`` with fewer than two changes, or if the counter ever fell.
+    a change is known better than the energy between two. ``None`` with fewer than two, or if the counter ever fell.
     """
     if len(counted) < 2 or any(after[1] < before[1] for before, after in pairwise(counted)):
         return None

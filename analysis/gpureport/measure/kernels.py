@@ -153,14 +153,11 @@ def _overrun(got: NDArray[np.uint8], guarded: Buffer) -> str | None:
 
 
 def difference(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> str | None:
-    """Describe how *got* differs from *expected*; ``None`` if it does not.
+    """Describe how *got* differs from *expected*, of the same type and shape; ``None`` if it does not.
 
-    Args:
-        got: results, of the type and shape of *expected*.
-        expected: the reference.
-        tolerance: 0: equal bit by bit. Otherwise the largest permitted difference, relative to the value or to the
-            array's root mean square, whichever is larger: after cancellation, small values have the error of large
-            ones. Infinities and NaN must be the same.
+    With *tolerance* 0 they must be equal bit by bit. Otherwise it is the largest permitted difference, relative to the
+    value or to the array's root mean square, whichever is larger: after cancellation, small values have the error of
+    large ones. Infinities and NaN must be the same.
     """
     got, expected = got.ravel(), expected.ravel()
     wrong = np.flatnonzero(_unequal(got, expected) if tolerance == 0 else _far(got, expected, tolerance))

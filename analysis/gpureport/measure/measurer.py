@@ -33,7 +33,6 @@ class Measured:
     """The results of measuring a workload, and the state afterwards.
 
     Attributes:
-        measurements: one for each sweep.
         readings: of the device and its machine since the last workload.
         facts: current settings, power and temperature of the device, ready to print.
     """

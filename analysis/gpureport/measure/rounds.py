@@ -51,7 +51,6 @@ class Rounds:
         label: str,
         spans: Spans = undisturbed,
     ) -> None:
-        """Start the clock; *spans* returns the spans of time in which other load disturbed the device."""
         self._backend = backend
         self._bench = Bench(backend, settings.limits)
         self._settings = settings
@@ -103,10 +102,7 @@ class Rounds:
         return sorted(picked, key=lambda point: point.key.x)
 
     def _with_set_up_s(self, point: Point) -> float:
-        """Return the expected seconds for preparing and sampling a point.
-
-        The lowest time per byte of points with similar working sets is that of preparing this one.
-        """
+        """Return the seconds to prepare (by the lowest time per byte of similar working sets) and to sample a point."""
         nbytes = point.key.working_set_bytes
         similar = [s / size for size, s in self._set_ups if size and nbytes / _SIMILAR <= size <= _SIMILAR * nbytes]
         return self._costs_s(point) + nbytes * min(similar, default=0.0)
@@ -155,10 +151,7 @@ class Rounds:
         return 2 * (point.expected_s or 0.0) * (self._ratio(point) or 1.0)
 
     def _ratio(self, point: Point) -> float | None:
-        """Return the lowest ratio of measured to predicted time if several points of similar work have run.
-
-        Higher ratios may be specific to their points.
-        """
+        """Return the least measured / predicted time of several points of similar work; others may be specific."""
         similar = [ratio for work, ratio in self._ratios if 1 / _SIMILAR <= work / point.key.work <= _SIMILAR]
         return min(similar) if len(similar) >= _FEWEST_SIMILAR else None
 

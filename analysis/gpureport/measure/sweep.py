@@ -22,14 +22,9 @@ from gpureport.workloads.model import Sweep, Workload
 
 @dataclass(frozen=True)
 class Task:
-    """A workload to measure.
+    """A workload to measure; its *sweeps* are measured in their order.
 
-    Attributes:
-        workload: the workload.
-        sweeps: its sweeps, in the order in which they are measured.
-        settings: time limit of a sweep, and all seeds.
-        expected: predicted seconds of one dispatch, by the sweep's name and the point's label: the estimate before the
-            first sample.
+    *expected* are predicted seconds of a dispatch, by sweep and label of a point: estimates before the first sample.
     """
 
     workload: Workload
@@ -41,16 +36,10 @@ class Task:
 def measure_workload(
     backend: Backend, task: Task, progress: Progress, spans: Spans = undisturbed
 ) -> Iterator[Measurement]:
-    """Verify a workload, then measure its sweeps, one after the other.
+    """Verify a workload, then measure its sweeps, one after the other; wrong results are never timed.
 
-    Args:
-        backend: the open device.
-        task: the workload and its sweeps.
-        progress: receives every sample.
-        spans: returns the spans of time in which other load disturbed the device.
-
-    Yields:
-        A measurement for each sweep; a skipped one contains the reason. Wrong results are never timed.
+    *progress* receives every sample; *spans* returns when other load disturbed the device. Yields a measurement for
+    each sweep; a skipped one contains the reason.
     """
     if not task.sweeps:
         return

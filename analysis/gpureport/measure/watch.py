@@ -29,10 +29,7 @@ class Watch:
         period_s: float | None = None,
         began_s: float | None = None,
     ) -> None:
-        """Watch the device of a run that began at *began_s*, or begins now.
-
-        By default, sources of readings and the period between them depend on the device's kind and vendor.
-        """
+        """Watch a run that began at *began_s*, or now; by default, kind and vendor decide on sources and period."""
         self._now, self._kind = backend.now, backend.device.kind
         self.began_s = backend.now() if began_s is None else began_s
         self._stack = ExitStack()

@@ -33,14 +33,8 @@ def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple
     Between two points a monotone curve may run anywhere between its chord and the extensions of the neighbouring
     segments. This range is narrow for a well resolved fall, and the whole distance of the points for a sharp one.
 
-    Args:
-        u: positions, never falling, shape (n,).
-        fit: never rising, shape (rows, n).
-        target: shape (rows,).
-        straight: estimate by the chord (at an inflection point) instead of the middle of the range (at a bend).
-
-    Returns:
-        Estimate, lower and upper end of the range, each of shape (rows,).
+    *u*, never falling, has shape (n,), *fit*, never rising, (rows, n), *target* and the results (rows,). *straight*:
+    estimate by the chord (at an inflection point) instead of the middle of the range (at a bend).
     """
     row = np.arange(len(fit))
     j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)
@@ -61,10 +55,7 @@ def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple
 
 
 def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floats:
-    """Return the curve (row 0) and *replicates* copies with fresh Gaussian noise: a parametric bootstrap.
-
-    A fixed *seed* makes reports reproducible.
-    """
+    """Return the curve (row 0) and copies with Gaussian noise: a parametric bootstrap, reproducible by its *seed*."""
     fresh = np.random.default_rng(seed).standard_normal((replicates, len(z)))
     return np.concatenate([z[None, :], z + noise * fresh])
 

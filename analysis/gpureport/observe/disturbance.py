@@ -181,10 +181,7 @@ def _derived(readings: Sequence[Reading], times: Sequence[float], window: Sequen
 
 
 def _occupied(readings: Sequence[Reading], times: Sequence[float], at_s: float) -> float:
-    """Return the total time until *at_s* in which this run occupied the device, by linear interpolation.
-
-    Without readings all time counts as occupied.
-    """
+    """Return the time until *at_s* in which this run occupied the device, interpolated; all without readings."""
     after = bisect_left(times, at_s)
     before, behind = readings[max(after - 1, 0)], readings[min(after, len(readings) - 1)]
     low, high = before.occupied_total_s, behind.occupied_total_s

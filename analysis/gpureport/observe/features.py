@@ -141,14 +141,8 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
 
     A cliff makes the first estimate too small if the smallest dispatches use a cache that is faster than the plateau,
     and the others if they leave a cache. So the largest one counts. Points that take less than 1.5 t are left out,
-    because too little of their time is work.
-
-    Args:
-        curve: rates of a sweep over the working set.
-        plateau: the first plateau of the curve, which shows the time of work by itself.
-
-    Returns:
-        *curve* itself if it shows no launch cost, or little else.
+    because too little of their time is work. The first *plateau* of the *curve*, rates over the working set, shows
+    the time of work by itself. A curve that shows no launch cost, or little else, is returned itself.
     """
     beginning = curve.times[curve.work_items <= 2.0 * curve.work_items[0] * (1.0 + 1e-9)]
     if len(beginning) < 2 or np.ptp(beginning) > 0.1 * beginning[0] or not _grows(curve.work_items, 2.0):

@@ -37,9 +37,7 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     """Return n90: the fewest work-items with which the smooth curve has 90 % of its peak.
 
     If the curve falls below 90 % again before the peak, the interval extends to where it finally exceeds it: noise
-    decides between these crossings.
-
-    ``None`` if no smooth maximum can be fitted.
+    decides between these crossings. ``None`` if no smooth maximum can be fitted.
     """
     u, index, counts = np.unique(u, return_inverse=True, return_counts=True)
     rates, noise = (np.bincount(index, values) / counts for values in (rates, noise))
@@ -83,13 +81,8 @@ def _smooth_curve(fit: SmoothMaximum, noise: float) -> tuple[Floats, Floats, Flo
 def octave_means(u: Floats, values: Floats, sizes: Floats, width: float) -> Floats:
     """Return the means of a piecewise linear function over a *width* (in ln) around each size.
 
-    Near an end the width shrinks, so that it stays symmetric.
-
-    Args:
-        u: ln(work-items) of the points, ascending, shape (n,).
-        values: of the points, shape (n,).
-        sizes: ln(work-items), from the first to the last of *u*, shape (m,).
-        width: of the mean.
+    Near an end the width shrinks, so that it stays symmetric. *u*, ascending, and *values* have shape (n,); *sizes*,
+    shape (m,), are within the range of *u*. Both *u* and *sizes* are ln(work-items).
     """
     integrals = np.concatenate([[0.0], np.cumsum(np.diff(u) * (values[1:] + values[:-1]) / 2.0)])
     slopes = np.diff(values) / np.diff(u)

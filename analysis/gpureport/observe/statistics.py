@@ -67,15 +67,11 @@ def _rank(n: int) -> int:
 
 
 def median_interval(samples: Floats) -> Estimate:
-    """Return the median and its distribution-free interval from order statistics.
+    """Return the median of at least one sample, and its 95 % interval; the range of fewer than six samples.
 
-    Args:
-        samples: at least one, in order of measurement. Fewer than six cannot give 95 %; the interval is then the range.
-
-    Returns:
-        The median. The binomial distribution of the number of samples below it gives the interval (David and
-        Nagaraja, Order Statistics, 2003, section 7.1). Correlation of successive samples increases the variance of this
-        number by :func:`correlation_time`.
+    The binomial distribution of the number of samples below the median gives the interval (David and Nagaraja, Order
+    Statistics, 2003, section 7.1). Correlation of successive samples, which are in order of measurement, increases the
+    variance of this number by :func:`correlation_time`.
     """
     ordered, n = np.sort(samples), len(samples)
     together = correlation_time(samples)
@@ -98,13 +94,8 @@ def correlation_time(samples: Floats) -> float:
     The integrated autocorrelation time of the side of the median (C. J. Geyer, Practical Markov Chain Monte Carlo,
     Statistical Science 7, 1992, section 3.3: the initial positive sequence). Estimates from few samples are too low, so
     each is multiplied by 1 + 4 estimate / samples. With this factor, 95 % intervals of autoregressive series cover the
-    median in 90 to 97 % of cases (correlation of neighbours up to 0.6, at least twenty samples).
-
-    Args:
-        samples: in order of measurement.
-
-    Returns:
-        1 for independent samples, and for fewer than twelve.
+    median in 90 to 97 % of cases (correlation of neighbours up to 0.6, at least twenty samples). *samples* are in
+    order of measurement. Independent ones, and fewer than twelve, give 1.
     """
     n = len(samples)
     side = np.sign(samples - np.median(samples))
@@ -124,11 +115,8 @@ def drifts(samples: Floats, taken_at: Floats) -> bool:
     """Return whether a point's times drifted during its measurement, significantly and by at least 3 %.
 
     Uses the medians of the first and last third, and Kendall's rank correlation with time at a significance level of
-    0.001 (M. G. Kendall, Rank Correlation Methods, 1948).
-
-    Args:
-        samples: in order of measurement, shape (n,); fewer than nine never drift.
-        taken_at: time of each sample, seconds, shape (n,).
+    0.001 (M. G. Kendall, Rank Correlation Methods, 1948). *samples* are in order of measurement,
+    *taken_at* are their times in s, both of shape (n,). Fewer than nine never drift.
     """
     third = len(samples) // 3
     if third < 3 or len(samples) != len(taken_at):
@@ -248,16 +236,10 @@ def _two_clusters(ordered: Floats) -> float | None:
 
 
 def drift(samples: Sequence[Floats], taken_at: Sequence[Floats]) -> float | None:
-    """Return the relative change of times from the first to the last third of the run, or ``None``.
+    """Return the relative change of times from the first to the last third of the run: 0.05 if they grew by 5 %.
 
-    Points are measured in random order, so a common trend over time is drift and not shape.
-
-    Args:
-        samples: of each point, in order of measurement.
-        taken_at: time of each sample, s.
-
-    Returns:
-        0.05 for times that grew by 5 %; ``None`` if below 3 % or within the noise.
+    Points are measured in random order, so a common trend over time is drift and not shape. ``None`` if it is below
+    3 % or within the noise. *samples* of each point are in order of measurement, *taken_at* are their times in s.
     """
     pairs = [(t, np.log(s / np.median(s))) for s, t in zip(samples, taken_at, strict=True) if len(s) == len(t) > 2]
     if not pairs:

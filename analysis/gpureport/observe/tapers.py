@@ -95,16 +95,10 @@ def _flat_time_knee(u: Floats, times: Floats, weight: Floats, level: Floats, err
 def saturation_of_transfers(size: Floats, rates: Floats, noise: Floats) -> tuple[Estimate, Estimate | None]:
     """Return the plateau of a curve, the median rate of the largest transfers, and its n90.
 
-    Rates may exceed the plateau before it, where caches of the host serve small transfers.
-
-    Args:
-        size: bytes of one transfer, ascending, shape (n,).
-        rates: bytes/s, shape (n,).
-        noise: relative standard errors of the rates, shape (n,); zeros for a predicted curve, without intervals.
-
-    Returns:
-        The n90 is the size in bytes from which on the rate is at least 90 % of the plateau; ``None`` if the smallest
-        transfers reach it.
+    Rates may exceed the plateau before it, where caches of the host serve small transfers. *size*, ascending, is in
+    bytes, *rates* are in bytes/s, *noise* are their relative standard errors, zeros for a predicted curve, without
+    intervals; all have shape (n,). The n90 is the size in bytes from which on the rate is at least 90 % of the
+    plateau; ``None`` if the smallest transfers reach it.
     """
     large = size > size[-1] * _LARGE
     level = float(np.median(np.log(rates[large])))

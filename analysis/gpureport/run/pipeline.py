@@ -129,7 +129,6 @@ class _Run:
         return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
 
     def take_over(self, earlier: Report) -> None:
-        """Continue an interrupted run."""
         self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
         self.calibrated_at = earlier.calibrated_at
         for part in self.parts:
@@ -188,7 +187,6 @@ class _Run:
         return not self.plan.match.device.architecture.on_host and last.microbenchmark == following.microbenchmark
 
     def save(self, save: Save) -> None:
-        """Save what there is."""
         self._saved = self.report("partial")
         save(self._saved)
 
@@ -244,7 +242,6 @@ class _Run:
         self.measured = None
 
     def report(self, status: Literal["complete", "partial", "failed"]) -> Report:
-        """Return the report of what there is."""
         match, parts = self.plan.match, self.parts
         return Report(
             tool_version=__version__,

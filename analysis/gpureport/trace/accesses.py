@@ -394,9 +394,8 @@ class AccessRecorder(Recorder):
     def beyond(self) -> tuple[float, float]:
         """Find what misses the nearest cache if waves follow each other.
 
-        Returns:
-            The share of missing lines that had been in the last cache, and lines that a wave must wait for: they miss
-            it, and nothing prefetches them.
+        Return the share of missing lines that had been in the last cache, and lines that a wave must wait for: they
+        miss it, and nothing prefetches them.
         """
         if not self.order or not self.instructions:
             return 0.0, 0.0

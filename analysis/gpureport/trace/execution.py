@@ -101,17 +101,10 @@ def execute(
     chains: Chains | None = None,
     sub_group: int = 0,
 ) -> Execution:
-    """Execute *groups* of a dispatch; buffers are changed in place.
+    """Execute *groups* of a dispatch, numbered the first dimension first; buffers are changed in place.
 
-    Args:
-        program: the kernel.
-        arguments: a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory.
-        shape: the dispatch.
-        groups: numbers of the work-groups, the first dimension first.
-        wave: lanes of a wave.
-        recorder: sees each access.
-        chains: follow the longest chain; without, there is none.
-        sub_group: work-items of a sub-group; 0: as many as the lanes of a wave.
+    *arguments* are a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory. A *wave*
+    has so many lanes, a *sub_group* so many work-items (0: those of a wave). *chains* follow the longest chain.
 
     Raises:
         InputError: the kernel does not end, needs too much memory, or does not fit the arguments.
@@ -224,7 +217,6 @@ class _Machine:
         self.known[key] = found
         return found
 
-    # work-items
     def _items(self) -> None:
         local, counts = ((*each, 1, 1)[:3] for each in (self.shape.local_size, self.shape.groups))
         size, number = prod(local), len(self.groups)
@@ -269,7 +261,6 @@ class _Machine:
         value: Value = found[int(dimension)] if int(dimension) < len(found) else beyond
         return value[self.lanes.index] if value.ndim and self.lanes is not self.all else value
 
-    # memory
     def _memory(self) -> list[Value]:
         """Prepare the memory, and return the values and addresses that the parameters have."""
         program, arguments = self.program, self.arguments
@@ -369,7 +360,6 @@ class _Machine:
         self.store(expected, operands[1], signed(old))
         return old == values[0]
 
-    # exchange
     def exchange(self, name: str, operands: Sequence[Value], *, is_unsigned: bool) -> Value:
         """Exchange values between the work-items of a sub-group; *name* as after ``sub_group_``."""
         lanes, width = self.lanes, self.sub_group
@@ -388,7 +378,6 @@ class _Machine:
         source = _source(name, column, operands[1].astype(np.int64))
         return table[row, np.where((source >= 0) & (source < width), source, column)]
 
-    # state
     def _read(self, slot: int, lanes: _Lanes) -> Value:
         layout, value = self.layout[slot], self.value[slot]
         if layout is lanes or layout is None or is_shared(value):
@@ -407,7 +396,6 @@ class _Machine:
             whole[..., lanes.index] = value
             self.value[slot] = whole[..., both.index]
 
-    # control
     def run(self) -> Execution:
         blocks, pending = self.program.blocks, self.pending
         steps, begin = 0, process_time()

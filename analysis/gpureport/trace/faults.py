@@ -111,7 +111,6 @@ class _Faults(Recorder):
         self.memories |= {LOCAL: _Memory(local), PRIVATE: _Memory([private], self.items)}
 
     def accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
-        """Check an access of the active work-items before it is executed."""
         memory, private = self.memories.get(buffer), buffer == PRIVATE
         self.accesses += 1
         variable = int(offsets[0]), access.nbytes
@@ -146,7 +145,6 @@ class _Faults(Recorder):
             self._refuse(access, f"work-items {pair} {what}")
 
     def synchronised(self, line: int, waves: Numbers) -> None:
-        """Check that all work-items of the group reach a barrier, and begin the next phase."""
         for item in np.setdiff1d(np.arange(self.items), waves)[:1]:
             what = f"work-item {self._item(item)} does not reach this barrier, unlike others of its group"
             raise InputError(f"{self.file}:{line}: {what}")

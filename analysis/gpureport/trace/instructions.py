@@ -114,7 +114,6 @@ def varying(lines: Sequence[Instruction]) -> set[str]:
     return found
 
 
-# several operations together
 _LOGIC, _SUMS = ("and", "or", "xor"), ("add", "sub")
 _FACTORS: Mapping[str, Counts] = {"mul": {"int32_mul": 1.0}, "shl": {"shift": 1.0}}
 _ABSORBED: Mapping[str, Sequence[str]] = {
@@ -175,7 +174,6 @@ def _words(line: Instruction, value: Operand) -> frozenset[object]:
     return frozenset({bits} if any(each != -1 for each in bits) else ())
 
 
-# loads of neighbouring members
 _WIDEST = 16
 """Bytes of the widest load of a work-item."""
 
@@ -227,7 +225,6 @@ def _neighbours(lines: Sequence[Instruction]) -> Iterator[list[tuple[int, Instru
             loads = [each for each, within in zip(loads, inside, strict=True) if not within]
 
 
-# loops
 _AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split())
 
 
@@ -284,12 +281,10 @@ def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set
 
 
 def interleaved(size: float, own: float, most: int) -> int:
-    """Return how many iterations of a loop that ends compilers interleave.
+    """Return how many iterations of a loop that ends compilers interleave: at most *most*.
 
-    Args:
-        size: operations of an iteration.
-        own: its instructions without those that count; infinite: only the first compiler interleaves.
-        most: iterations.
+    *size* are operations of an iteration, *own* its instructions without those that count; infinite: only the first
+    compiler interleaves.
     """
     first = next((count for count in (min(most, 4), 2) if count <= most and count * size <= _UNROLLED_SIZE), 1)
     return most if first == 4 and most * own <= _UNROLLED_AGAIN else first

@@ -136,7 +136,6 @@ class Program:
     constants: dict[int, Value] = field(default_factory=dict)
     slots: int = 0
     local_arrays: tuple[LocalArray, ...] = ()
-    """Those that it declares."""
     tables: bytes = b""
     private_bytes: int = 0
     work_group: tuple[int, ...] = ()
@@ -225,7 +224,6 @@ class _Builder:
             yield Parameter(name, kinds.get(space, "buffer"), space, *_numbers(text, of), noalias)
 
     def slot(self, operand: Operand) -> int:
-        """Return the slot of a value or constant."""
         if isinstance(operand, Name):
             return self.slot_of.setdefault(operand.name, len(self.slot_of))
         number = self.slot_of.setdefault((operand.dtype, operand.shape, operand.tobytes()), len(self.slot_of))
@@ -237,7 +235,6 @@ class _Builder:
             return self.roots.get(pointer.name)
         return int(region_of(pointer)) if pointer else None
 
-    # blocks
     def _blocks(self) -> Iterator[Block]:
         text = self.module.blocks(self.built.name, f"%{len(self.built.parameters)}")
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
@@ -293,7 +290,6 @@ class _Builder:
         operands, counts = tuple(map(self.slot, line.operands)), {} if line.result in self.repeated else counts
         return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, counts, **more)
 
-    # memory
     def _access(self, line: Instruction, pointer: int, of: Type, *, write: bool = False, **more: Any) -> Access:
         region, space = self._root(line.operands[pointer]), SPACES[line.types[pointer].count]
         if region is not None and region >= 0:
@@ -342,7 +338,6 @@ class _Builder:
         access = self._access(line, 1, line.types[0], write=True)
         return self._accessing(line, access, lambda machine, value, at: machine.store(access, at, value))
 
-    # calls
     def _call(self, line: Instruction) -> Operation | None:
         name = line.called
         self.built.has_sub_groups |= "sub_group_" in name

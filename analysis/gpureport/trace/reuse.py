@@ -43,10 +43,7 @@ def eviction_window(gaps: Times, first: Times, last: Times, accesses: int, capac
 
 
 class ReuseClock:
-    """Times of accesses to lines, from which the window of a cache follows while accesses are recorded.
-
-    Time is the number of accesses to lines. The window is found again each time that the accesses have doubled.
-    """
+    """Times of accesses to lines, in accesses; the window of a cache is found again whenever they have doubled."""
 
     def __init__(self, capacity: float) -> None:
         """Start with an empty cache of *capacity* lines."""

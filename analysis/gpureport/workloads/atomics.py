@@ -90,7 +90,6 @@ class Spread(Workload):
         {"addresses": 32, "passes": 7, "local": 50, "groups": 3},
         {"addresses": 1024, "passes": 5, "local": 33, "groups": 7},
     )
-    """One address for all, a few addresses, more addresses than work-items."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each number of addresses; with more addresses, which are faster, more adds."""

@@ -79,10 +79,7 @@ class Transpose(Workload):
             )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The number of tiles, beyond saturation; work-group shapes; for some variants the array size.
-
-        Tiles fill whole work-groups: idle lanes would take the same time.
-        """
+        """The number of tiles, in whole groups (idle lanes take the same time); work-group shapes; some array sizes."""
         # Two to eight times the resident work-items, well beyond saturation.
         resident, rows = resident_work_items(device), self.rows_per_item
         saturating = max(2, 8 // rows) * resident * rows // ROWS if resident else 1024 * device.compute_units
@@ -147,7 +144,6 @@ class Transpose(Workload):
         return grid.chosen(device, cpu=6.0, gpu=2.0)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """All transpositions of all work-items; one load and one store of the array."""
         repeats, items = parameters["repeats"], self.work_items(parameters)
         rows = parameters["tiles"] * ROWS
         accesses, lines = 2.0 * self.rows_per_item, 1.0
@@ -216,10 +212,7 @@ class Transpose(Workload):
 
 
 def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
-    """Transpose the bit matrices of *size* rows and columns (32 or 8) in whole tiles of 32 words each.
-
-    Bit c of a word is column c.
-    """
+    """Transpose bit matrices of *size* (32 or 8) rows and columns in whole tiles of 32 words; bit c is column c."""
     columns = np.arange(ROWS, dtype=np.uint32)
     bits = words.reshape(-1, size, 1) >> columns & np.uint32(1)
     matrices = bits.reshape(-1, size, ROWS // size, size)

@@ -23,7 +23,6 @@ class _Empty(Workload):
     work_of: Factors | None = ("groups",)
     working_set_of = (4,)
     verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
-    """One work-group and many, of odd sizes."""
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One comparison per work-item."""

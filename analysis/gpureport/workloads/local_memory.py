@@ -90,11 +90,7 @@ def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str,
 
 
 def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:
-    """Return elements whose folded words are the index of the element a fixed random distance further.
-
-    Returns:
-        Shape (elements, words of an element); all words but the last are random.
-    """
+    """Return elements whose folded words index the element a fixed random distance further: (elements, words)."""
     elements = _TABLE_BYTES // width
     following = (np.arange(elements) + rng.integers(1, elements)) % elements
     words = rng.integers(0, 2**32, size=(elements, width // 4), dtype=np.uint32).copy()

@@ -187,10 +187,7 @@ class MatrixRate(UnstoredResults):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The formats whose rate the architecture lists.
-
-        Enough waves and independent chains for the peak rate of every compute unit, for about a millisecond.
-        """
+        """The formats with a listed rate, with waves and independent chains for the peak, about a millisecond each."""
         architecture = device.architecture
         unit = unit_of(architecture)
         cases = [number for number, form in enumerate(FORMATS, 1) if form.name in architecture.rates_per_cycle]

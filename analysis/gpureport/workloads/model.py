@@ -24,8 +24,7 @@ GROUP = ("local", "local_x", "local_y")
 """Parameters that are dimensions of a work-group."""
 
 Place = Literal["device", "pinned", "pageable"]
-"""Where a buffer is: in global memory; or in memory of the host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR``
-buffer) or ordinary."""
+"""In global memory, or in memory of the host: pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,6 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Local:
-    """A local-memory kernel argument of *nbytes*."""
-
     nbytes: int
 
 
@@ -68,8 +65,6 @@ Buffers = Mapping[str, Buffer]
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One kernel launch."""
-
     kernel: str
     global_size: Shape
     local_size: Shape
@@ -103,12 +98,10 @@ class Transfer(Dispatch):
 
     copies: tuple[Copy, ...] = ()
     by_host: bool = False
-    """Whether it is timed by the host's clock, from the call to its end, as copies of pageable memory are; otherwise by
-    the device's time stamps."""
+    """Whether the host's clock times it, from call to end, as for pageable memory; otherwise the device does."""
 
     @classmethod
     def of(cls, *copies: Copy, by_host: bool = False) -> "Transfer":
-        """Return the transfer of *copies*."""
         names = tuple(name for copy in copies for name in (copy.source, copy.target))
         return cls("", (1,), (1,), names, copies, by_host)
 
@@ -120,7 +113,6 @@ class HostTraffic:
     to_device: float
     to_host: float
     memory: Literal["pinned", "pageable"]
-    """Kind of the host's memory; see :attr:`Transfer.by_host`."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +120,7 @@ class Job:
     """One point, ready to run."""
 
     buffers: Buffers
-    """By name. The points of a sweep share buffers of the same name (the largest is allocated), so equal names must
-    mean equal contents."""
+    """By name. Points of a sweep share the largest buffer of a name, so equal names must mean equal contents."""
     dispatches: tuple[Dispatch, ...]
     """Run repeatedly, in this order (two for ping-pong)."""
     before: tuple[Dispatch, ...] = ()
@@ -168,8 +159,7 @@ class Stream:
     outer_passes: float = 1.0
     """How often one dispatch transfers the array through the levels beyond the first."""
     memory_passes: float | None = None
-    """How often a dispatch that starts with empty caches transfers it to or from memory; ``None``: as ``reused``
-    says."""
+    """How often a dispatch that starts with empty caches moves it to or from memory; ``None``: as ``reused`` says."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +168,6 @@ class AccessDemand:
 
     Attributes:
         buffer: name of the array, which is that of its streams.
-        space: of the addresses.
-        kind: of the instruction.
         nbytes: of one lane.
         waves: number of executions by a wave.
         lanes: number of executions by a work-item.
@@ -235,8 +223,7 @@ class Demand:
     local_memory_bytes: int = 0  # of one work-group
     compiled: bool = False  # whether the compiler reported both
     accesses: tuple[AccessDemand, ...] = ()
-    """By instruction, if they are known one by one; they replace the means below: lines, conflicts and writes of an
-    access."""
+    """By instruction, if known one by one; they replace the means below: lines, conflicts and writes of an access."""
     lines_per_access: float = 1.0
     """Cache lines that one access of a wave touches; the load/store unit handles one at a time."""
     line_conflicts: float = 1.0  # maximum number of these lines that map to the same bank
@@ -249,8 +236,7 @@ class Demand:
     """Bytes of the integers with which a work-item computes; 4 also if ``operations`` counts longer ones as several of
     4. With shorter ones, a CPU's vector has more lanes."""
     vector_words: int = 0
-    """Words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs then emit no
-    vectors of work-items."""
+    """Words of a work-item's vector types, with which compilers for CPUs emit no vectors of work-items; 0: scalars."""
     sub_group: int = 0  # work-items of the sub-groups that the kernel requires; 0: the compiler chooses
     scalar_instructions: float = 0.0
     """Of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply."""
@@ -260,16 +246,14 @@ class Demand:
     """Of compiled code for a CPU that is a single straight loop; 0: other code."""
     local_conflicts: float = 1.0  # factor by which bank conflicts multiply local-memory accesses
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
-    """Which pass reads the data again: the next dispatch (including ping-pong), a later pass of the same dispatch, or
-    none."""
+    """What reads the data again: the next dispatch (also in ping-pong), a later pass of the same one, or nothing."""
     shared: bool = True
     """Whether every compute unit accesses all data, so that the caches of compute units contain copies; otherwise each
     accesses its own part, and their capacities add up."""
     ping_pong: bool = False
     """Whether the next dispatch reads what this one writes, and writes where this one reads."""
     phases_aligned: bool = True
-    """Whether each work-group loads once and then computes, so that work-groups that start together do not overlap
-    their phases."""
+    """Whether each work-group loads once and then computes: those that start together do not overlap their phases."""
     uneven: float = 1.0  # work of the busiest scheduler of a compute unit / what it would be if all waves were alike
     loaded: bool = True  # whether the dispatch's own traffic raises the latency of its loads
     one_buffer: bool = False  # whether only the largest buffer occupies the caches
@@ -290,19 +274,15 @@ class Demand:
 
     @property
     def writes(self) -> bool:
-        """Whether the dispatch writes to global memory."""
         return any(stream.write for stream in self.streams)
 
     @property
     def groups(self) -> float:
-        """Number of work-groups."""
         return self.work_items / prod(self.work_group)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a sweep."""
-
     max_bytes: float  # of all buffers of a point together
     max_buffer_bytes: float  # of one buffer
     max_work_group: int  # work-items, as the device reports or the architecture specifies
@@ -331,8 +311,7 @@ class Sweep:
     isolated: bool = False
     """Whether each dispatch is timed by itself instead of back-to-back."""
     read_between: bool = False
-    """Whether another kernel reads the next dispatch's input between two dispatches. The caches then contain that input
-    only."""
+    """Whether another kernel reads the next dispatch's input before it, so that caches contain that input only."""
 
 
 Calibration = Literal[
@@ -376,9 +355,7 @@ class Workload(ABC):
     calibrates: ClassVar[tuple[Calibration, ...]] = ()
     """Quantities that its measurements replace in calibrated predictions of other families."""
     working_set_of: ClassVar[Factors] = ("bytes",)
-    """What is multiplied for the working set."""
     work_items_of: ClassVar[Factors] = ("groups", "local")
-    """What is multiplied for the number of work-items."""
     work_of: Factors | None = None
     """What is multiplied for the work; ``None``: the work is the working set."""
     labelled: ClassVar[str] = "{working_set:bytes}"
@@ -408,7 +385,6 @@ class Workload(ABC):
 
     @property
     def name(self) -> str:
-        """``family/variant``."""
         return f"{self.family}/{self.variant}"
 
     def missing(self, features: Features) -> str | None:
@@ -420,10 +396,7 @@ class Workload(ABC):
         return None
 
     def build_options(self, parameters: Parameters) -> str:
-        """Return the build options of a point, e.g. ``-DREPEATS=8``. Points with equal options share a build.
-
-        By default they define :attr:`macros`, which are 1 if a point does not have them.
-        """
+        """Return build options, by default the :attr:`macros` (1 if a point lacks one); equal options share a build."""
         return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in self.macros)
 
     def options(self, features: Features) -> str:
@@ -465,10 +438,7 @@ class Workload(ABC):
         return self.work_items(parameters) if sweep.axis.quantity == "work_items" else self.nbytes(parameters)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        """Return the label of a point, which no other one in the *sweep* has.
-
-        It is the work-group, or what :attr:`labelled` says.
-        """
+        """Return a point's label, unique in the *sweep*: its work-group, or what :attr:`labelled` says."""
         if sweep.axis.quantity == "work_group":
             return " x ".join(str(parameters[name]) for name in GROUP if name in parameters)
         values = {"working_set": self.nbytes(parameters), **parameters}
@@ -479,7 +449,6 @@ class Workload(ABC):
         return self.nbytes(parameters) if self.work_of is None else product(parameters, self.work_of)
 
     def work_items(self, parameters: Parameters) -> int:
-        """Return the number of work-items of a dispatch."""
         return product(parameters, self.work_items_of)
 
     def launched(self, parameters: Parameters) -> tuple[int, Shape]:

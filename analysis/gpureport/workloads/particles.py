@@ -33,7 +33,6 @@ class Particles(Workload):
     verification_dispatches = 3
     work_of = work_items_of = ("count",)
     verified = ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
-    """Partial work-groups: many and less than one."""
     kernel: ClassVar[str]
     arrays: ClassVar[Mapping[str, int]]
     """Words per particle of each array, by the beginning of its name; position and velocity come first."""
@@ -49,7 +48,6 @@ class Particles(Workload):
         return 4 * sum(self.arrays.values())
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The number of particles, through the caches; the work-group size, beyond them."""
         both = 2 * self.stored_bytes
         most = min(_MOST, grid.most_bytes(device, limits, "particles", 2) / both)
         usual = min(256, limits.max_work_group)

@@ -40,7 +40,6 @@ class Residency(Workload):
         {"local": 33, "kept": 1, "used": 4, "groups": 7, "steps": 19},
         {"local": 8, "kept": 5, "used": 1024, "groups": 13, "steps": 3},
     )
-    """Odd numbers of groups and work-items."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Sizes of work-groups; then more local memory, and more registers. None on a CPU."""

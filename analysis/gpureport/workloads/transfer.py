@@ -50,7 +50,6 @@ class _Copies(Workload):
     """One word, and a size that is no multiple of anything."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The size of one transfer, in each direction."""
         most = _MOST_SHORT if grid.is_short(device, limits) else _MOST
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]

@@ -24,11 +24,7 @@ _ERROR = re.compile(r"\b(?:error|undefined|unresolved)\b", re.IGNORECASE)
 
 
 def usage(log: str) -> dict[str, Usage]:
-    """Read the ptxas lines that NVIDIA's ``-cl-nv-verbose`` puts into the build log.
-
-    Returns:
-        By kernel; empty for the log of another compiler.
-    """
+    """Return, by kernel, NVIDIA's lines (``-cl-nv-verbose``) of the build log; nothing for that of other compilers."""
     parts = _ENTRY.split(log)[1:]
     return {name: _ptxas(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -49,13 +45,9 @@ def compilation(
 ) -> Compilation:
     """Combine log, binary and runtime queries of a dispatch's kernel; the earlier source takes precedence.
 
-    Args:
-        dispatch: its local-memory arguments are added to what the kernel itself declares.
-        options: build options.
-        log: build log.
-        facts: results of ``clGetKernelWorkGroupInfo`` and ``clGetKernelSubGroupInfo`` by query, without ``CL_KERNEL_``
-            and ``_FOR_NDRANGE`` in its name.
-        binary: of the program, or the library that contains the kernel; empty: not known.
+    *facts* are results of ``clGetKernelWorkGroupInfo`` and ``clGetKernelSubGroupInfo`` by query, without ``CL_KERNEL_``
+    and ``_FOR_NDRANGE`` in its name. *binary* is that of the program, or the library that contains the kernel; empty:
+    not known. Local-memory arguments of the *dispatch* are added to what the kernel itself declares.
     """
     arguments = sum(argument.nbytes for argument in dispatch.arguments if isinstance(argument, Local))
     reported = usage(log).get(dispatch.kernel) or machine_code.usage(binary, dispatch.kernel) or Usage("runtime")

@@ -128,7 +128,6 @@ class PowerSensor:
         name: what reports the values: ``NVML``.
         scope: what the power includes.
         limit_w: returns the power limit that the driver enforces.
-        read: what it reports.
     """
 
     name: str

@@ -79,13 +79,7 @@ class Runtime:
 
 @dataclass(frozen=True)
 class RuntimeDevice:
-    """A device that is present, with its runtime.
-
-    Attributes:
-        device: the device as its runtime reports it; its index counts over all runtimes.
-        runtime: the runtime that lists it.
-        position: index among the devices of its runtime.
-    """
+    """A device that is present; its index counts over all runtimes, *position* over the devices of its own."""
 
     device: "PresentDevice"
     runtime: Runtime

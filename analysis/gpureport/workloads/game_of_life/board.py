@@ -91,10 +91,7 @@ class Board(Workload):
     indexed: ClassVar[bool] = False
     """Whether loops index arrays of the work-item. Code for GPUs is unrolled; code for CPUs computes the addresses."""
 
-    # Sizes
-
     def row_bytes(self, parameters: Parameters) -> int:
-        """Return the bytes from one row to the next."""
         return ceil(parameters["width"] * self.bits_per_cell / (8 * self.element_bytes)) * self.element_bytes
 
     def board_bytes(self, parameters: Parameters) -> int:
@@ -116,8 +113,6 @@ class Board(Workload):
     def rectangle(self, parameters: Parameters) -> tuple[float, int]:
         """Return bytes of a row, and rows, of a work-item."""
         return self.cells_per_item_x * self.bits_per_cell / 8, 1
-
-    # Sweeps
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The side of a square board, through the caches; the work-group shape."""
@@ -179,10 +174,7 @@ class Board(Workload):
     def nbytes(self, parameters: Parameters) -> int:
         return 2 * self.board_bytes(parameters)
 
-    # Demand
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A stencil: work-groups read their cells with a halo."""
         items, group = self.geometry(parameters)
         tiling, busy = self.tiling(parameters, device), prod(self.items(parameters))
         return Demand(
@@ -208,10 +200,9 @@ class Board(Workload):
         )
 
     def _operations(self, device: Device) -> Mapping[str, float]:
-        """Return the operations.
+        """Return the operations; on a CPU without address arithmetic, which is part of loads and stores.
 
-        On a CPU without address arithmetic, which is part of loads and stores. With :attr:`indexed` arrays it remains;
-        the multiply-adds of addresses are then additions.
+        With :attr:`indexed` arrays it remains; the multiply-adds of addresses are then additions.
         """
         if not device.architecture.groups_as_loops:
             return self.operations
@@ -233,8 +224,6 @@ class Board(Workload):
     def passes(self, parameters: Parameters) -> float:
         """Return the bytes that all work-items load, relative to the board."""
         return prod(self.items(parameters)) * self.read_bytes / self.board_bytes(parameters)
-
-    # Running and checking
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Return the kernel arguments after the two boards; see :attr:`in_words`."""

@@ -68,8 +68,6 @@ class Interleaved(Board):
     def strip(self) -> int:
         return _WORDS * self.bits
 
-    # Sizes
-
     def columns(self, parameters: Parameters) -> int:
         return ceil(parameters["width"] / (self.strip * _lanes(parameters)))
 
@@ -89,8 +87,6 @@ class Interleaved(Board):
 
     def rectangle(self, parameters: Parameters) -> tuple[float, int]:
         return self.element_bytes * _lanes(parameters), self.rows(parameters)
-
-    # Sweeps
 
     def adapted(self, parameters: Parameters, device: Device) -> Parameters:
         """Add the strips of a work-item and the rows of a strip."""
@@ -114,10 +110,7 @@ class Interleaved(Board):
         rows = max(_SHORTEST * self.generations, ceil(parameters["height"] / down))
         return _UNROLLED * ceil((rows + 2 * self.generations) / _UNROLLED) - 2 * self.generations
 
-    # Demand
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Loads, stores and operations of each row, and of the rows above and below the strip."""
         worked = min(self.rows(parameters), parameters["height"]) + 2 * self.generations
         busy = self.tiling(parameters, device).busy_items * worked * _lanes(parameters)
         words, at_border = _WORDS * self.generations, 1 + _AT_BORDERS * self.at_border(parameters)
@@ -151,8 +144,6 @@ class Interleaved(Board):
         """Each strip also reads one row per generation above and below it."""
         rows = min(self.rows(parameters), parameters["height"])
         return (rows + 2 * self.generations) / rows
-
-    # Running and checking
 
     def build_options(self, parameters: Parameters) -> str:
         return f"-DSTEPS={self.generations} -DLANES={_lanes(parameters)}"

@@ -85,10 +85,7 @@ class _Strips(Board):
         return {**point, "local_x": min(point["local_x"], grid.chosen(device, cpu=columns, gpu=point["local_x"]))}
 
     def row_bytes(self, parameters: Parameters) -> int:
-        """Return the bytes from one row to the next; never whole pages on a CPU.
-
-        The rows of a strip would then compete for the same sets of its first cache.
-        """
+        """Return the bytes from row to row; on a CPU no whole pages: rows would compete for sets of its first cache."""
         size = super().row_bytes(parameters)
         padded = not self._form(parameters).exchanges and size % _PAGE_BYTES == 0
         return size + self.element_bytes if padded else size

@@ -15,10 +15,7 @@ _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 
 
 def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int) -> int:
-    """Return a size far beyond all caches, in whole MiB.
-
-    If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
-    """
+    """Return a size beyond all caches, in whole MiB, whose accessed sectors are at least 4 times the last cache."""
     skipping = grid.beyond_bytes(device) * stride_bytes / grid.last_sector_bytes(device)
     size = max(grid.most_bytes(device, limits, "accesses"), skipping)
     return grid.multiple(2**20)(min(size, 0.75 * limits.max_buffer_bytes))

@@ -107,7 +107,6 @@ class PointerChase(Chase):
         return replace(chased("next", lines, line, 4, steps), chain=chain, memory_chain=steps, reused="kernel")
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """All lines, in the order of a random permutation."""
         size, line, local = parameters["bytes"], parameters["line"], parameters["warm_up"]
         lines = size // line
         order, following = cycle(rng, lines, line // 4)

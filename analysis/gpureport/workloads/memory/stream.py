@@ -112,7 +112,6 @@ class Copy(_Streaming):
     written = "to"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The working set; and the work-group size, beyond the caches."""
         sizes, tried = super().sweeps(device, limits), grid.work_groups(device, limits)
         if len(tried) <= 1:
             return sizes
