@@ -68,7 +68,7 @@ def _statements(body: str) -> Iterator[Statement]:
 
 
 def read(text: str, kernel: str) -> MachineCode | None:
-    """Count the instructions of one ``.entry`` of a PTX module, if it is there; functions that it calls are listed."""
+    """Count the instructions of an ``.entry`` of a PTX module, ``None`` without it; called functions are listed."""
     body = _body(_NOISE.sub("", text), kernel)
     if body is None:
         return None

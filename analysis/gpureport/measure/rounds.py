@@ -151,7 +151,7 @@ class Rounds:
         return 2 * (point.expected_s or 0.0) * (self._ratio(point) or 1.0)
 
     def _ratio(self, point: Point) -> float | None:
-        """Return the least measured / predicted time of several points of similar work; others may be specific."""
+        """Return the least measured / predicted time of several points of similar work; higher ones may be specific."""
         similar = [ratio for work, ratio in self._ratios if 1 / _SIMILAR <= work / point.key.work <= _SIMILAR]
         return min(similar) if len(similar) >= _FEWEST_SIMILAR else None
 

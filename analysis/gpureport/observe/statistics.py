@@ -115,8 +115,8 @@ def drifts(samples: Floats, taken_at: Floats) -> bool:
     """Return whether a point's times drifted during its measurement, significantly and by at least 3 %.
 
     Uses the medians of the first and last third, and Kendall's rank correlation with time at a significance level of
-    0.001 (M. G. Kendall, Rank Correlation Methods, 1948). *samples* are in order of measurement,
-    *taken_at* are their times in s, both of shape (n,). Fewer than nine never drift.
+    0.001 (M. G. Kendall, Rank Correlation Methods, 1948). *samples* are in order of measurement, *taken_at* are their
+    times in s, both of shape (n,). Fewer than nine never drift.
     """
     third = len(samples) // 3
     if third < 3 or len(samples) != len(taken_at):
@@ -238,7 +238,7 @@ def _two_clusters(ordered: Floats) -> float | None:
 def drift(samples: Sequence[Floats], taken_at: Sequence[Floats]) -> float | None:
     """Return the relative change of times from the first to the last third of the run: 0.05 if they grew by 5 %.
 
-    Points are measured in random order, so a common trend over time is drift and not shape. ``None`` if it is below
+    Points are measured in random order, so a common trend over time is drift and not shape. ``None``: a change below
     3 % or within the noise. *samples* of each point are in order of measurement, *taken_at* are their times in s.
     """
     pairs = [(t, np.log(s / np.median(s))) for s, t in zip(samples, taken_at, strict=True) if len(s) == len(t) > 2]

@@ -43,10 +43,9 @@ def eviction_window(gaps: Times, first: Times, last: Times, accesses: int, capac
 
 
 class ReuseClock:
-    """Times of accesses to lines, in accesses; the window of a cache is found again whenever they have doubled."""
+    """Times of accesses to lines, in accesses; a cache of *capacity* lines gets a new window whenever they double."""
 
     def __init__(self, capacity: float) -> None:
-        """Start with an empty cache of *capacity* lines."""
         self.capacity, self.window = capacity, inf
         self.now, self._known, self._due = 0, 0, 0
         self._gaps: list[Times] = []

@@ -90,7 +90,7 @@ def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str,
 
 
 def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:
-    """Return elements whose folded words index the element a fixed random distance further: (elements, words)."""
+    """Return elements, shape (n, words), whose folded words index the element a fixed random distance further."""
     elements = _TABLE_BYTES // width
     following = (np.arange(elements) + rng.integers(1, elements)) % elements
     words = rng.integers(0, 2**32, size=(elements, width // 4), dtype=np.uint32).copy()

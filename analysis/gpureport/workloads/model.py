@@ -98,7 +98,7 @@ class Transfer(Dispatch):
 
     copies: tuple[Copy, ...] = ()
     by_host: bool = False
-    """Whether the host's clock times it, from call to end, as for pageable memory; otherwise the device does."""
+    """Whether the host times it, from call to end, as for pageable memory; otherwise the device's time stamps do."""
 
     @classmethod
     def of(cls, *copies: Copy, by_host: bool = False) -> "Transfer":

@@ -79,7 +79,7 @@ class Runtime:
 
 @dataclass(frozen=True)
 class RuntimeDevice:
-    """A device that is present; its index counts over all runtimes, *position* over the devices of its own."""
+    """A device that is present; its index counts over all runtimes, *position* within its own."""
 
     device: "PresentDevice"
     runtime: Runtime
