@@ -103,7 +103,6 @@ def _contrasts(machines: Mapping[str, Run], baseline: str) -> Iterator[Contrast]
 
 
 def _common_curves(machines: Mapping[str, Run]) -> Iterator[dict[str, Observation | Prediction]]:
-    """Yield the sweeps that at least two *machines* have, by machine."""
     every = ((curve.key, (name, curve)) for name, run in machines.items() for curve in run.curves)
     for found in grouped(every).values():
         first = found[0][1]

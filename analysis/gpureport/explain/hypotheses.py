@@ -31,7 +31,6 @@ class Hypothesis:
 
 
 UNCHANGED = Hypothesis("", "", lambda point: (point,))
-"""The model as it is."""
 
 
 def pair(first: Hypothesis, second: Hypothesis) -> Hypothesis:
@@ -73,9 +72,6 @@ def shared_cores(point: PointModel) -> Sequence[PointModel]:
         "caches": tuple(cache.model_copy(update=dict(half(cache))) for cache in point.device.caches),
     }
     return (point._replace(device=point.device.model_copy(update=halved)),)
-
-
-# Memory, instructions, and how they overlap.
 
 
 def cold_caches(point: PointModel) -> Sequence[PointModel]:

@@ -93,7 +93,6 @@ class _Trial:
 
     @cached_property
     def error(self) -> float:
-        """Root mean square of the residuals."""
         return sqrt(float(np.mean(self.residuals**2)))
 
     def differs(self, other: "_Trial") -> bool:

@@ -19,11 +19,7 @@ _Rate = tuple[float, float, float]
 
 
 class ShapeLoss(NamedTuple):
-    """The loss of one shape in one search.
-
-    Attributes:
-        loss: 1 - its rate / best rate of the search; 0 if their intervals overlap.
-    """
+    """The loss of one shape in one search: 1 - its rate / best rate; 0 if their intervals overlap."""
 
     key: SweepKey
     sides: Shape

@@ -34,12 +34,10 @@ WORKLOADS = (
     "launch/queued",
     "transfer/pinned",
 )
-"""The workloads that key figures are taken from."""
 
 Side = Literal["slower", "faster", "other"]
 """What a value outside its interval says about the device; energy says nothing about its speed."""
 MEMORY, FP32, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Local memory", "highest"
-"""What a quantity may be of."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
 
@@ -150,7 +148,6 @@ class KeyFigure:
 
 
 _Values = Mapping[Place | None, tuple[Estimate | None, Estimate | None]]
-"""Predicted and measured values."""
 
 
 def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:

@@ -101,9 +101,6 @@ def joined(
     )
 
 
-# Types
-
-
 @cache
 def stored_type(report: type[Record]) -> type[BaseModel]:
     """Return the type of a *report* in a file."""
@@ -127,8 +124,6 @@ _CURVE = """A sweep. The points of a part are those *at* some indices of the poi
 and columns that the calibrated part leaves out are those of the specification; ``null`` is the default."""
 GROWING = ("predictions", "measurements", "observations")
 """Fields of a report that are curves in a file."""
-
-# Writing
 
 
 def packed(curve: Curve) -> Columns:
@@ -154,9 +149,6 @@ def _difference(own: Columns, base: Columns) -> Columns:
     found: Columns = {name: own.get(name) for name in {**base, **own} if own.get(name) != base.get(name)}
     nested = [name for name in ("points", "ceilings_s") if found.get(name) and name in base]
     return found | {name: _difference(found[name], base[name]) for name in nested}
-
-
-# Reading
 
 
 def unpacked(curves: Iterable[Any]) -> Columns:

@@ -92,7 +92,7 @@ def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tu
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
-    """List the best, limit, cliffs, taper, lowest occupancy by workload; cliffs and n90 of the first sweep with any."""
+    """List best, bottleneck, cliffs, taper, lowest occupancy by workload; cliffs, n90: of the first sweep with any."""
     found = grouped((prediction.key.workload, prediction) for prediction in predictions if is_shown(prediction))
     return Table.of(starmap(_outlook, found.items()))
 

@@ -175,4 +175,3 @@ TARGETS = (
     Target("GPUs of cloud machines, transfers", "bandwidths", "90 %", 1.20, None, ("*",), _TRANSFERS, published=True),
     Target("H100 of cloud machines, transfers", "bandwidths", "median", 1.10, None, _H100, _TRANSFERS, published=True),
 )
-"""The targets of the project."""

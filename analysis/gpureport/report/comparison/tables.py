@@ -169,10 +169,7 @@ def works_table(comparison: Comparison) -> Table:
 def _of_few(
     comparison: Comparison, heads: Sequence[str], rows: Iterable[tuple[str, ...]], after: Sequence[str], what: str = ""
 ) -> Table:
-    """Return a table with a value of each machine, and the ratios of the others to the baseline.
-
-    *heads* are the columns before, *after* those after them. Heads of values begin with *what*.
-    """
+    """Return a table: *heads*, each machine's value (headed by *what* and name), ratios to the baseline, *after*."""
     short = _short(comparison)
     values = (f"{what}{name}" for name in short.values())
     ratios = (f"{short[name]} / {short[comparison.baseline]}" for name in comparison.others)

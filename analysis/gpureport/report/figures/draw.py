@@ -432,8 +432,5 @@ def _overlap(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def _gapped(starts: Floats, ends: Floats) -> Floats:
-    """Return one path of separate lines: page layout takes time for every element. Shape (3 n,) from (n,) each.
-
-    A line without length that has round ends is a dot.
-    """
+    """Return separate lines as one path, (3 n,) from (n,): layout takes time for each. One of no length is a dot."""
     return np.column_stack([starts, ends, np.full(len(starts), np.nan)]).ravel()

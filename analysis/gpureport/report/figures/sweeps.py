@@ -38,7 +38,6 @@ _ON_PLATEAU = 0.06  # |ln| of a sample on a plateau / its value
 _SHORTEST, _FEWEST_ON_IT = 1.4, 3  # last / first x of a plateau, and samples on it
 _MOST_REACH = 4.0  # of ratios, above and below 1
 _MAIN = {"cliff": "midpoint", "taper": "n90"}
-"""The main position of each feature."""
 
 
 def drawable(points: Iterable[P]) -> list[P]:

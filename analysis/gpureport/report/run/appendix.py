@@ -79,10 +79,7 @@ def environment_table(report: Report) -> Table:
 
 
 def skipped_table(report: Report) -> Table:
-    """List all variants, sweeps and points that were not measured, by reason.
-
-    Points of a sweep that lack samples for lack of time are one, with the first reason.
-    """
+    """List the variants, sweeps and points that were not measured; late points of a sweep have the first reason."""
     found = [(name, "all", info.skipped) for name, info in report.workloads.items() if info.skipped]
     listed = {(name, why) for name, _, why in found}
     for measurement in report.measurements:
@@ -156,10 +153,7 @@ def _moved(compiled: float | None, model: float) -> str:
 
 
 def written_values(device: Device) -> Mapping[str, str]:
-    """Write all values of *device* by path, such as ``caches.L2.capacity``; a dash for those that are not known.
-
-    The midpoint of a transition range has its own path: ``caches.L2.latency_transition.midpoint``.
-    """
+    """Write values of *device* by path, such as ``caches.L2.latency_transition.midpoint``; a dash for unknown ones."""
     found = {"opencl.compute_units": _written(device.opencl_compute_units, "")}
 
     def write(path: str, declared: Listed, value: object) -> object:

@@ -25,7 +25,6 @@ class ReadCliff:
     """The cliff of a cache as its readers see it.
 
     Attributes:
-        cache: with the cliff.
         onset: of the fall of read bandwidth or the rise of latency.
         readers: number of compute units that read; ``None``: all.
         is_of_latency: whether it is a rise of latency, because no sweep of bandwidth covers the cache.

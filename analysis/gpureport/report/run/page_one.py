@@ -73,10 +73,7 @@ class State(Labelled):
 
 @dataclass(frozen=True)
 class Advice:
-    """One row of what to tune for: a subject, a phrase, the chapter with the details.
-
-    *disturbed*: whether it rests on a workload that other load disturbed.
-    """
+    """One row of what to tune for: subject, phrase, chapter; *disturbed*: its workload was, by other load."""
 
     subject: str
     text: str
@@ -179,10 +176,7 @@ def bound(figure: KeyFigure) -> str:
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
-    """Return the figure of page one: the curves of a few kernels of the user, those of working sets, or all ratios.
-
-    None if there is nothing to draw.
-    """
+    """Return page one's figure: curves of a few kernels of the user, or of working sets, or all ratios, if any."""
     own = [curve for curve in of_user(report, found) if not curve.is_work_group]
     if 0 < len(own) <= _OWN and (drawn_own := curve_pictures(report, own)):
         return drawn_own[0]
@@ -262,10 +256,7 @@ def headline(
     found: Sequence[CurveRecords] = (),
     clock_hz: float | None = None,
 ) -> tuple[str, ...]:
-    """Say how many figures are as predicted, and which are not; then what limits this conclusion.
-
-    Only published records need the curves that were *found*.
-    """
+    """Say how many figures are as predicted, which are not, what limits this; *found* is only for published records."""
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
@@ -362,10 +353,7 @@ def trust(report: Report) -> str:
 
 @cache
 def _accuracies() -> dict[str, dict[str, float | list[str]]]:
-    """Return the errors of times by class of device, which ``scripts/accuracy.py`` writes.
-
-    They are those of measured devices that the model had not seen. The devices count equally.
-    """
+    """Return the errors of times on unseen measured devices, equally weighted, by class (``scripts/accuracy.py``)."""
     written = read_yaml(data_dir("templates") / "accuracy.yaml").data
     return TypeAdapter(dict[str, dict[str, float | list[str]]]).validate_python(written)
 

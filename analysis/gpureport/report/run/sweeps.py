@@ -60,10 +60,7 @@ def selection(drawn: Sequence[CurveRecords]) -> Selection:
 
 
 def selections(report: Report, found: Sequence[CurveRecords]) -> dict[str, Selection]:
-    """Return the curves that each chapter draws, by its anchor.
-
-    None draws transfers within a memory that device and host share.
-    """
+    """Return the curves of each chapter, by its anchor; none of transfers within memory that device and host share."""
     shared = report.device.host_link.kind == "shared"
     drawn = (curve for curve in filter(is_drawn, found) if not (shared and curve.key.family == "transfer"))
     of = grouped((_chapter_of(curve), curve) for curve in drawn)
