@@ -815,7 +815,7 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
             (["--local", each], f"--local: '{each}' is no work-group; write 256 or")
             for each in ("0", "x", "256x", "-3")
         ),
-        (["--local", "99999999"], "--local: [99999999] has more than 65536 work-items"),
+        (["--local", "99999999"], "--local: [99999999] has more than 131072 work-items"),
         (["--data", "x"], "--data: 'x' is not NAME=VALUE, such as 'columns=random(0,n)'"),
         (["--data", "z=zeros"], "--data z: saxpy (saxpy.cl:3) has no argument 'z'; it has y, x, a, n"),
         (["--data", "a=zeros"], "--data a: a is a scalar in saxpy (saxpy.cl:3), which has no contents"),

@@ -43,7 +43,7 @@ _FACTORS = (1, 2, 4, 8, 16)
 _MANY, _FEWEST = 2.0**24, 4
 """Instructions at a size that is the largest one, unless it is among the first few: executing takes long."""
 _WAVE = 32
-_MOST_ITEMS = 2**16  # of a work-group; that of a device has at most a few thousand
+_MOST_ITEMS = 2**17  # of a work-group; executing many more takes minutes and gigabytes
 _LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
 _MOST_DEGREE = 3
 _MOST_ROUNDS = 5
