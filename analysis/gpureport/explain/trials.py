@@ -30,6 +30,8 @@ SIGNIFICANT = 0.95
 """Least share of the bootstrap's draws in which a hypothesis must be closer."""
 
 _SAME = log(1.01)
+_SCREENED = 12
+_FINALISTS = 4
 _DRAWS = 400
 _FEW = 4
 _ONE_FACTOR = 0.25
@@ -143,12 +145,19 @@ def _trial(hypothesis: Hypothesis, points: Sequence[PointModel], observed: Float
 def _ranked(
     hypotheses: Sequence[Hypothesis], points: Sequence[PointModel], observed: Floats, base: _Trial
 ) -> list[_Trial]:
-    """Return trials of hypotheses, closest first, without those that change nothing; of equal curves only the first."""
-    found: list[_Trial] = []
-    for trial in (_trial(hypothesis, points, observed) for hypothesis in hypotheses):
-        if all(trial.differs(other) for other in (base, *found)):
-            found.append(trial)
-    return sorted(found, key=lambda trial: trial.error)
+    """Return trials on all points, closest first, of the hypotheses that are closest on a few points.
+
+    Hypotheses that change nothing are left out. Of several with the same curve only the first is tested.
+    """
+    few = np.unique(np.linspace(0, len(points) - 1, _SCREENED).round().astype(int))
+    some = [points[i] for i in few]
+    base = _Trial(UNCHANGED, base.residuals[few])
+    screened: list[_Trial] = []
+    for trial in (_trial(hypothesis, some, observed[few]) for hypothesis in hypotheses):
+        if all(trial.differs(other) for other in (base, *screened)):
+            screened.append(trial)
+    finalists = sorted(screened, key=lambda trial: trial.error)[:_FINALISTS]
+    return sorted((_trial(t.hypothesis, points, observed) for t in finalists), key=lambda trial: trial.error)
 
 
 def _pairs(ranked: Sequence[_Trial], points: Sequence[PointModel], observed: Floats, base: _Trial) -> list[_Trial]:
