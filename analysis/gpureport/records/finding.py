@@ -72,12 +72,12 @@ class Verdict(Labelled):
     @property
     def agrees(self) -> bool:
         """Whether value and prediction differ little, whatever their intervals."""
-        return self.style == "agrees"
+        return self.as_predicted and not self.within
 
     @property
     def within(self) -> bool:
         """Whether it is consistent with the prediction only because of its interval."""
-        return self.as_predicted and not self.agrees
+        return self is Verdict.WITHIN
 
     @property
     def as_predicted(self) -> bool:

@@ -8,13 +8,15 @@ from math import log, prod
 from typing import Self
 
 from gpureport.findings.advice import Search
+from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Occupancy
 from gpureport.report.text.words import shape_name
 from gpureport.units import UNKNOWN, format_percent, format_ratio
 from gpureport.workloads import all_workloads
 
+_SIGNS = "±" + "".join(verdict.mark for verdict in Verdict)
 _BEFORE_UNIT = re.compile(
-    r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=[±✓≈▽△✗]) (?=\d)"
+    rf"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{{1,16}}/s)(?![\w/]))|(?<=[{_SIGNS}]) (?=\d)"
 )
 _NUMBER = re.compile(r"[^\w.]*\d")
 _SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-| cases$")
