@@ -15,7 +15,7 @@ from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.workloads.model import Job, Limits, Transfer, Workload
 
 
-@dataclass
+@dataclass(eq=False)
 class Point:
     """A point while it is being measured.
 
@@ -97,7 +97,7 @@ class Bench:
         self._backend = backend
         self._features = features(backend.device)
         self._pool = BufferPool(backend, limits)
-        self._prepared: dict[int, _Prepared] = {}
+        self._prepared: dict[Point, _Prepared] = {}
         self._drawn: dict[tuple[int, int, str, str], Any] = {}
 
     def run(self, point: Point, dispatches: int) -> float:
@@ -139,7 +139,7 @@ class Bench:
         return [self._backend.compilation(launch) for launch, each in launched if not isinstance(each, Transfer)]
 
     def _prepare(self, point: Point) -> _Prepared:
-        prepared = self._prepared.get(id(point))
+        prepared = self._prepared.get(point)
         if prepared is None or prepared.allocations != self._pool.allocations:
             prepared = self._again(point, prepared)
             prepared.allocations = self._pool.allocations
@@ -167,5 +167,5 @@ class Bench:
                 tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
                 for dispatches in (job.before, job.dispatches)
             )
-            prepared = self._prepared[id(point)] = _Prepared(buffers, before, timed)
+            prepared = self._prepared[point] = _Prepared(buffers, before, timed)
         return prepared
