@@ -82,23 +82,25 @@ def residuals(
     Microbenchmarks calibrate in either case. *features* are cliffs, tapers and plateaus; they take several times as
     long as the times.
     """
-    microbenchmarks = [each for each in result.series if each.workload.microbenchmark and not result.publication]
-    chosen = [each for each in result.series if not workloads or each.workload.name in workloads]
-    specified = {id(each): _predicted(each, result.device, "specification") for each in (*microbenchmarks, *chosen)}
-    observed = {id(each): observe(each.measurement) for each in (*microbenchmarks, *(chosen if features else ()))}
+    given = dict(enumerate(result.series))
+    calibrating = {i for i, each in given.items() if each.workload.microbenchmark and not result.publication}
+    chosen = {i for i, each in given.items() if not workloads or each.workload.name in workloads}
+    specified = {i: _predicted(given[i], result.device, "specification") for i in sorted(calibrating | chosen)}
+    observed = {i: observe(given[i].measurement) for i in (calibrating | chosen if features else calibrating)}
     devices: dict[Basis, Device] = {"specification": result.device}
-    shown = [observation for each in microbenchmarks if (observation := observed[id(each)])]
+    shown = [observation for i in sorted(calibrating) if (observation := observed[i])]
     if shown:
         devices["calibrated"] = calibrated(result.device, specified.values(), shown)
     found: list[Residual] = []
-    for series in chosen:
+    for i in sorted(chosen):
+        series = given[i]
         for kind, device in devices.items():
             if kind == "calibrated" and series.workload.microbenchmark:
                 continue
-            prediction = specified[id(series)] if kind == "specification" else _predicted(series, device, kind)
+            prediction = specified[i] if kind == "specification" else _predicted(series, device, kind)
             curve = _curve(result, series, kind, independence)
             found += _times(curve, series.measurement, prediction)
-            if features and (observation := observed[id(series)]):
+            if features and (observation := observed[i]):
                 found += _features(curve, prediction, observation)
     return found
 
