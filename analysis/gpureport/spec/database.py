@@ -279,5 +279,4 @@ def is_like(file: DeviceFile, host: HostProcessor) -> bool:
 
 def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
     """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
-    without = file.without | {f"caches.{level}" for level in host.without}
-    return file.model_copy(update={"name": host.name or file.name, "without": without})
+    return file.model_copy(update={"name": host.name or file.name, "without": file.without | host.without})

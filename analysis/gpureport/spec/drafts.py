@@ -129,7 +129,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     file, name, found = _file(present, key, database), present.name, draft_values(present, architecture)
     if present.on_host:
         name, found = reported.name_of(name).product, cpu_values(host, present)
-        file = file.model_copy(update={"without": frozenset(f"caches.{level}" for level in host.without)})
+        file = file.model_copy(update={"without": host.without})
     draft = of_relative(relative) if relative else Draft(file, {})
     if relative:
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}

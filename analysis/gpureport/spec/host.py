@@ -100,9 +100,9 @@ class HostProcessor:
         return "aarch64" if self.machine.lower() in ("aarch64", "arm64") else "x86_64"
 
     @property
-    def without(self) -> tuple[str, ...]:
-        """The L3 if the operating system lists caches, but no L3: a level that the generic entries have."""
-        return ("L3",) if self.caches and all(cache.level < 3 for cache in self.caches) else ()
+    def without(self) -> frozenset[str]:
+        """The path of the L3 if caches are listed, but no L3: a level that the generic entries have."""
+        return frozenset(("caches.L3",) if self.caches and all(cache.level < 3 for cache in self.caches) else ())
 
 
 def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = HUGE_PAGES) -> HostProcessor:
