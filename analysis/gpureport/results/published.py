@@ -94,9 +94,8 @@ def load(path: Path, database: Database) -> Result:
     """
     document = read_file(path, RecordFields)
     if ("vendor",) in document.lines and ("series",) not in document.lines:
-        raise InputError(
-            f"{path}: is an entry of a device, not a record; check it with `gpureport devices check {path}`"
-        )
+        what = "is a device or architecture file, not a published record"
+        raise InputError(f"{path}: {what}; check it with `gpureport devices check {path}`")
     fields = document.get()
     if fields.device not in database.entries:
         what = f"{fields.device!r} is not in the database; `gpureport devices --known` lists the devices"
