@@ -39,7 +39,7 @@ _ONE_FACTOR = 0.25
 
 @dataclass(frozen=True)
 class ModelInput:
-    """A device, specified or calibrated, and where known, registers and local memory of each point by sweep."""
+    """A device, specified or calibrated, and what is known of the code of each point, by the name of its sweep."""
 
     device: Device
     compiled: Mapping[str, Sequence[Compiled]] = field(default_factory=dict)

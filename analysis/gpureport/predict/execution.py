@@ -186,7 +186,7 @@ class Execution(ABC):
         """Return the cycles for which a group waits for its loads: of *load_cycles* each, and of the shared cache."""
 
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
-        """Return the seconds to issue one group alone; 0 by default: no other is needed to keep a unit busy."""
+        """Return the seconds to issue a group's instructions; 0 if no other group is needed to keep a unit busy."""
         return 0.0
 
     @property

@@ -94,7 +94,10 @@ def slowest_line(run: Execution) -> float:
 
 
 def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, str]:
-    """Return the seconds of traffic for a *footprint* of bytes, and its ceiling; *usable*: bytes of each cache."""
+    """Return the seconds that global memory traffic takes, and the name of the ceiling that limits it.
+
+    *footprint* is the working set in bytes; *usable* are the bytes of each cache (:func:`usable_capacities`).
+    """
     device, demand = run.device, run.demand
     in_flight, writes_s = bytes_in_flight(run), maximum(write_time_s(run), device.cycles(waiting_cycles(run)))
     units = {"compute_unit": run.busy_fraction, "device": minimum(1.0, ceil(demand.groups) / run.places)}
@@ -154,7 +157,10 @@ def bytes_in_flight(run: Execution) -> float:
 
 
 def transition_range(run: Execution, cache: Cache, *, overlapping: bool) -> Transition:
-    """Return the transition range of bandwidth beyond *cache*; *overlapping*: groups start passes before others end."""
+    """Return the transition range of a bandwidth curve beyond *cache*.
+
+    Passes over the data are *overlapping* if some groups start the next one before others finish the previous one.
+    """
     if run.demand.writes:
         return cache.transition("ping_pong_transition" if run.demand.ping_pong else "write_transition")
     return cache.bandwidth_transition if overlapping else cache.transition("cyclic_transition")

@@ -62,8 +62,8 @@ class PointModel(NamedTuple):
 class PointTime(NamedTuple):
     """The model's result for one dispatch, or for one dispatch of each of several points.
 
-    *level* serves most of the working set. A transfer has no *occupancy*. Arithmetic *operations* are counted per lane,
-    without memory accesses and overhead, and *memory_bytes* with caches that are empty at the start.
+    *level* serves most of the working set. A transfer has no *occupancy*. *operations* are arithmetic ones, counted per
+    lane. *memory_bytes* go to and from memory if caches are empty at the start.
     """
 
     time_s: float

@@ -90,7 +90,10 @@ def mean_time(times: Sequence[float], misses: Iterable[N]) -> N | float:
 
 
 def mean_cost(levels: Sequence[ServingLevel[T]], misses: Sequence[float]) -> tuple[float, T]:
-    """Return the mean cost by shares of *misses*, and the name of the first level that misses less than half."""
+    """Return the mean cost, and the name of the level that serves most: the first with less than half missed.
+
+    *misses* are shares of accesses, as of :func:`mean_time`.
+    """
     name = levels[-1].name
     for level, share in zip(levels[-2::-1], misses[::-1], strict=True):
         name = where(share <= 0.5, level.name, name)

@@ -31,7 +31,7 @@ def for_all(points: Sequence[T], run: Callable[[Sequence[T]], Iterable[R]]) -> l
 
 
 def together(values: Sequence[Any]) -> Any:  # noqa: ANN401 - of any type
-    """Return the value of all points, with columns where numbers differ; :class:`.Divided` if anything else does."""
+    """Return one value for all points, with arrays where numbers differ; :class:`.Divided` if anything else does."""
     first = values[0]
     kind: Any = type(first)
     if is_dataclass(first):

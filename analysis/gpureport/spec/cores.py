@@ -79,8 +79,12 @@ _AROUND = constant((0.6, 1.0, 1.7))
 class Topology:
     """Logical processors, physical cores, sockets and instances of the L3 of a machine, or of several as arrays.
 
-    The machine has a *part* of the cores of these sockets, at most 1. Shares are those of the rate of these cores, of
-    the L3 that one thread can usually use, and of the memory bandwidth that is usual for this part of a socket.
+    The machine has a *part* of the cores of these sockets, at most 1. *l3_bytes* is the size of one instance.
+
+    Attributes:
+        core_share: share of the rate of these cores.
+        l3_share: share of the L3 that one thread can usually use.
+        memory_share: share of the memory bandwidth that is usual for this part of a socket.
     """
 
     listing: Listing

@@ -79,7 +79,7 @@ class Database:
         return HostCore(name, core, self.stream_type(name), topology(facts, core), bool(facts.hypervisor))
 
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
-        """Return an architecture's file; an InputError, after *where*, if it is missing or has errors."""
+        """Return an architecture's file; an InputError, with *where* before it, if there is none or it is wrong."""
         if name not in self.architecture_paths:
             raise InputError(f"{where}there is no architecture {name!r}{suggestion(name, self.architecture_paths)}")
         if name not in self._read:
@@ -125,7 +125,7 @@ class Database:
         return is_like(self.entries[entry_id].file, self.host)
 
     def resolve(self, text: str) -> Device:
-        """Return the device that :meth:`find` finds."""
+        """Return the device with this id or name, as :meth:`find` finds it."""
         return self.device(self.find(text))
 
     def match(self, present: PresentDevice) -> DeviceMatch:

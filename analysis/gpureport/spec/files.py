@@ -71,7 +71,8 @@ MOST_NAMES = 50
 """Maximum number of cache levels, pipes, …."""
 ARCHITECTURE = r"^[a-z0-9_]{1,100}$"
 """Pattern of the names of architectures that can be extended."""
-_OPTIONAL = ("link", "opencl", "typical", "core", "streams")
+_NEVER_REQUIRED = ("link", "opencl", "typical", "core", "streams")
+"""Parts that a file may leave out, also where their records require values."""
 
 
 class File(Strict):
@@ -200,7 +201,7 @@ def _of_record(path: str, record: type[Record]) -> Iterator[Place]:
     hints, above = get_type_hints(record), steps_of(path) if path else ()
     for field, (key, declared) in models.listed(record).items():
         info, kind, steps = record.model_fields[field], hints[field], (*above, key)
-        required = info.is_required() and path not in _OPTIONAL
+        required = info.is_required() and path not in _NEVER_REQUIRED
         if not declared.by_name:
             share = any(getattr(limit, "le", None) == 1 for limit in info.metadata)
             kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
@@ -245,7 +246,7 @@ def tree(model: type[File]) -> Tree:
 
 
 def levels(values: Layer, part: str) -> tuple[str, ...]:
-    """Return the levels of a part, nearest first: an architecture's, then those that only the device has."""
+    """Return the names in a part. Levels are nearest first: an architecture's, then those that only the device has."""
     return tuple(dict.fromkeys(steps[1] for path in values if (steps := steps_of(path))[0] == part))
 
 

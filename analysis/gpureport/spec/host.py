@@ -225,7 +225,7 @@ def listed_host(facts: ProcessorFacts) -> HostProcessor:
 
 
 def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
-    """Parse the output of ``lscpu`` or ``lscpu -J``; an InputError, with the name *file*, if it is none."""
+    """Parse the output of ``lscpu`` or ``lscpu -J``; an InputError, which names *file*, for other text."""
     try:
         fields = dict(_json_fields(json.loads(text))) if text.lstrip().startswith("{") else dict(_fields(text))
         return processor_facts(fields)

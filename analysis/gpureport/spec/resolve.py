@@ -45,7 +45,7 @@ def resolve(
 ) -> Device:
     """Combine a device's file, its architecture's file and an *overlay* of reported values.
 
-    An InputError, of the file *where*, if a required value is missing.
+    An InputError, which begins with the file *where*, if a required value is missing.
     """
     values = combined(file, architecture, overlay)
     lacking = next(missing(values, DeviceFile), None)

@@ -15,7 +15,7 @@ _PLACE = ["result", "workload", "sweep", "conditions", "label"]
 
 
 def where_calibrated(residuals: pd.DataFrame) -> pd.DataFrame:
-    """Return specification predictions of times that also have a calibrated one: these show if calibration helps."""
+    """Return specification predictions of times that also have a calibrated one; microbenchmarks have none."""
     times = residuals[residuals["what"] == "times"]
     places = pd.MultiIndex.from_frame(times[_PLACE])
     return times[(times["kind"] == "specification") & places.isin(places[times["kind"] == "calibrated"])]

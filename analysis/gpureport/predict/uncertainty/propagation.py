@@ -235,7 +235,10 @@ def clamped(x: float, low: float, high: float) -> float:
 
 
 def relative_deviations(x: float, facts: int) -> Floats:
-    """Return the relative change of *x* by each fact's standard deviation, (facts,) or (points, facts); 0 if plain."""
+    """Return the relative change of *x* by one standard deviation of each fact; *facts* zeros for a plain number.
+
+    The shape is (facts,), or (points, facts) of several points.
+    """
     value = plain(x)
     changes: Floats = np.broadcast_to(_moved(x) / value, (facts, np.size(value))).T
     return changes if np.ndim(value) else changes[0]

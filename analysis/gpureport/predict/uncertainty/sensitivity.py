@@ -97,7 +97,7 @@ def _basis(path: str) -> tuple[str, float] | None:
 
 
 def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device:
-    """Return *device* with ``number(path, figure)`` for uncertain figures; positions of a transition move together."""
+    """Return *device* with ``number(path, figure)`` for uncertain figures; a transition moves as a whole."""
 
     def visit(path: str, declared: Listed, value: Any) -> object:  # noqa: ANN401 - of any value
         if not declared.uncertain or value is None or (declared.by_name and not value):
@@ -146,7 +146,10 @@ _LEAST_SHARE = constant(0.01)
 
 
 def sensitivities(relative: Floats, facts: Iterable[Fact], other: float = 0.0) -> tuple[Sensitivity, ...]:
-    """Rank facts by share of variance, from deviations (points, facts); *other*: the model's beyond ``SIGMA_MODEL``."""
+    """Rank facts by their share of the variance of times, from deviations of shape (points, facts).
+
+    *other* is the standard deviation of the model beyond ``SIGMA_MODEL``.
+    """
     model = hypot(SIGMA_MODEL, other)
     known = [*facts, Fact("model", "derived", model)]
     variances = np.append(np.mean(relative**2, axis=0), model**2)
