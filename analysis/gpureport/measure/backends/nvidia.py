@@ -57,6 +57,9 @@ class Opened:
 @contextlib.contextmanager
 def opened(device: PresentDevice) -> Iterator[Opened | None]:
     """Find the device in the library; ``None`` if the library, its driver or the device is missing."""
+    if device.on_host or drivers.maker(device.vendor).name != "nvidia":
+        yield None
+        return
     with contextlib.ExitStack() as stack:
         found = None
         with contextlib.suppress(ImportError):
@@ -74,8 +77,6 @@ def _shut_down(nvml: ModuleType) -> None:
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
-    if drivers.maker(device.vendor).name != "nvidia":
-        return None
     with contextlib.suppress(nvml.NVMLError):
         if device.pci_address is not None:
             return Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
