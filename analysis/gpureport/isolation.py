@@ -100,9 +100,13 @@ def arrays_of(what: str, file: Path, function: str, arguments: Mapping[str, Any]
 
 def ending(code: int | None, printed: bytes) -> str:
     """Return how a process ended, by its exit *code* of ``subprocess``, and the last line that it *printed*."""
-    names: dict[int | None, str] = {-number: f"crashed (signal {number})" for number in range(1, signal.NSIG)}
-    names |= {-each: f"crashed ({each.name})" for each in signal.Signals}
-    how = {None: "closed its connection", **names}.get(code, f"ended with exit code {code}")
+    if code is None:
+        how = "closed its connection"
+    elif code < 0:
+        names = {each.value: each.name for each in signal.Signals}
+        how = f"crashed ({names.get(-code, f'signal {-code}')})"
+    else:
+        how = f"ended with exit code {code}"
     last = printed.decode(errors="replace").strip().rpartition("\n")[2]
     return f"{how}: {last[:_LONGEST_REASON]}" if last else how
 

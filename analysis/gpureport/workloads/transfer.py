@@ -54,8 +54,8 @@ class _Copies(Workload):
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
         found = []
-        most = grid.chosen(device, cpu=2, gpu=3 if self.memory == "pinned" else 2)  # a CPU copies the same either way
-        for name, (title, used) in islice(_DIRECTIONS.items(), most):
+        directions = grid.chosen(device, cpu=2, gpu=3 if self.memory == "pinned" else 2)  # a CPU copies alike both ways
+        for name, (title, used) in islice(_DIRECTIONS.items(), directions):
             points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
             found.append(Sweep(name, _SIZE, points, title, coarse=grid.coarse(limits, 3, 2), isolated=True))
         return tuple(found)
