@@ -1,7 +1,7 @@
 """Work in a process of its own, within limits of time and memory: if it hangs or crashes, only this process ends.
 
-``python -m gpureport.isolation`` reads functions without arguments from standard input, and writes an error or ``None``
-and a result for each to standard output; all are pickled.
+``python -m gpureport.isolation`` reads pickled functions without arguments from standard input. For each it writes a
+pickled pair to standard output: an error or ``None``, and the result.
 """
 
 import ctypes
@@ -63,7 +63,7 @@ def isolated(
 
 
 def _limited(what: str, most_bytes: int, work: Callable[[], R]) -> R:
-    """Return the result of *work*; errors become those that one sentence makes."""
+    """Return the result of *work*; every error becomes an InputError or GpuReportError, which pickle can restore."""
     try:
         with limited_growth(most_bytes):
             return work()

@@ -68,7 +68,10 @@ def _statements(body: str) -> Iterator[Statement]:
 
 
 def read(text: str, kernel: str) -> MachineCode | None:
-    """Count the instructions of an ``.entry`` of a PTX module, ``None`` without it; called functions are listed."""
+    """Count the instructions of the ``.entry`` *kernel* of a PTX module; ``None`` if it has no such entry.
+
+    Functions that the kernel calls are listed, not counted.
+    """
     body = _body(_NOISE.sub("", text), kernel)
     if body is None:
         return None

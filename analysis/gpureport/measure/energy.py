@@ -131,7 +131,8 @@ def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:
     """Return the mean power from readings of an energy counter, (time in s, energy in J), in the order of time.
 
     The counter may change rarely. The first and the last change after a fifth of the time are used, because the time of
-    a change is known better than the energy between two. ``None`` with fewer than two, or if the counter ever fell.
+    a change is known better than the energy between two. ``None`` with fewer than two changes, or if the counter ever
+    fell.
     """
     if len(counted) < 2 or any(after[1] < before[1] for before, after in pairwise(counted)):
         return None

@@ -118,7 +118,7 @@ class Rounds:
     def _pilot(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         """Run points in random order; decide the number of dispatches per sample of each.
 
-        The largest point comes first, so that its buffers serve all others. Every point runs, no matter how long the
+        The largest points come first, so that their buffers serve all others. Every point runs, no matter how long the
         others took. Only a point whose sample would exceed the permitted time is skipped, with the reason.
         """
         largest = max((point.key.working_set_bytes for point in points), default=0.0)
@@ -151,7 +151,10 @@ class Rounds:
         return 2 * (point.expected_s or 0.0) * (self._ratio(point) or 1.0)
 
     def _ratio(self, point: Point) -> float | None:
-        """Return the least measured / predicted time of several points of similar work; higher ones may be specific."""
+        """Return the lowest measured / predicted time of similar work, if several points of such work have run.
+
+        Higher ratios may be specific to their points.
+        """
         similar = [ratio for work, ratio in self._ratios if 1 / _SIMILAR <= work / point.key.work <= _SIMILAR]
         return min(similar) if len(similar) >= _FEWEST_SIMILAR else None
 

@@ -33,8 +33,11 @@ def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple
     Between two points a monotone curve may run anywhere between its chord and the extensions of the neighbouring
     segments. This range is narrow for a well resolved fall, and the whole distance of the points for a sharp one.
 
-    *u*, never falling, has shape (n,), *fit*, never rising, (rows, n), *target* and the results (rows,). *straight*:
-    estimate by the chord (at an inflection point) instead of the middle of the range (at a bend).
+    *u*, never falling, has shape (n,), *fit*, never rising, (rows, n), *target* (rows,). *straight*: estimate by the
+    chord (at an inflection point) instead of the middle of the range (at a bend).
+
+    Returns:
+        Estimate, lower and upper end of the range, each of shape (rows,).
     """
     row = np.arange(len(fit))
     j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)

@@ -96,7 +96,7 @@ def _step(u: Floats, z: Floats, noise: Floats, plateaus: Sequence[Plateau], step
 
 
 def _end(u: Floats, z: Floats, noise: Floats, part: Plateau, edge: float) -> tuple[float, float, float, float]:
-    """Return a plateau's level beside a step, its error, the part of the step that its slope explains, its error."""
+    """Return a plateau's level beside a step and its error, the part of the step that its slope explains, its error."""
     lever = part.of(u) - part.of(u).mean()
     level = float(centre(part.of(z), float(np.median(noise))))
     grip = max(float(np.sum(lever**2)), 1e-12)

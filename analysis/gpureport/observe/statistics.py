@@ -67,7 +67,7 @@ def _rank(n: int) -> int:
 
 
 def median_interval(samples: Floats) -> Estimate:
-    """Return the median of at least one sample, and its 95 % interval; the range of fewer than six samples.
+    """Return the median of at least one sample, and its 95 % interval; for fewer than six samples their range.
 
     The binomial distribution of the number of samples below the median gives the interval (David and Nagaraja, Order
     Statistics, 2003, section 7.1). Correlation of successive samples, which are in order of measurement, increases the

@@ -20,7 +20,10 @@ _LONGEST = timedelta(days=30)
 def kept_measurements(
     present: PresentDevice, device: Device, settings: RunSettings, workloads: Iterable[Workload]
 ) -> Report | None:
-    """Return the microbenchmarks of *workloads*, kept for at most 30 days, of the same entry, driver and version."""
+    """Return the kept measurements of the microbenchmarks among *workloads*, at most 30 days old.
+
+    Database entry, driver and version are still the same.
+    """
     with suppress(InputError):
         kept = load_report(_file(present, settings, _microbenchmarks(workloads)))
         recent = datetime.now(UTC) - datetime.fromisoformat(kept.created_at) <= _LONGEST

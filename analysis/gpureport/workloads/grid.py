@@ -180,7 +180,7 @@ def resident_groups(device: Device, local: int) -> int:
 
 
 def shapes(device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
-    """Return two-dimensional shapes (x, y): pairs of powers of two, 32 items or more; few where it :func:`is_short`."""
+    """Return two-dimensional shapes (x, y): pairs of powers of two, 32 items or more; few if :func:`is_short`."""
     every = tuple((2**i, 2**j) for i in range(11) for j in range(11))
     tried = _WORK_GROUPS_2D if is_short(device, limits) else every
     return tuple((x, y) for x, y in tried if 32 <= x * y <= limits.max_work_group)

@@ -27,7 +27,7 @@ class Residency(Workload):
     family = "residency"
     variant = "work_groups"
     title = "Resident work-groups"
-    description = "Each work-group counts itself while it waits; the largest count is the number that are resident."
+    description = "Each work-group counts itself while it waits; the largest count is the number of resident groups."
     source = "residency.cl"
     macros = ("kept",)
     metric = Metric(kind="rate", unit="work-items", label="finished work-items")

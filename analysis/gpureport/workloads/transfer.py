@@ -102,7 +102,9 @@ class _Copies(Workload):
 class Pinned(_Copies):
     variant = "pinned"
     title = "Transfer, pinned memory"
-    description = "Timed by the device, without the cost of the call; on CPUs by the host. Both ways use two queues."
+    description = (
+        "Timed by the device, without the cost of the call; on CPUs by the host. Two queues copy both ways at once."
+    )
     counted = "bytes copied, of both directions together."
     memory = "pinned"
     essential = True

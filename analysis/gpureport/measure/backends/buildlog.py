@@ -24,7 +24,7 @@ _ERROR = re.compile(r"\b(?:error|undefined|unresolved)\b", re.IGNORECASE)
 
 
 def usage(log: str) -> dict[str, Usage]:
-    """Return, by kernel, NVIDIA's lines (``-cl-nv-verbose``) of the build log; nothing for that of other compilers."""
+    """Return each kernel's resource usage from NVIDIA's log (``-cl-nv-verbose``); empty for other compilers' logs."""
     parts = _ENTRY.split(log)[1:]
     return {name: _ptxas(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
