@@ -522,3 +522,35 @@ def test_progress_is_the_used_share_of_the_budget() -> None:
     backend = FakeBackend(seconds=lambda *_: 0.5)
     Rounds(backend, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
     assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])
+
+
+@pytest.mark.parametrize(("budget_s", "kept"), [(83.0, 33), (82.0, 17), (43.0, 17), (42.0, 9), (0.1, 9)])
+def test_a_sweep_is_halved_until_its_pilot_runs_fit_and_both_ends_stay(budget_s: float, kept: int) -> None:
+    """A point of a second costs five: two dispatches a sample, two and a half samples. Twice the budget may pass."""
+    backend = FakeBackend(seconds=lambda *_: 1.0)
+    points = [point_of(100 + number, expected_s=1.0) for number in range(65)]
+    rounds_on(backend, SweepSettings(LIMITS, budget_s=budget_s)).chosen(points, 2, np.random.default_rng(0))
+    piloted = [point.key.work_items for point in points if point.s_per_work is not None]
+    assert piloted == list(range(100, 165, 64 // (kept - 1)))
+
+
+def test_the_budget_begins_with_the_sweep_not_with_the_clock() -> None:
+    """The number of samples does not depend on the start of the clock; the noise never ends them early."""
+
+    def counts(clock_s: float) -> list[int]:
+        rng = np.random.default_rng(5)
+        backend = FakeBackend(lambda items, _: 1e-6 * items, lambda: rng.choice([1.0, 1.5]), clock_s=clock_s)
+        sweep, settings = CopyWorkload().sweep(10_000, 60_000), SweepSettings(LIMITS, budget_s=2.0)
+        return [len(p.samples_s) for p in measure(backend, sweep=sweep, settings=settings).points]
+
+    assert counts(1024.0) == counts(0.0)
+    assert 7 < min(counts(0.0)) < 30
+
+
+def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kernel() -> None:
+    """The kernel takes 10 ms and 2 s to build: a sample is expected to cost 20 ms, one dispatch untimed, one timed."""
+    backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
+    point = point_of(100)
+    rounds_on(backend, SweepSettings(LIMITS)).chosen([point], 1, np.random.default_rng(0))
+    assert point.cost_s == pytest.approx(20e-3)
+    assert point.dispatches == 1
