@@ -13,12 +13,15 @@ def print_schema(options: SchemaOptions) -> int:
     """Print the JSON Schema of a kind of file."""
     from gpureport.kernel_files.description import kernel_schema
     from gpureport.records.report import report_schema
-    from gpureport.spec.files import ArchitectureFile, DeviceFile, File, file_schema
+    from gpureport.spec.files import ArchitectureFile, DeviceFile, file_schema
 
-    files: dict[str, type[File]] = {"device": DeviceFile, "architecture": ArchitectureFile}
-    others = {"kernel": kernel_schema, "report": report_schema}
-    made = others[options.name]() if options.name in others else file_schema(files[options.name])
-    print_json(made)
+    made = {
+        "device": lambda: file_schema(DeviceFile),
+        "architecture": lambda: file_schema(ArchitectureFile),
+        "kernel": kernel_schema,
+        "report": report_schema,
+    }
+    print_json(made[options.name]())
     return 0
 
 
