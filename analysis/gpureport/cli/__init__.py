@@ -14,6 +14,9 @@ from gpureport.errors import GpuReportError, InputError, InterruptionError, coll
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+LONGEST = 1500
+"""Characters of an error."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line on *arguments* (``sys.argv`` for ``None``) and return its exit code.
@@ -63,7 +66,7 @@ def _invoke(arguments: list[str]) -> int:
 def _fail(sentence: str, code: int) -> int:
     from gpureport.text import shorten
 
-    line = f"gpureport: {shorten(sentence, 1500)}"
+    line = f"gpureport: {shorten(sentence, LONGEST)}"
     if sys.stderr.isatty():
         line = fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
     sys.stderr.write(f"{line}\n")

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from gpureport.cli import LONGEST
 from gpureport.text import printable, shorten
 
 TEMPLATE = "terminal_sentences.j2"
 _UNLIMITED = 100_000
-LONGEST = 1500  # characters of an error
 
 
 def out(*, stderr: bool = False) -> Console:
