@@ -75,7 +75,10 @@ def predict_devices(options: PredictOptions) -> int:
 
 
 def _predicted(device: Device, workloads: Sequence[Workload], *, quick: bool, whole: bool) -> tuple[Report | None, Run]:
-    """Return the report of a device and its part of a comparison; not *whole*, without what takes 25 MB."""
+    """Return the report of a device and its part of a comparison.
+
+    Without *whole*, there is no report, and the part lacks what only few machines show: together they take 25 MB.
+    """
     report, forecast = predicted(device, workloads, quick=quick)
     return report if whole else None, excerpt(report, (), forecast, few=whole)
 

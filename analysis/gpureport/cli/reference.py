@@ -33,8 +33,9 @@ def print_glossary(options: GlossaryOptions) -> int:
     """
     found = find_term(options.term) if options.term is not None else None
     if options.term is not None and found is None:
-        hint = suggestion(options.term, (name for term in terms() for name in term.names))
-        raise InputError(f"the glossary does not contain {quoted(options.term)}{hint or '; without TERM it lists all'}")
+        near = suggestion(options.term, (name for term in terms() for name in term.names))
+        hint = near or "; 'gpureport glossary' lists all"
+        raise InputError(f"the glossary does not contain {quoted(options.term)}{hint}")
     for term in [found] if found else terms():
         print_lines(*wrap(f"{term}: {term.definition}", out().width, subsequent_indent="  "))
     return 0

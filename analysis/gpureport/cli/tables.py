@@ -24,9 +24,9 @@ _JOINT = "\ue000"
 def print_table(
     title: str, columns: Row, rows: Iterable[Row], right: Container[int] = (), *, whole: bool = False
 ) -> None:
-    """Print a table on standard output, unless it has no rows; columns after the first without any text are left out.
+    """Print a table on standard output, unless it has no rows.
 
-    A *whole* table keeps them.
+    Columns after the first without any text are left out, except of a *whole* table.
     Cells are wrapped to the width of the terminal. Those of *right*, the indices of right-aligned columns, contain
     numbers: they are only wrapped if there is no room otherwise.
     """

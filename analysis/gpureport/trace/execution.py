@@ -103,8 +103,9 @@ def execute(
 ) -> Execution:
     """Execute *groups* of a dispatch, numbered the first dimension first; buffers are changed in place.
 
-    *arguments* are a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory. A *wave*
-    has so many lanes, a *sub_group* so many work-items (0: those of a wave). *chains* follow the longest chain.
+    *arguments* are a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory. *wave* is
+    the number of lanes of a wave, *sub_group* that of work-items of a sub-group; 0: as many as the lanes of a wave.
+    *recorder* sees each access. *chains* follow the longest chain; without them, the result has none.
 
     Raises:
         InputError: the kernel does not end, needs too much memory, or does not fit the arguments.
@@ -118,6 +119,8 @@ def execute(
 
 
 class _Lanes:
+    """Work-items that execute a block together."""
+
     def __init__(self, machine: "_Machine", chosen: NDArray[np.bool_]) -> None:
         self._machine, self.chosen = machine, chosen
         self.index = np.flatnonzero(chosen)

@@ -283,8 +283,8 @@ def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set
 def interleaved(size: float, own: float, most: int) -> int:
     """Return how many iterations of a loop that ends compilers interleave: at most *most*.
 
-    *size* are operations of an iteration, *own* its instructions without those that count; infinite: only the first
-    compiler interleaves.
+    *size* is the number of operations of an iteration, *own* that of its instructions without those that count
+    iterations. If *own* is infinite, only the first compiler interleaves.
     """
     first = next((count for count in (min(most, 4), 2) if count <= most and count * size <= _UNROLLED_SIZE), 1)
     return most if first == 4 and most * own <= _UNROLLED_AGAIN else first

@@ -43,7 +43,10 @@ def eviction_window(gaps: Times, first: Times, last: Times, accesses: int, capac
 
 
 class ReuseClock:
-    """Times of accesses to lines, in accesses; a cache of *capacity* lines gets a new window whenever they double."""
+    """Times of accesses to lines, and the window of a cache of *capacity* lines that follows from them.
+
+    Time is the number of accesses to lines. The window is computed again each time that the accesses have doubled.
+    """
 
     def __init__(self, capacity: float) -> None:
         self.capacity, self.window = capacity, inf
