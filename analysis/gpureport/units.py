@@ -282,7 +282,7 @@ def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
 
 
 def _shown_decimals(value: float) -> int:
-    """Return the decimals of three significant digits of the rounded *value*; none for integers and for 0."""
+    """Return the decimals of :data:`DIGITS` significant digits of the rounded *value*; none for integers and for 0."""
     return max(0, _decimals(float(f"{value:{_ROUNDED}}"), DIGITS)) if value else 0
 
 

@@ -181,7 +181,10 @@ def _effect(name: str, members: Iterable[tuple[str, RatioPoint]], kind: Callable
 
 
 def limit_effects(devices: tuple[Device, Device], sweeps: Sequence[SweepContrast]) -> tuple[Effect, ...]:
-    """Return the effects of limits: memory first, launch and transfers last, which limit small sizes or no kernel."""
+    """Return the effect for each kind of limit on the first device, the most important one first.
+
+    Memory is the first. Launch cost and transfers are the last: they limit small sizes, or no kernel.
+    """
 
     def weight(effect: Effect) -> tuple[bool, bool, float]:
         size = abs(log(effect.ratio.value)) * len(effect.kernels)

@@ -44,7 +44,8 @@ class ComparedPoint:
 ContestKey = tuple[str, str]
 """Workload, and regime or case."""
 BestPoints = Mapping[ContestKey, ComparedPoint]
-"""Those of one machine; of workloads without a sweep over sizes by regime and by case: another machine may have one."""
+"""The best points of one machine, by workload and regime; those of a workload without a sweep over sizes also by case,
+because another machine may have only one of the two."""
 
 
 def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[WorkloadComparison, ...]:
@@ -96,7 +97,7 @@ def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
 def _all_points(
     report: Report, curves: Sequence[tuple[Observation | Prediction, Prediction | None]]
 ) -> Iterator[tuple[ContestKey, ComparedPoint]]:
-    """Yield points with the regimes of predictions; no rates of a part of a device: its size differs by device."""
+    """Yield every point with its regime; no rates of a part of the compute units: its size differs by device."""
     far_bytes = _FAR * last_cache_bytes(report.device)
     sized = {record.key.workload for record, _ in curves if record.axis.quantity in SIZES}
     sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")

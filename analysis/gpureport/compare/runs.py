@@ -94,7 +94,7 @@ def excerpt(
 ) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs.
 
-    What only a comparison of a *few* machines shows takes most of the memory.
+    Without *few*, it lacks what only comparisons of a few machines show, which takes most of the memory.
     """
     limits = tuple(map(as_counted, ceilings(report.device)))
     curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]

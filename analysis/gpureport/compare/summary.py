@@ -25,7 +25,7 @@ SEVERAL = 3
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work: comparisons of a family with one unit and place of data; *title*: only of a user's family."""
+    """Comparisons of a family with one unit and the data in one place; *title*: of a user's family, and else empty."""
 
     contests: tuple[WorkloadComparison, ...]
     title: str = ""
@@ -101,7 +101,7 @@ def rows_of(contests: Iterable[WorkloadComparison], *, joined: bool = True) -> t
 
 
 def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterable[str] = ()) -> MachineResult | None:
-    """Return a machine's best value over the *contests* (at least one, of one unit) that all *others* have, if any."""
+    """Return the best value of a machine over those *contests*, all of one unit, that all *others* have too, if any."""
     found = ({standing.machine: standing for standing in contest.standings} for contest in contests)
     own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
     pick = max if contests[0].metric.kind == "rate" else min

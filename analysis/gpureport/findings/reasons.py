@@ -32,7 +32,10 @@ class Reasons:
 
 
 def reasons(device: Device, curve: Curve, finding: Finding) -> Reasons | None:
-    """Return the facts on a *finding* of a *curve* with the compared features; ``None``: its results are wrong."""
+    """Return the facts on a *finding* of a *curve*, whose predictions have the features that were compared.
+
+    ``None``: the curve was not timed, because its results are wrong.
+    """
     f, seen, value = finding, curve.observation, finding.predicted or finding.observed
     prediction = curve.specification if f.basis == "specification" else curve.calibrated
     if not (value and prediction and prediction.points and seen and seen.points):

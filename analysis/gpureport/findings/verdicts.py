@@ -27,7 +27,10 @@ def find(
     measurements: Iterable[Measurement],
     observations: Iterable[Observation],
 ) -> tuple[Finding, ...]:
-    """Compare observations with their predictions, in the order of these; sweeps with wrong results give an error."""
+    """Compare every observation with its predictions, in the order of the predictions.
+
+    A sweep that was not measured gives no finding. A sweep with wrong results gives an error.
+    """
     observed = {observation.key: observation for observation in observations}
     wrong = {m.key for m in measurements if m.verification and not m.verification.passed}
     findings: list[Finding] = []

@@ -404,7 +404,7 @@ def _against_peers(peers: Peers, flags: Flags) -> Iterator[Difference]:
 
 
 def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterator[Difference]:
-    """Yield devices with a layer significantly off its prediction; the false discovery rate of all is limited."""
+    """Yield the devices with a layer that differs from its prediction; the false discovery rate of all is limited."""
     found = [((peers, member), each) for peers in every for member in peers.members for each in _layers(peers, member)]
     effect, width = np.array([(each.effect, max(each.width, _LEAST_WIDTH)) for _, each in found]).reshape(-1, 2).T
     _, flags = judged(effect, width / NORMAL_95, minimum_effect)
@@ -472,7 +472,7 @@ def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Differenc
 def _shares_of_devices(peers: Peers, effects: Floats, now: Flags, before: Flags) -> list[float]:
     """Return the share of *effects* (parts,) that each device shows which was measured *now* and *before* (runs,).
 
-    Only effects of at least half of the largest count.
+    Effects that are smaller than half of the largest do not count.
     """
     most = np.abs(effects) >= _SHARED * np.abs(effects).max()
     member = peers.runs["member"].to_numpy()

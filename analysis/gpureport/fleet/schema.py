@@ -104,7 +104,7 @@ COLUMNS = {"kind": TEXT, **{name: column for table in TABLES.values() for name, 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run, by its id, as rows of a store, by table."""
+    """A run as rows of a store: its id, and the rows of each table."""
 
     run: str
     rows: Mapping[Table, tuple[Row, ...]]

@@ -226,7 +226,7 @@ def _connected(files: Sequence[Path], output: Path | None) -> "Iterator[DuckDBPy
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # of links; they may be loops
+    return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # follows links, and refuses loops of them
 
 
 def _limits() -> dict[str, str | bool | int | float | list[str]]:

@@ -154,7 +154,10 @@ def is_certain(value: Finding | CurveFeature) -> bool:
 
 
 def is_certain_n90(n90: Finding | CurveFeature, curve: CurveRecords) -> bool:
-    """Return whether an n90 gives advice: a narrow interval, and not near the sweep's start, where fewer may do."""
+    """Return whether an n90 gives advice: a narrow interval, and a sweep that does not begin near it.
+
+    If it does, fewer work-items may reach as much.
+    """
     value = n90.value if isinstance(n90, CurveFeature) else n90.observed or 0.0
     return is_certain(n90) and value >= (1 + _SHORT) * min(point.point.work_items for point in curve.points)
 

@@ -92,7 +92,10 @@ def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tu
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
-    """List best, bottleneck, cliffs, taper, lowest occupancy by workload; cliffs, n90: of the first sweep with any."""
+    """List the best, bottleneck, cliffs, taper and lowest occupancy of each workload.
+
+    Work-group searches are left out. Cliffs and n90 are of the first sweep that shows them.
+    """
     found = grouped((prediction.key.workload, prediction) for prediction in predictions if is_shown(prediction))
     return Table.of(starmap(_outlook, found.items()))
 

@@ -107,7 +107,7 @@ def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:
-    """Return facts on a machine's speed by kind of work; ``shown``: those of the *most* different kinds."""
+    """Return facts on a machine's speed by kind of work; ``shown``: names and values of the *most* different kinds."""
     found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
     verdicts = [_verdict(mean.ratio) for _, mean in found]
     different = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict in ("faster", "slower")]

@@ -169,7 +169,7 @@ def works_table(comparison: Comparison) -> Table:
 def _of_few(
     comparison: Comparison, heads: Sequence[str], rows: Iterable[tuple[str, ...]], after: Sequence[str], what: str = ""
 ) -> Table:
-    """Return a table: *heads*, each machine's value (headed by *what* and name), ratios to the baseline, *after*."""
+    """Return a table: columns *heads*, each machine's value (headed *what* and its name), ratios, columns *after*."""
     short = _short(comparison)
     values = (f"{what}{name}" for name in short.values())
     ratios = (f"{short[name]} / {short[comparison.baseline]}" for name in comparison.others)

@@ -84,7 +84,7 @@ def _panel(operations: str, dots: Sequence[Dot], device: Device, seen: str, heig
 def _ceilings(
     rates: Mapping[str, float], device: Device, x: tuple[float, float], y: tuple[float, float]
 ) -> Iterator[Series]:
-    """Yield bandwidths up to the first rate, memory's expected one dashed, unnamed; *rates* from its ridge point."""
+    """Yield bandwidths up to the first of *rates*, memory's expected one dashed, and *rates* from its ridge point."""
     memory, (rate, *_) = device.memory, rates.values()
     levels = [("DRAM", memory.bandwidth_bytes_per_s)]
     levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in device.caches]

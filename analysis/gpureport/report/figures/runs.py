@@ -34,7 +34,10 @@ def working_sets(found: Iterable[CurveRecords]) -> list[list[CurveRecords]]:
 
 
 def working_set_chart(stacks: Sequence[Sequence[CurveRecords]], device: Device) -> Chart:
-    """Return read bandwidth and latency against the working set (of one unit, for its own levels), with the levels."""
+    """Return read bandwidth and latency against the working set, with the levels of the device.
+
+    Of levels of each compute unit, the working set is that of one unit.
+    """
     every = [point.point.x for curves in stacks for curve in curves for point in drawable(curve.points)]
     x = Axis("working set (of one compute unit for its caches)", "B", "log2", stretch(every, 1.15))
     panels = [_working_set_panel(curves, x, device, named=not number) for number, curves in enumerate(stacks)]

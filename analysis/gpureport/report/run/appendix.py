@@ -79,7 +79,7 @@ def environment_table(report: Report) -> Table:
 
 
 def skipped_table(report: Report) -> Table:
-    """List the variants, sweeps and points that were not measured; late points of a sweep have the first reason."""
+    """List what was not measured, by reason; the points that a sweep had no time for have the reason of the first."""
     found = [(name, "all", info.skipped) for name, info in report.workloads.items() if info.skipped]
     listed = {(name, why) for name, _, why in found}
     for measurement in report.measurements:

@@ -76,7 +76,7 @@ class Limit:
 
 
 def limits(found: Iterable[CurveRecords], units: int) -> tuple[Limit, ...]:
-    """Return each kernel, but none of latency, at the largest size of sweeps that all compute *units* run."""
+    """Return each kernel, except of latency, at the largest size of its sweeps over sizes that all *units* run."""
     sized = (c for c in found if c.metric.kind == "rate" and c.axis.quantity in ("working_set", "work_items"))
     sized = (curve for curve in sized if reading_units(curve, units) == units)
     kernels = grouped((limit.key.workload, limit) for limit in map(_limit, sized) if limit)

@@ -73,7 +73,7 @@ class State(Labelled):
 
 @dataclass(frozen=True)
 class Advice:
-    """One row of what to tune for: subject, phrase, chapter; *disturbed*: its workload was, by other load."""
+    """One row of what to tune for; *disturbed*: whether it rests on a workload that other load disturbed."""
 
     subject: str
     text: str
@@ -176,7 +176,7 @@ def bound(figure: KeyFigure) -> str:
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
-    """Return page one's figure: curves of a few kernels of the user, or of working sets, or all ratios, if any."""
+    """Return the figure of page one: curves of a few kernels of the user, else of working sets, else all ratios."""
     own = [curve for curve in of_user(report, found) if not curve.is_work_group]
     if 0 < len(own) <= _OWN and (drawn_own := curve_pictures(report, own)):
         return drawn_own[0]
@@ -256,7 +256,7 @@ def headline(
     found: Sequence[CurveRecords] = (),
     clock_hz: float | None = None,
 ) -> tuple[str, ...]:
-    """Say how many figures are as predicted, which are not, what limits this; *found* is only for published records."""
+    """Say how many figures are as predicted, which are not, and what limits this; published records use *found*."""
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
@@ -353,7 +353,7 @@ def trust(report: Report) -> str:
 
 @cache
 def _accuracies() -> dict[str, dict[str, float | list[str]]]:
-    """Return the errors of times on unseen measured devices, equally weighted, by class (``scripts/accuracy.py``)."""
+    """Return the errors of times by class of device: of devices that the model had not seen, which count equally."""
     written = read_yaml(data_dir("templates") / "accuracy.yaml").data
     return TypeAdapter(dict[str, dict[str, float | list[str]]]).validate_python(written)
 

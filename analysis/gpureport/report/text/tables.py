@@ -27,7 +27,7 @@ _LEAST_SHADE = 1.05  # the least ratio with the darkest shade
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of text, and *links*: the address that each row begins with (empty: none), or none at all."""
+    """Columns and rows of text; *links* are the addresses that rows begin with, empty for rows without one."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
