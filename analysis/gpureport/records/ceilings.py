@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from gpureport.records.prediction import LATENCY_OF, cache_of
 from gpureport.records.quantities import Labelled
@@ -37,6 +37,7 @@ class Bottleneck:
         standard: names of the field or of vendors, separated by commas, for the glossary.
     """
 
+    _what: ClassVar[str] = "Bottleneck"
     kind: Kind
     text: str
     label: str = ""
@@ -46,9 +47,8 @@ class Bottleneck:
     @property
     def entry(self) -> str:
         """Its entry of the glossary; empty: it has none."""
-        bottleneck = "Bottleneck of transfers" if self.kind is Kind.LINK else "Bottleneck"
-        what = "Instruction class" if isinstance(self, InstructionClass) else bottleneck
-        return f"{what}: {self.definition}" if self.definition else ""
+        of = " of transfers" if self.kind is Kind.LINK else ""
+        return f"{self._what}{of}: {self.definition}" if self.definition else ""
 
 
 class Rate(NamedTuple):
@@ -74,6 +74,7 @@ class InstructionClass(Bottleneck):
         rate: its key figure.
     """
 
+    _what: ClassVar[str] = "Instruction class"
     kind: Kind = Kind.COMPUTE
     listed: Literal["all", "some", "special", "none"] = "all"
     latency: Literal["all", "some", "none"] = "none"
