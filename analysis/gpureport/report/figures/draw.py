@@ -230,8 +230,9 @@ class _Drawing:
         for number, each in enumerate(panel.series):
             self._draw_series(each, 3 * number)
         if panel.title:
-            room, (name, *_) = self.width_in + self.left_in, panel.title.split(": ")
-            title = fitted(panel.title if needed_in(panel.title, TITLE_PT) <= room else name, room, TITLE_PT)
+            room = self.width_in + self.left_in
+            whole = needed_in(panel.title, TITLE_PT) <= room
+            title = fitted(panel.title if whole else panel.title.partition(": ")[0], room, TITLE_PT)
             left = min(0.0, self.width_in - needed_in(title, TITLE_PT))
             self._write(title, left, self.height_in + 0.07, size=FONT_PT, weight=600)
         self._write_labels()

@@ -136,14 +136,14 @@ def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepK
     Of members of one family, its name, which the block's title has, is left out. Several sweeps of a variant have
     their names.
     """
-    sweeps = Counter((key.workload, axis.quantity) for key, axis in {(p.key, p.axis) for p in report.predictions})
+    counts = Counter((key.workload, axis.quantity) for key, axis in {(p.key, p.axis) for p in report.predictions})
     families = {curve.key.family for curve in members}
     alike = len(families) == 1
     family = family_name(report, *families) if alike else ""
     found: dict[SweepKey, str] = {}
     for curve in members:
         info = report.workloads.get(curve.key.workload)
-        several = sweeps[curve.key.workload, curve.axis.quantity] > 1
+        several = counts[curve.key.workload, curve.axis.quantity] > 1
         same = info is not None and info.title == curve.key.variant  # a source of the user
         title = info.title.removeprefix(family).lstrip(" ,:") if info and not same else ""
         name = curve.key.variant if alike or same else curve.key.workload

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import log, prod
 from typing import Self
 
-from gpureport.findings.advice import Search
+from gpureport.findings.advice import Search, Shape
 from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Occupancy
 from gpureport.report.text.words import shape_name
@@ -96,12 +96,11 @@ def workload_table(names: Iterable[str]) -> Table:
 
 def shares_table(found: Iterable[Search]) -> Table:
     """List the rate of each shape relative to the best one of every search."""
-    losses = {
-        f"{of[0].key.variant}{'' if (sweep := of[0].key.sweep_name) == 'work group' else f', {sweep}'}": {
-            each.sides: each.loss for each in of
-        }
-        for of in found
-    }
+    losses: dict[str, dict[Shape, float]] = {}
+    for of in found:
+        key = of[0].key
+        name = key.variant if key.sweep_name == "work group" else f"{key.variant}, {key.sweep_name}"
+        losses[name] = {each.sides: each.loss for each in of}
     shapes = sorted({shape for of in losses.values() for shape in of}, key=lambda shape: (prod(shape), shape))
     rows = (
         ((shape_name(shape),), {name: 1 - of[shape] for name, of in losses.items() if shape in of}) for shape in shapes
