@@ -86,7 +86,7 @@ def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argu
 
 
 def _process() -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(  # noqa: S603 - this module
+    return subprocess.Popen(  # noqa: S603 - our own module
         COMMAND,
         env={**os.environ, "TMPDIR": str(scratch_folder_until_exit())},
         stdin=subprocess.PIPE,
