@@ -1,6 +1,7 @@
 """The benchmark of the development tools: its rows, its verdicts, and a short run on the CPU."""
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import pytest
@@ -83,6 +84,12 @@ def outcome(label: str, share: float) -> Any:
         return script.Timed(key, counts)
 
     return script.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9))
+
+
+def test_a_copy_has_the_working_set_of_its_row_in_whole_work_groups(run: Any) -> None:
+    copy = script.copy_of(run, 2**31).key
+    assert copy.working_set_bytes == pytest.approx(2**31, rel=1e-4)
+    assert copy.parameters["vectors"] % prod(copy.parameters[name] for name in ("local", "per_item")) == 0
 
 
 def test_shares_are_of_the_best_copy_or_of_published_rates_of_the_device(h200: Device) -> None:
