@@ -83,7 +83,7 @@ _CYCLES, _PER_CYCLE = ("clock", 1.0), ("clock", -1.0)
 """How measured values in cycles, and those for each cycle, depend on the listed clock."""
 _LATENCY = Listed(1, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)
 _TRANSITION = "[0.9, 1.05, 1.3]"
-_OF_CAPACITY = Listed(uncertain=TRANSITION, relative_to=("capacity", -1.0), example=_TRANSITION)
+_OF_CAPACITY = Listed(0.05, 20, uncertain=TRANSITION, relative_to=("capacity", -1.0), example=_TRANSITION)
 _Range = Annotated[Transition, _OF_CAPACITY]
 _OwnRange = Annotated[Transition | None, _OF_CAPACITY]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
@@ -158,7 +158,7 @@ class Tlb(Record):
     """Page size of memory that OpenCL allocates."""
     miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=BY_SOURCE)]
     """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
-    transition: Annotated[Transition, Listed(example=_TRANSITION)]
+    transition: Annotated[Transition, Listed(0.05, 20, example=_TRANSITION)]
     """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
 
     @property
