@@ -9,7 +9,6 @@ import pytest
 
 from gpureport.compare.runs import excerpt, per_watt
 from gpureport.findings.key_figures import key_figures
-from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.measure import energy as measuring
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.pci import hwmon
@@ -18,7 +17,7 @@ from gpureport.measure.backends.protocol import PowerSensor
 from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
 from gpureport.measure.limits import SweepSettings
-from gpureport.predict.ceilings import most_energy_j
+from gpureport.predict.ceilings import most_energy_j, predicted_energy_j
 from gpureport.records.measurement import IDLE, Energy, PowerLoad, Reading
 from gpureport.report.run import whole_device
 from gpureport.results.opening import predicted

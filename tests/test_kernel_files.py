@@ -32,9 +32,8 @@ from gpureport.measure.kernels import verify
 from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
 from gpureport.predict import limits_of, model_inputs, predict_sweep
-from gpureport.predict.advice import advice
+from gpureport.predict.advice import advice, source_accesses
 from gpureport.predict.model import PointModel, point_time
-from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.finding import Advice
 from gpureport.records.report import save_report
 from gpureport.report.text.words import family_name, kernel_name

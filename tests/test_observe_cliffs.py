@@ -6,9 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.observe.cliffs import cliffs, crossing, levels, replicated, summary
-from gpureport.observe.cuts import Plateau, price
-from gpureport.observe.staircase import staircase, without_plateau
+from gpureport.observe.cliffs import (
+    Plateau,
+    cliffs,
+    crossing,
+    levels,
+    price,
+    replicated,
+    staircase,
+    summary,
+    without_plateau,
+)
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays
 
 OCTAVE = float(np.log(2.0))

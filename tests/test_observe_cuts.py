@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.observe.cuts import LEAST_SPAN, Plateau, cheapest_cut, price
+from gpureport.observe.cliffs import LEAST_SPAN, Plateau, cheapest_cut, price
 from gpureport.observe.features import Curve, curve_features
 from gpureport.records.curves import Axis, Metric
 

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from gpureport.observe.cliffs import crossing
-from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
+from gpureport.observe.cliffs import LEAST_SPAN, TILT, Plateau, beside, crossing, price, staircase
 from gpureport.observe.features import Curve, curve_features, separate_features, without_launch
-from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
-from gpureport.observe.staircase import beside, staircase
 from gpureport.observe.statistics import Estimate, clock_states, curve_noise, drift, drifts, strays, timer_tick
+from gpureport.observe.tapers import fit_smooth_maximum, log_slopes, log_times
 from gpureport.records.curves import Axis, Metric
 from tests.curves import features_of_curve
 

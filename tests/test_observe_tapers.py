@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.observe.cuts import Plateau
+from gpureport.observe.cliffs import Plateau
 from gpureport.observe.features import Curve, curve_features
-from gpureport.observe.saturation import octave_means, saturation
-from gpureport.observe.smooth_maximum import OCTAVE, fit_smooth_maximum
-from gpureport.observe.tapers import taper
+from gpureport.observe.tapers import OCTAVE, fit_smooth_maximum, octave_means, saturation, taper
 from gpureport.records.curves import Axis, Metric
 from tests.curves import features_of_curve
 

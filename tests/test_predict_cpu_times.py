@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.cpu_compilers import IntelExecution as Intel
-from gpureport.predict.cpu_compilers import PoclExecution as Pocl
+from gpureport.predict.cpu import IntelExecution as Intel
+from gpureport.predict.cpu import PoclExecution as Pocl
 from gpureport.predict.model import execution
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device

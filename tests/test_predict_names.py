@@ -9,9 +9,8 @@ import pytest
 from gpureport.compare.contrast import Rates, capacities, interpolated, is_shared, ratio_points
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.features import with_level_names
+from gpureport.predict.features import SIGMA_OTHER_CLIFFS, with_intervals, with_level_names
 from gpureport.predict.residency import fraction_beyond, latency_levels
-from gpureport.predict.uncertainty.intervals import SIGMA_OTHER_CLIFFS, with_intervals
 from gpureport.predict.uncertainty.sensitivity import Fact, fact
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint, Prediction

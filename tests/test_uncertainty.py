@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.execution import Execution
+from gpureport.predict.features import with_intervals
 from gpureport.predict.model import PointTime, point_time
-from gpureport.predict.together import apart, for_all, together
-from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import (
     Uncertain,
+    apart,
     clamped,
     exp,
+    for_all,
     log,
     maximum,
     minimum,
     plain,
     relative_deviations,
+    together,
     where,
 )
 from gpureport.predict.uncertainty.sensitivity import (

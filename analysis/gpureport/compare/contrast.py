@@ -19,7 +19,6 @@ from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, Ra
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
-from gpureport.predict.outlook import bottleneck_of, is_shown
 from gpureport.predict.uncertainty.sensitivity import Fact
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.curves import SweepKey
@@ -59,7 +58,7 @@ class Forecast:
     @cached_property
     def shown(self) -> dict[SweepKey, Predicted]:
         """The sweeps over sizes and cases."""
-        return {each.prediction.key: each for each in self.sweeps if is_shown(each.prediction)}
+        return {each.prediction.key: each for each in self.sweeps if each.prediction.summarised}
 
     def part(self, key: SweepKey) -> float | None:
         """Return the number of compute units of a sweep whose rates are those of only a part of them."""
@@ -70,7 +69,7 @@ class Forecast:
 
 def _rates(predicted: Predicted) -> Rates:
     points, sign = predicted.prediction.points, 1 if predicted.prediction.metric.kind == "rate" else -1
-    labels, bottlenecks = tuple(p.point.label for p in points), tuple(map(bottleneck_of, points))
+    labels, bottlenecks = tuple(p.point.label for p in points), tuple(p.limit for p in points)
     rates = sign * np.log([p.value for p in points])
     return Rates(np.array([p.point.x for p in points]), labels, rates, predicted.relative, bottlenecks)
 

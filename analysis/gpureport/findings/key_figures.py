@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
+from gpureport.predict.ceilings import WORD_BYTES, most_energy_j, predicted_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import DRAM, Level, Position
 from gpureport.records.measurement import IDLE

@@ -1,4 +1,7 @@
-"""Prediction against observation: ratio, verdict, errors of times. Pure functions."""
+"""Prediction against observation: ratio, verdict, errors of times, facts on what is not as predicted. Pure functions.
+
+They do not guess why prediction and observation differ: ``gpureport.explain.trials`` tests hypotheses about that.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gpureport.matching import FeatureMatch, match_curves
+from gpureport.observe.features import IDLE, work_per_item
 from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Basis, CurveFeature, Level, Observation, Position
 from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.spec.models import Device
+from gpureport.spec.models import Cache, Device
 
 ABOVE_CEILING = 1.05
 """A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
@@ -160,6 +164,42 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")
     return name, hard.get(name, 0.0)
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Facts on one finding.
+
+    Attributes:
+        finding: a value that is not as predicted.
+        value: the predicted, or else the observed value.
+        above_ceiling: the limit of the database entry that an erroneous rate exceeds.
+        cache: the cache that the finding belongs to.
+        idle: work of a work-item beyond a cliff / before it, if more work-items are idle there.
+    """
+
+    finding: Finding
+    value: float
+    above_ceiling: AboveCeiling | None
+    cache: Cache | None
+    idle: float | None
+
+
+def reasons(device: Device, curve: Curve, finding: Finding) -> Reasons | None:
+    """Return the facts on a *finding* of a *curve*, whose predictions have the features that were compared.
+
+    ``None``: the curve was not timed, because its results are wrong.
+    """
+    f, seen, value = finding, curve.observation, finding.predicted or finding.observed
+    prediction = curve.specification if f.basis == "specification" else curve.calibrated
+    if not (value and prediction and prediction.points and seen and seen.points):
+        return None
+    above = None
+    if f.verdict is Verdict.ERROR and f.observed is not None:
+        above = above_ceiling(device, prediction, seen, f.position, f.level.name, f.observed)
+    share = work_per_item(value, (point.point for point in prediction.points))
+    cache = next((cache for cache in device.caches if cache.name == f.level.name), None)
+    return Reasons(f, value, above, cache, share if share < IDLE else None)
 
 
 def log_error(predicted: float, observed: float) -> float:

@@ -1,4 +1,4 @@
-"""The device as a whole: its link, performance per watt, energy, resident work-groups, usable part of a cache."""
+"""The device as a whole: its link, resident work-groups, usable part of a cache."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from math import sqrt
 from statistics import median
 
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, most_energy_j
 from gpureport.predict.occupancy import builds_of, compiled_resources, occupancy
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
@@ -43,15 +42,6 @@ def slow_link(report: Report) -> tuple[tuple[Link, float], tuple[Link, float]] |
     if (there.generation or 0) >= (listed.generation or 0) and (there.lanes or 0) >= (listed.lanes or 0):
         return None
     return (there, link_bytes_per_s(there, "to_host")), (listed, link_bytes_per_s(listed, "to_host"))
-
-
-def predicted_energy_j(device: Device, name: str) -> Estimate | None:
-    """Return the predicted energy of one byte or operation; ``None`` if it is not predicted."""
-    most = most_energy_j(device, name)
-    if most is None:
-        return None
-    middle = SHARE * most
-    return Estimate(middle, middle / SHARE_FACTOR, middle * SHARE_FACTOR)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe.cliffs import cliffs, levels, replicated
-from gpureport.observe.cuts import Plateau
-from gpureport.observe.staircase import LEAST_DROP, beside, staircase
+from gpureport.observe.cliffs import LEAST_DROP, Plateau, beside, cliffs, levels, replicated, staircase
 from gpureport.observe.statistics import Estimate, Floats
 from gpureport.observe.tapers import flattens, saturation_of_transfers, taper
 from gpureport.records.curves import DEVICE, Axis, CurveFeature, Feature, Level, Metric, PointKey, Position

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from gpureport.observe import features_of_points
 from gpureport.predict.arithmetic import arithmetic
-from gpureport.predict.features import with_level_names
+from gpureport.predict.features import with_intervals, with_level_names
 from gpureport.predict.model import PointModel, execution_kind, point_times
 from gpureport.predict.occupancy import Compiled
-from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction

@@ -1,19 +1,27 @@
-"""Advice on kernels: changes of their demand, with the gains that the model predicts. Pure."""
+"""What a described kernel costs by source line, and changes of it with the gains that the model predicts. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gpureport.grouping import grouped
 from gpureport.predict import model_inputs
-from gpureport.predict.changes import changes
-from gpureport.predict.model import PointModel
+from gpureport.predict.accesses import waiting_operations
+from gpureport.predict.model import PointModel, execution, point_time
 from gpureport.predict.occupancy import Compiled
-from gpureport.records.finding import Advice
-from gpureport.spec.models import Device
+from gpureport.records.ceilings import Kind, kind_of
+from gpureport.records.finding import Advice, SourceAccess
+from gpureport.spec.models import Device, traced_lanes
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads.model import Parameters, Sweep, Workload
+from gpureport.workloads import grid
+from gpureport.workloads.model import AccessDemand, Demand, Parameters, Sweep, Workload
 
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
+_VECTOR_BYTES = 16
+_TOGETHER = 4
+"""Iterations of a loop whose loads a programmer combines."""
+_SCATTERED = constant(1.5)
+"""Lines that accesses touch / fewest lines that contain as many bytes, from which on another layout is tried."""
 
 
 def advice(
@@ -74,3 +82,143 @@ def _shapes(
         if usual in times:
             one, other = (" x ".join(map(str, shape)) for shape in (best, usual))
             yield f"use work-groups of {one} instead of {other} work-items", times[usual] / times[best]
+
+
+def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
+    """Yield changes of a kernel, as instructions without a full stop, each with the demand that results."""
+    yield from _layouts(demand, device)
+    if device.architecture.groups_as_loops:
+        return
+    if any(waiting_operations(each) > 0 for each in demand.accesses):
+        accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
+        yield "spread the atomic operations over several copies of the array", replace(demand, accesses=accesses)
+    if demand.memory_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
+        fewer = replace(demand, memory_chain=demand.memory_chain / _TOGETHER)
+        yield f"issue the loads of {_TOGETHER} iterations before the first result is used", fewer
+    yield from _vectors(demand, device)
+
+
+def _layouts(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
+    scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
+    for array, space in {each.buffer: each.space for each in scattered}.items():
+        what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
+        yield what, _in_order(demand, array, device)
+
+
+def _in_order(demand: Demand, array: str, device: Device) -> Demand:
+    """Return the demand if neighbouring work-items accessed neighbouring elements of an *array*, without gaps."""
+    streams = (replace(s, record_bytes=s.used_bytes) if s.buffer == array else s for s in demand.streams)
+    accesses = (_ordered(each, device) if each.buffer == array else each for each in demand.accesses)
+    return replace(demand, streams=tuple(streams), accesses=tuple(accesses))
+
+
+def _ordered(access: AccessDemand, device: Device) -> AccessDemand:
+    sectors = _units(access, grid.last_sector_bytes(device))
+    return replace(
+        access,
+        lines=min(access.lines, _units(access, device.line_bytes)),
+        sectors=min(access.sectors, sectors),
+        conflict_cycles=min(access.conflict_cycles, _units(access, 4 * device.architecture.local_memory_banks)),
+        missed_sectors=min(access.missed_sectors, sectors),
+        partly_written=0.0,
+    )
+
+
+def _units(access: AccessDemand, nbytes: float) -> float:
+    """Return the fewest units of *nbytes* that contain what each wave accesses."""
+    return max(access.waves, access.distinct * access.nbytes / nbytes)
+
+
+def _vectors(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
+    """Yield the demand of work-items that process several neighbouring elements, of streams in one dimension."""
+    widest = max((each.nbytes for each in demand.accesses), default=_VECTOR_BYTES)
+    lanes = _VECTOR_BYTES // widest
+    if lanes <= 1 or len(demand.work_group) > 1 or demand.memory_chain > 1 or not _is_plain(demand, device):
+        return
+    shared = ("memory", "instruction")
+    wide = replace(
+        demand,
+        work_items=max(1, demand.work_items // lanes),
+        operations={name: n / lanes if name in shared else n for name, n in demand.operations.items()},
+        streams=tuple(
+            replace(
+                s, elements=s.elements / lanes, record_bytes=s.record_bytes * lanes, used_bytes=s.used_bytes * lanes
+            )
+            for s in demand.streams
+        ),
+        accesses=tuple(
+            replace(a, nbytes=a.nbytes * lanes, waves=a.waves / lanes, distinct=a.distinct / lanes)
+            for a in demand.accesses
+        ),
+    )
+    yield f"let each work-item load and store vectors of {lanes} elements", wide
+
+
+def _is_plain(demand: Demand, device: Device) -> bool:
+    """Return whether all accesses are to neighbouring elements of arrays, each of which is accessed once."""
+    waits = demand.local_memory_bytes or demand.chain.get("barrier")
+    once = all(stream.passes == 1 and stream.used_bytes == stream.record_bytes for stream in demand.streams)
+    neighbours = (
+        each.space == "global" and each.kind != "atomic" and each.lines < _SCATTERED * _units(each, device.line_bytes)
+        for each in demand.accesses
+    )
+    return once and not waits and all(neighbours)
+
+
+def source_accesses(
+    workload: Workload,
+    device: Device,
+    sweeps: Sequence[Sweep],
+    compiled: Mapping[str, Sequence[Compiled]] | None = None,
+) -> tuple[SourceAccess, ...]:
+    """Return the accesses of *workload* at its largest size, by source line, kind and array.
+
+    Arguments are as for :func:`.advice`. The time of all traffic is divided by the sectors of each.
+    """
+    if not (largest := largest_point(workload, device, sweeps, compiled or {})):
+        return ()
+    label, _, base = largest
+    runs = base.demand.dispatches
+    costs = [(each, _unit_s(device, run, each) / len(runs)) for run in runs for each in run.accesses]
+    ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
+    memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
+    allocates = device.architecture.write_allocate
+    traffic = sum(_transferred(each, allocates) for each, _ in costs) or 1.0
+
+    def of_line(parts: Sequence[tuple[AccessDemand, float]]) -> SourceAccess:
+        first, accesses = parts[0][0], [each for each, _ in parts]
+        waves, sectors = (sum(getattr(each, name) for each in accesses) for name in ("waves", "sectors"))
+        share = sum(_transferred(each, allocates) for each in accesses) / traffic
+        return SourceAccess(
+            workload=workload.name,
+            point=label,
+            line=first.line,
+            text=workload.source_line(first.line),
+            kind=first.kind,
+            space=first.space,
+            array=first.buffer,
+            lines=sum(each.lines for each in accesses) / waves,
+            cycles=sum(each.conflict_cycles for each in accesses) / waves,
+            used_bytes=sum(each.distinct * each.nbytes for each in accesses) / sectors if sectors else 0.0,
+            sector_bytes=grid.last_sector_bytes(device),
+            traffic_share=share,
+            unit_s=sum(seconds for _, seconds in parts),
+            memory_s=share * memory_s,
+        )
+
+    lines = grouped(((each.line, each.kind, each.space, each.buffer), (each, s)) for each, s in costs)
+    return tuple(map(of_line, lines.values()))
+
+
+def _transferred(access: AccessDemand, allocates: bool) -> float:
+    """Return the sectors that the first cache requests, and writes through; lines written back later do not count."""
+    cached = access.kind == "load" or allocates
+    return 0.0 if access.space == "local" else access.missed_sectors if cached else access.sectors
+
+
+def _unit_s(device: Device, demand: Demand, access: AccessDemand) -> float:
+    """Return the seconds of one access in the load/store unit, or in local memory."""
+    unit = "local" if access.space == "local" else "memory"
+    wave = traced_lanes(device.architecture, branches=demand.branches, barriers="barrier" in demand.operations)
+    alone = replace(demand, accesses=(access,), operations={unit: access.waves * wave})
+    return sum(execution(device, alone).class_times().values())

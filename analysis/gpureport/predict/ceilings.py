@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
+from gpureport.observe.statistics import Estimate
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
 from gpureport.predict.uncertainty.sensitivity import uncertain
@@ -126,3 +127,12 @@ def most_energy_j(device: Device, name: str) -> float | None:
     """
     rate = listed_rates(device).get(name)
     return device.board_power_w / rate if device.board_power_w and rate else None
+
+
+def predicted_energy_j(device: Device, name: str) -> Estimate | None:
+    """Return the predicted energy of one byte or operation; ``None`` if it is not predicted."""
+    most = most_energy_j(device, name)
+    if most is None:
+        return None
+    middle = SHARE * most
+    return Estimate(middle, middle / SHARE_FACTOR, middle * SHARE_FACTOR)

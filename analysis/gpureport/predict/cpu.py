@@ -7,27 +7,39 @@ wait for their latency::
     W = smooth_p( smooth_4(starts + barriers + smooth_4(operations by pipe or class), memory), latency )
 
 ``smooth_p`` is that of GPUs. How many work-items run together as lanes of a vector, and how threads start, depends on
-the compiler and its runtime (:mod:`gpureport.predict.cpu_compilers`).
+the compiler and its runtime: a class for each, with constants. A device names its compiler
+(:attr:`.Architecture.compiler`). What a compiler changes in the device's own values is in
+:mod:`gpureport.spec.compilers`.
 """
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
-from math import prod
+from math import ceil, log2, prod, sqrt
 from typing import ClassVar, TypeVar
 
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
-from gpureport.predict.uncertainty.propagation import maximum
-from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant
+from gpureport.predict.traffic import requested_bytes
+from gpureport.predict.uncertainty.propagation import log, maximum, minimum, where
+from gpureport.spec.drivers import CpuCompiler
+from gpureport.spec.uncertainty import EMERALD_RAPIDS, SIGMA_CPU_CODE, constant
 from gpureport.trace.chains import REORDERED
 
 T = TypeVar("T")
 
 FILL_BUFFERS = constant(16, "12 (Skylake), 16 (Golden Cove), 24 (Zen 4): optimisation manuals of the vendors")
 """Lines for which a core waits at once."""
+_fitted = partial(constant, measured_on=EMERALD_RAPIDS)
+_EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (a full run, not kept)"
+_ZEN4_EMPTY = "2 to 1,024 work-groups on two cores of a Zen 4: predicted times are 1.0 to 2.2 of 0.8 to 9.6 us"
+_WORD = 4
+_LONG_VECTOR = constant(8, "assumed")
+"""Words of vectors that kernels compute with, from which on the compiler does not combine work-items."""
+_LONG_RECORD = constant(16, "assumed")
+"""Words of records from which on each has a vector of its own."""
 
 
 class CpuExecution(Execution):
@@ -96,3 +108,255 @@ class CpuExecution(Execution):
     def launch_s(self, work_s: float) -> float:
         """Return the listed cost, and the time that waking threads add."""
         return super().launch_s(work_s) + self.waking_s(work_s)
+
+
+class PoclExecution(CpuExecution):
+    """PoCL, with LLVM's vectoriser of loops."""
+
+    waking_share_of_launch: ClassVar[float] = _fitted(
+        0.65, "empty kernels on 16 cores: 70 us instead of 43 (a first quick run)"
+    )
+    """Time that it takes to wake all threads / time of the launch of one work-group."""
+    groups_per_thread_awake: ClassVar[float] = _fitted(4.0, "the same run")
+    """Work-groups for each thread from which on all threads are awake."""
+    fetch_share_of_launch: ClassVar[float] = _fitted(
+        0.0094, "empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run)"
+    )
+    """Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one."""
+    waking_delay_s: ClassVar[float] = _fitted(
+        25e-6, "memory/copy and memory/write on two cores (reports/pocl-xeon-2-cores)"
+    )
+    """Time from a dispatch until the other threads work on it: the operating system wakes them."""
+    masked_loop_slowdown: ClassVar[float] = _fitted(
+        2.2,
+        "Game of Life, four bytes per cell, two cores: 2.7 of six instructions per cycle (reports/pocl-xeon-2-cores)",
+    )
+    """Time of a loop of vectors with masks / time to issue its instructions."""
+    masked_code_slowdown: ClassVar[float] = _fitted(1.8, "Game of Life on two cores (reports/pocl-xeon-2-cores)")
+    """Time of code with masks, which runs both sides of every condition / time without conditions."""
+    scalar_code_slowdown: ClassVar[float] = _fitted(
+        1.3,
+        "Game of Life without vectors: between 1.5 on 16 and 1.1 on 2 cores (reports/pocl-xeon-16-cores, "
+        "pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)",
+    )
+    """Time of code without vectors / time to issue its instructions."""
+    gather_slowdown: ClassVar[float] = _fitted(3.0, "transposes with strided local memory (reports/pocl-xeon-2-cores)")
+    """Time of a lane of a gather or scatter / time of a scalar access."""
+
+    @cached_property
+    def lanes(self) -> float:
+        """Number of work-items that run together as lanes of a vector.
+
+        Compilers vectorise along the first dimension. They do not vectorise code with different paths, unless they turn
+        conditions into masks. Vectors of integers that are shorter than 4 bytes then have more lanes than a wave. Only
+        some compilers vectorise loops between barriers. None vectorises code that already computes with vector types:
+        LLVM's loop vectoriser accepts scalar types only.
+
+        Compiled code without vectors runs work-items one by one, with three exceptions. The rate of shuffles contains
+        their emulation. Between barriers, vectors access strided local memory word by word. Vector types may be narrow.
+        Code with vectors does not show how many lanes its masks disable.
+        """
+        architecture, demand, wave = self.architecture, self.demand, float(self.architecture.wave_size)
+        if "barrier" in demand.operations and not demand.branches:
+            return max(1.0, min(architecture.barrier_lanes, wave))
+        if demand.vector_words and not demand.branches:
+            return min(wave, float(demand.vector_words))
+        if demand.vectorised is False and "shuffle" not in demand.operations:
+            return 1.0
+        if demand.branches:
+            if architecture.masked_lanes == 1 or not demand.maskable:
+                return 1.0
+            vector = min(architecture.masked_lanes, wave) * 4 / demand.lane_bytes
+            return max(1.0, min(vector, float(demand.work_group[0])) / self.masked_code_slowdown)
+        return wave
+
+    @property
+    def padding(self) -> float:
+        """Work-items that take time / those with work.
+
+        Code with masks runs all lanes of a work-group: idle work-items only mask their results. Branches skip them. On
+        two cores, the time of a work-item that pads a work-group is 0.9 to 1.1 of that of others in all kernels of the
+        Game of Life that compiled to masks, and below 0.05 in the others (reports/pocl-xeon-2-cores).
+        """
+        demand = self.demand
+        vectors = self.architecture.masked_lanes > 1 if demand.vectorised is None else demand.vectorised
+        return self._idle_factor if demand.branches and demand.maskable and vectors else 1.0
+
+    @property
+    def _idle_factor(self) -> float:
+        return self.demand.work_items / maximum(1, self.demand.work_items - self.demand.idle_items)
+
+    def class_times(self) -> dict[str, float]:
+        """Return the times of classes, or of counted instructions if the compiled code is known well enough."""
+        for counted_s in (self.loop_time_s, self.scalar_time_s):
+            if counted_s is not None:
+                return {"instruction": counted_s / self.busy_fraction}
+        return super().class_times()
+
+    @property
+    def loop_time_s(self) -> float | None:
+        """Seconds of all instructions on all cores, if the compiled code is one straight loop of vectors.
+
+        Its conditions are masks, so that each turn executes all instructions. The bytes of its stores show how many
+        work-items a turn advances; idle ones count. ``None``: the code is not of this form, or not known. The compiler
+        emits other code for work-groups whose rows are shorter than a vector.
+        """
+        demand, wave = self.demand, self.architecture.wave_size
+        if not (demand.instructions_per_stored_byte and demand.branches) or demand.work_group[0] < wave:
+            return None
+        stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
+        lanes = demand.instructions_per_stored_byte * stored * self._idle_factor * wave
+        return self.masked_loop_slowdown * lanes / self.device.rate_per_s("instruction")
+
+    @property
+    def scalar_time_s(self) -> float | None:
+        """Seconds of all instructions on all cores, if counted and without vectors; branches skip idle work-items."""
+        if not self.demand.scalar_instructions or self.lanes > 1:
+            return None
+        slots = self.demand.scalar_instructions * self.architecture.wave_size
+        return self.scalar_code_slowdown * slots / self.device.rate_per_s("instruction")
+
+    def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the factor of the time of each class, relative to whole vectors of independent accesses.
+
+        *vectors* contains factors that apply to vectors, such as accesses of several lines. One by one, work-items take
+        the same time in any order. Barriers and exchanges between work-items run one by one in any case, as their rates
+        say.
+        """
+        names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
+        scalar = self.architecture.wave_size / self.lanes * self.padding
+        gathered = self.gather_slowdown if self.lanes > 1 else 1.0
+        passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
+        slower = {"instruction": self.scalar_code_slowdown} if self.demand.accesses and self.lanes == 1 else {}
+        return {name: maximum(scalar, passes.get(name, 1.0)) * slower.get(name, 1.0) for name in names}
+
+    def waking_s(self, work_s: float) -> float:
+        """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
+
+        PoCL gives each thread several groups at once, so that few groups wake few threads. The first thread starts
+        after the launch. It works alone until the others join it, or until it has finished. Each time, a thread fetches
+        an equal part of the groups that are left, so that the number of fetches grows with the logarithm of the groups.
+        All threads use the same lock.
+        """
+        launch_s = self.device.launch.batched_s
+        threads, groups = self.device.compute_units, self.demand.groups
+        awake = self.groups_per_thread_awake * threads
+        share = minimum(1.0, (groups - 1) / awake)
+        fetches = threads * log(maximum(1.0, groups / awake))
+        others = minimum(threads, ceil(groups)) - 1
+        # The delay is as uncertain as the launch, whose relative uncertainty this factor of 1 has.
+        late_s = maximum(0.0, self.waking_delay_s * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
+        alone_s = others * minimum(work_s, late_s / (others + 1))
+        return (self.waking_share_of_launch * share + self.fetch_share_of_launch * fetches) * launch_s + alone_s
+
+
+class IntelExecution(CpuExecution):
+    """Intel's runtime: its compiler turns the work-items of a row of a work-group into lanes; TBB runs work-groups.
+
+    Conditions and loops become masks, and barriers end loops over vectors. An access under a mask, to local memory out
+    of order or to a record of several words takes time for each lane. TBB's threads look for work while they wait, so
+    that none is woken.
+    """
+
+    joining_share_of_launch: ClassVar[float] = _fitted(0.26, _EMPTY, held_out=_ZEN4_EMPTY)
+    """Time until a second thread works / time of the launch of one work-group, for one thread."""
+    splitting_share_of_launch: ClassVar[float] = _fitted(0.225, _EMPTY, held_out=_ZEN4_EMPTY)
+    """Time of each halving of the work-groups, half of which the next thread takes / the same."""
+    gather_cycles: ClassVar[float] = _fitted(
+        1.2,
+        "Game of Life with words on 16 cores: 0.9 to 1.5 cycles for each access (a full run, not kept)",
+        held_out="1.3 to 1.5 cycles on two cores of a Zen 4",
+    )
+    """Cycles of a lane of a gather or scatter of words."""
+    insert_cycles: ClassVar[float] = _fitted(
+        3.5,
+        "Game of Life with bytes on 16 cores: 3.1 to 3.6 cycles for each access (a full run, not kept)",
+        held_out="1.4 cycles with the two shuffles per cycle of a Zen 4: 0.8 of the predicted time",
+    )
+    """Cycles of a lane that is moved alone, with one shuffle per cycle: no gather loads bytes or parts of a vector."""
+    record_cycles: ClassVar[float] = _fitted(
+        0.85,
+        "particles and stream triads on 16 cores (a full run, not kept)",
+        held_out="structures of 16 bytes and triads on two cores of a Zen 4: 0.96 to 1.16 of the predicted time",
+    )
+    """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
+    of the record's words."""
+    long_shuffle_cycles: ClassVar[float] = _fitted(
+        57.0,
+        "transposes by shuffles of 32 work-items on 16 cores (a full run, not kept)",
+        held_out="1.25 of the predicted time on two cores of a Zen 4",
+    )
+    """Cycles of a lane of a shuffle in a sub-group that is longer than a vector, with one shuffle per cycle: a function
+    moves lane by lane."""
+
+    @cached_property
+    def lanes(self) -> float:
+        """Number of work-items that run together as lanes of a vector.
+
+        Kernels that compute with long vectors keep them. The work-items of short rows fill a part of a vector if they
+        meet at barriers, and run one by one if they have conditions. All others fill vectors.
+        """
+        demand, wave = self.demand, float(self.architecture.wave_size)
+        if demand.vector_words >= _LONG_VECTOR:
+            return min(wave, float(demand.vector_words))
+        if self.short and "barrier" in demand.operations:
+            return float(demand.work_group[0])
+        return 1.0 if self.short and demand.branches else wave
+
+    @cached_property
+    def short(self) -> bool:
+        """Whether rows of work-groups are shorter than a vector."""
+        return self.demand.work_group[0] < self.architecture.wave_size
+
+    def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the factor of the time of each class, relative to whole vectors of independent accesses."""
+        rates, wave = self.architecture.rates_per_cycle, self.architecture.wave_size
+        names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
+        accesses = {name: cycles * rates[name] for name, cycles in self.lane_cycles(vectors).items() if name in names}
+        factors = {name: maximum(wave / self.lanes, accesses.get(name, 1.0)) for name in names}
+        if self.demand.sub_group > wave:
+            factors["shuffle"] = self.long_shuffle_cycles * rates["shuffle"] / self.architecture.shuffles_per_cycle
+        return factors
+
+    def lane_cycles(self, vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the cycles of each lane's access that is not a part of a vector of neighbouring words, by class."""
+        demand, pipes, short = self.demand, self.architecture.shuffles_per_cycle, self.short
+        if self.lanes == 1 or demand.vector_words >= _LONG_VECTOR or (short and "barrier" not in demand.operations):
+            return {}
+        each = self.insert_cycles / pipes if short or self.record_words < 1 else self.gather_cycles
+        masked = each if demand.branches else 0.0
+        strided = each if vectors.get("local", 1.0) > 1 else 0.0
+        return {"local": max(masked, strided), "memory": max(masked, self.record_cycles / pipes * self.transposed)}
+
+    @cached_property
+    def transposed(self) -> float:
+        """Words of an access whose records become vectors, times the doublings of a record; 0 if they stay as they are.
+
+        A kernel that only moves records does not need their words, and longer records have vectors of their own.
+        """
+        demand, accesses = self.demand, self.demand.operations.get("memory", 0.0)
+        combines = sum(not stream.write for stream in demand.streams) > 1
+        computes = combines or demand.vector_words or demand.operations.keys() - {"memory", "instruction"}
+        if not (accesses and computes and 1 < self.record_words < _LONG_RECORD):
+            return 0.0
+        return requested_bytes(demand.streams) / _WORD / accesses * log2(self.record_words)
+
+    @cached_property
+    def record_words(self) -> float:
+        """Words of a record of global memory."""
+        return min((stream.record_bytes / _WORD for stream in self.demand.streams), default=1.0)
+
+    def waking_s(self, work_s: float) -> float:
+        """Return the seconds that threads which start add: they halve what is left of the work-groups again and again.
+
+        Threads look for work at each other, so that a halving takes longer the more there are: with their square root
+        (assumed). The work itself takes part of this time.
+        """
+        del work_s
+        groups = self.demand.groups
+        halvings = log(maximum(1.0, groups)) / log(2.0)
+        share = self.joining_share_of_launch + self.splitting_share_of_launch * halvings
+        return where(groups > 1, share * sqrt(self.device.compute_units) * self.device.launch.batched_s, 0.0)
+
+
+EXECUTIONS: Mapping[CpuCompiler, type[CpuExecution]] = {"pocl": PoclExecution, "intel": IntelExecution}

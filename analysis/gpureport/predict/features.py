@@ -1,13 +1,42 @@
-"""Name the features of a predicted curve after the levels that cause them."""
+"""Features of a predicted curve: their names, after the levels that cause them, and their intervals.
 
-from collections.abc import Sequence
-from math import log
+The intervals are derived from the deviations of the points.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot, log
 from statistics import mode
 
+import numpy as np
+
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
-from gpureport.records.curves import Axis, CurveFeature, Level
+from gpureport.observe.statistics import Floats, curve_noise
+from gpureport.observe.tapers import saturation
+from gpureport.predict.uncertainty.sensitivity import Fact, spread
+from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
+from gpureport.spec.uncertainty import NORMAL_95, constant
+
+_NEAR = log(1.1)
+"""Points within 10 % of a plateau's value, or of the first time, belong to it."""
+_FAR = log(4)
+_EXACT = constant(1e-3)
+"""Standard error of points of a predicted curve that is no staircase."""
+_FIRST = 4
+"""Number of points that represent the plateau after a taper. Further points may belong to the next level."""
+_LEAST_SLOPE = constant(0.1)
+"""Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
+it is 0.27."""
+SIGMA_OTHER_CLIFFS = constant(
+    0.2, "0.22 for the 15 of TLBs and sets that the CPUs of reports/ show; their numbers of entries are documented"
+)
+"""Relative standard deviation of cliffs that are not those of a cache's capacity (assumed for all devices)."""
+SIGMA_SHAPE = constant(
+    0.025, "root mean square of the errors of 81 predictions of curves of an H200 (reports/nvidia-h200)"
+)
+"""Standard deviation of the predicted rate near n90, as a share of the peak."""
 
 
 def with_level_names(
@@ -43,13 +72,9 @@ def with_level_names(
     return tuple(map(named, features))
 
 
-_NEAR_PLATEAU = log(1.1)
-_FAR = log(4)
-
-
 def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> Level:
     """Return the level of most points within 10 % of a plateau's value, or of the last point if there are none."""
-    near = [point for point in points if abs(log(point.value / value)) < _NEAR_PLATEAU] or [points[-1]]
+    near = [point for point in points if abs(log(point.value / value)) < _NEAR] or [points[-1]]
     if axis.quantity != "working_set":
         return Level(name=mode(point.bottleneck for point in near))
     level = mode(point.level for point in near)
@@ -109,3 +134,114 @@ def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level
 def _usable(cache: Cache, *, of_latency: bool) -> float:
     """Return the part of a cache that programs find where other programs use the rest."""
     return (cache.latency_transition if of_latency else cache.bandwidth_transition).midpoint
+
+
+def with_intervals(
+    features: Sequence[CurveFeature],
+    metric: Metric,
+    points: Sequence[PredictedPoint],
+    relative: Floats,
+    facts: Sequence[Fact],
+    *,
+    in_bytes: bool = False,
+) -> tuple[CurveFeature, ...]:
+    """Give each feature of a predicted curve its 95 % interval.
+
+    A rate is as uncertain as the points of its plateau. A cliff is as uncertain as the capacity and the transition
+    range of its cache. A taper moves with the time of small dispatches and the rate of large ones, n90 also with the
+    shape of the curve.
+
+    *relative* are the relative deviations of the points' times, shape (points, facts). Tapers are in work-items or, of
+    transfers, *in_bytes*.
+    """
+    order = sorted(range(len(points)), key=lambda i: points[i].point.x)
+    curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts}, in_bytes)
+    return tuple(map(curve.with_interval, features))
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """A predicted curve in the order of its axis, with its deviations, see :func:`with_intervals`."""
+
+    metric: Metric
+    points: Sequence[PredictedPoint]
+    relative: Floats
+    facts: Mapping[str, Fact]
+    in_bytes: bool
+
+    @property
+    def work(self) -> Floats:
+        """Logarithms of the quantity of a taper: work-items, or bytes of a transfer."""
+        points = [point.point for point in self.points]
+        return np.log([float(point.working_set_bytes if self.in_bytes else point.work_items) for point in points])
+
+    def with_interval(self, feature: CurveFeature) -> CurveFeature:
+        """Return *feature* with its interval, whose middle is below its value if others use a part of a cache."""
+        transition = self._transition(f"caches.{feature.level.name}") if feature.feature == "cliff" else None
+        middle, factor = feature.value * (transition.centre if transition else 1.0), self.factor(feature)
+        low, high = (float(f"{end:.5g}") for end in (middle / factor, middle * factor))
+        return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
+
+    def factor(self, feature: CurveFeature) -> float:
+        """Return the half-width of the 95 % interval of *feature*, as a factor."""
+        if feature.feature == "cliff":
+            return float(np.exp(NORMAL_95 * self._of_cliff(feature.level)))
+        if feature.feature == "taper":
+            return spread(self._of_taper(feature), self._of_reading() if feature.position == "n90" else 0.0)
+        if feature.position == "case":
+            labels = [point.point.label for point in self.points]
+            return spread(self.relative[labels.index(feature.level.name)])
+        return spread(self._at(feature.value, [point.value for point in self.points]))
+
+    def _of_cliff(self, level: Level) -> float:
+        """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's.
+
+        Those of TLBs, of lines that share sets, and of idle work-items have :data:`SIGMA_OTHER_CLIFFS`.
+        """
+        transition = self._transition(f"caches.{level.name}")
+        capacity = self.facts.get(f"caches.{level.name}.capacity")
+        if transition is None or capacity is None:
+            return SIGMA_OTHER_CLIFFS
+        return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
+
+    def _transition(self, cache: str) -> Fact | None:
+        of_latency = self.metric.kind == "time"
+        paths = {f"{cache}.{name}" for name in TRANSITIONS if (name == "latency_transition") == of_latency}
+        effects = zip(np.abs(self.relative).sum(axis=0), self.facts.values(), strict=True)
+        listed = [(effect, fact) for effect, fact in effects if fact.path in paths]
+        return max(listed, key=lambda each: each[0])[1] if listed else None
+
+    def _of_taper(self, feature: CurveFeature) -> Floats:
+        work = self.work
+        times = np.log([point.time_s for point in self.points])
+        u, first = np.unique(work, return_index=True)
+        place = min(max(log(feature.value), float(u[0])), float(u[-1]))
+        rates = (work - times)[first]
+        reached = u >= place
+        plateau = self.relative[first][reached & (rates > rates[reached].max() - _NEAR / 2)][:_FIRST].mean(axis=0)
+        if feature.position == "knee":
+            return np.asarray(self._at(self.points[0].time_s, [point.time_s for point in self.points]) - plateau)
+        slope = max(_LEAST_SLOPE, float(np.interp(place, u, np.gradient(rates, u))))
+        there = np.array([np.interp(place, u, column) for column in self.relative[first].T])
+        return np.asarray((there - plateau) / slope)
+
+    def _of_reading(self) -> float:
+        """Return the relative standard deviation of n90 read off two curves that differ in shape, and are staircases.
+
+        An error of the rate near n90 relative to the peak moves n90 by this error / slope. Predicted and observed
+        curve each have the uncertainty of a smooth curve through a staircase (taken from the predicted one).
+        """
+        work = self.work
+        rates = work - np.log([point.time_s for point in self.points])
+        order = np.argsort(work, kind="stable")
+        noise = np.full(len(work), max(_EXACT, curve_noise(rates[order])))
+        found = saturation(work[order], rates[order], noise)
+        if found is None:
+            return SIGMA_SHAPE / _LEAST_SLOPE
+        return hypot(
+            SIGMA_SHAPE / max(_LEAST_SLOPE, found.slope), np.sqrt(2.0) * np.log(found.n90.width) / 2.0 / NORMAL_95
+        )
+
+    def _at(self, value: float, values: Sequence[float]) -> Floats:
+        distances = np.abs(np.log(np.asarray(values, dtype=float) / value))
+        return np.asarray(self.relative[distances <= max(_NEAR, float(distances.min()))].mean(axis=0))

@@ -8,8 +8,8 @@ traffic by level      ``traffic``: bytes; ``residency``: which level serves a wo
 resources in use      ``execution``, with what differs in ``gpu`` and ``cpu``: instruction classes, pipes, one group;
                       ``accesses``: single load, store and atomic instructions
 ceilings, time        this one
-interval              ``uncertainty``: the model runs on numbers that know how they depend on the device's figures
-all points of a sweep ``together``: the model runs once on numbers of many points, or once for each part that differs
+interval              ``uncertainty``: the model runs on numbers that know how they depend on the device's figures, once
+                      on numbers of many points, or once for each part that differs
 ====================  ==================================================================================================
 
 Each ceiling is the time of the dispatch if nothing else limited it; the largest is the bottleneck::
@@ -31,14 +31,21 @@ import numpy as np
 
 from gpureport.observe.statistics import Floats
 from gpureport.predict import traffic
-from gpureport.predict.cpu_compilers import EXECUTIONS
+from gpureport.predict.cpu import EXECUTIONS
 from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.memory import load_latency, traffic_time, usable_capacities
 from gpureport.predict.occupancy import occupancy
-from gpureport.predict.together import apart, for_all, named, together
 from gpureport.predict.transfers import transfer_times
-from gpureport.predict.uncertainty.propagation import Divided, maximum, relative_deviations
+from gpureport.predict.uncertainty.propagation import (
+    Divided,
+    apart,
+    for_all,
+    maximum,
+    named,
+    relative_deviations,
+    together,
+)
 from gpureport.records.curves import Level
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Device

@@ -102,6 +102,12 @@ class PredictedPoint(Point):
         """The 95 % interval of the value, or twice the value."""
         return self.value / self.spread, self.value * self.spread
 
+    @property
+    def limit(self) -> str:
+        """The bottleneck, with the memory level if it is memory latency: ``latency of L2``."""
+        of_memory = self.bottleneck == "latency" and self.level.name and self.memory_bytes > 0
+        return f"{LATENCY_OF}{self.level}" if of_memory else self.bottleneck
+
 
 class Sensitivity(Record):
     """How strongly a prediction depends on one fact of the device."""
@@ -165,3 +171,8 @@ class Prediction(SweepRecord):
     def specified(self) -> bool:
         """Whether it is from the database entry alone."""
         return self.kind == "specification"
+
+    @property
+    def summarised(self) -> bool:
+        """Whether the sweep belongs in a summary: one over sizes or cases, not a search."""
+        return bool(self.points) and self.axis.quantity != "work_group"

@@ -5,7 +5,6 @@ from itertools import starmap
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
-from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
 from gpureport.records.prediction import Prediction
@@ -96,7 +95,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
 
     Work-group searches are left out. Cliffs and n90 are of the first sweep that shows them.
     """
-    found = grouped((prediction.key.workload, prediction) for prediction in predictions if is_shown(prediction))
+    found = grouped((prediction.key.workload, prediction) for prediction in predictions if prediction.summarised)
     return Table.of(starmap(_outlook, found.items()))
 
 
@@ -104,8 +103,7 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
     metric = sweeps[0].metric
     comparable = [sweep for sweep in sweeps if sweep.metric.value_unit == metric.value_unit]
     pick = max if metric.kind == "rate" else min
-    best = pick(comparable, key=lambda sweep: best_point(sweep).value)
-    point = best_point(best)
+    best, point = pick(((sweep, p) for sweep in comparable for p in sweep.points), key=lambda each: each[1].value)
     features = [feature for sweep in sweeps for feature in sweep.features]
     cliffs = {f.level: f for f in reversed(features) if f.position == "midpoint"}
     n90 = next((f for f in features if f.position == "n90"), None)
@@ -113,7 +111,7 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
     return {
         "workload": workload,
         "best": format_interval(point.value, *point.interval, best.metric.value_unit),
-        "bottleneck": ceiling_label(bottleneck_of(point)),
+        "bottleneck": ceiling_label(point.limit),
         "cliffs": ", ".join(map(cliff_text, sorted(cliffs.values(), key=lambda f: f.value))),
         "n90": format_value(n90.value, "B" if n90.unit == "B" else "") if n90 else "",
         "occupancy": occupancy_text(occupancy) if occupancy else "",

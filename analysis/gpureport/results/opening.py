@@ -176,8 +176,7 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
     """
     from gpureport.compare.contrast import Forecast
     from gpureport.predict import limits_of, predict_sweeps
-    from gpureport.predict.advice import advice
-    from gpureport.predict.source_accesses import source_accesses
+    from gpureport.predict.advice import advice, source_accesses
 
     limits = limits_of(device, quick=quick)
     planned = [(workload, workload.sweeps(device, limits)) for workload in workloads]

@@ -9,9 +9,8 @@ from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep, predict_sweeps
-from gpureport.predict.advice import advice
+from gpureport.predict.advice import advice, source_accesses
 from gpureport.predict.occupancy import compiled_resources
-from gpureport.predict.source_accesses import source_accesses
 from gpureport.records.curves import Basis, Observation
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Compilation, Measurement

@@ -1,6 +1,6 @@
 """What compilers for CPUs and their runtimes change in the values of a device: a row for each.
 
-How they execute kernels is in :mod:`gpureport.predict.cpu_compilers`.
+How they execute kernels is in :mod:`gpureport.predict.cpu`.
 """
 
 import re

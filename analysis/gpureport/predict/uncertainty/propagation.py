@@ -6,8 +6,8 @@ chapter 3; first-order error propagation: Taylor, An Introduction to Error Analy
 point may also note how they were computed (:mod:`gpureport.predict.arithmetic`).
 
 A number may have a value for each of several points; the model then runs once for all of them. Where it decides and
-the points disagree, it stops with :class:`Divided`, and runs again for each part (:mod:`gpureport.predict.together`).
-:func:`where`, :func:`maximum` and :func:`minimum` decide for each point instead, which saves time.
+the points disagree, it stops with :class:`Divided`, and runs again for each part (:func:`for_all`). :func:`where`,
+:func:`maximum` and :func:`minimum` decide for each point instead, which saves time.
 
 An :class:`Uncertain` becomes a plain float, and its interval too small, wherever something converts it:
 
@@ -21,16 +21,21 @@ An :class:`Uncertain` becomes a plain float, and its interval too small, whereve
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.grouping import grouped
 from gpureport.predict.expressions import Expression, given, made
+from gpureport.records.prediction import Occupancy
 from gpureport.spec.uncertainty import constant
 
 T = TypeVar("T")
+R = TypeVar("R")
 Floats = NDArray[np.float64]
 
 
@@ -242,3 +247,55 @@ def relative_deviations(x: float, facts: int) -> Floats:
     value = plain(x)
     changes: Floats = np.broadcast_to(_moved(x) / value, (facts, np.size(value))).T
     return changes if np.ndim(value) else changes[0]
+
+
+def for_all(points: Sequence[T], run: Callable[[Sequence[T]], Iterable[R]]) -> list[R]:
+    """Return the results that *run* gives for *points*, together or, where they disagree, in parts."""
+    try:
+        return list(run(points))
+    except Divided as divided:
+        parts = grouped(zip(divided.args[0], range(len(points)), strict=True)).values()
+    found = {
+        place: result
+        for part in parts
+        for place, result in zip(part, for_all([points[place] for place in part], run), strict=True)
+    }
+    return [found[place] for place in range(len(points))]
+
+
+def together(values: Sequence[Any]) -> Any:  # noqa: ANN401 - of any type
+    """Return one value for all points, with arrays where numbers differ; :class:`.Divided` if anything else does."""
+    first = values[0]
+    kind: Any = type(first)
+    if is_dataclass(first):
+        names = [field.name for field in fields(first)]
+        columns = zip(*map(attrgetter(*names), values), strict=True)
+        return kind(*map(together, columns))
+    if isinstance(first, Mapping):
+        agreed(list(map(tuple, values)))
+        return {name: together([value[name] for value in values]) for name in first}
+    if isinstance(first, tuple):
+        agreed(list(map(len, values)))
+        return tuple(map(together, zip(*values, strict=True)))
+    if values.count(first) == len(values):
+        return first
+    if isinstance(first, Occupancy):
+        objects = np.empty(len(values), object)
+        objects[:] = values
+        return objects.view(Each)
+    if all(type(value) in (int, float) for value in values):
+        return Uncertain(np.array(values, float))
+    raise Divided(values)
+
+
+def apart(value: Any, count: int) -> list[Any]:  # noqa: ANN401 - of any type
+    """Return the *value* of each of *count* points."""
+    values = plain(value)
+    return values.tolist() if isinstance(values, np.ndarray) else [values] * count
+
+
+def named(name: str, number: float) -> dict[str, float]:
+    """Return *number* by *name*; if the points have several names, NaN for points with another one."""
+    if not isinstance(name, Each):
+        return {name: number}
+    return {each: where(name == each, number, math.nan) for each in dict.fromkeys(name.tolist())}

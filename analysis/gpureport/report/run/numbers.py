@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from gpureport.explain.hypotheses import statement
 from gpureport.findings.advice import searches
-from gpureport.findings.reasons import reasons
+from gpureport.findings.verdicts import reasons
 from gpureport.grouping import grouped
 from gpureport.records.curves import SweepKey
 from gpureport.records.report import Report, WorkloadInfo

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from gpureport.findings.whole_device import link_under_load, predicted_energy_j, slow_link
+from gpureport.findings.whole_device import link_under_load, slow_link
+from gpureport.predict.ceilings import predicted_energy_j
 from gpureport.records.curves import Position
 from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
