@@ -11,7 +11,7 @@ from gpureport.predict.calibration.learned import ObservedSweep
 from gpureport.records.curves import Level, Observation, ObservedPoint, PointKey, Points
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import Database
-from gpureport.spec.host import HostProcessor
+from gpureport.spec.host import HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 
@@ -62,6 +62,15 @@ def shown(real: Device, draft: Device, names: Sequence[str]) -> list[ObservedSwe
         for workload in select(tuple(names))
         for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
     ]
+
+
+def host_of(processors: int, memory_bytes: int | None = None, **facts: Any) -> HostProcessor:
+    """Return a machine; *facts* may have caches as pairs of the size and the number of their instances."""
+    listed = {
+        name: ListedCache(instance_bytes=fact[0], instances=fact[1]) if isinstance(fact, tuple) else fact
+        for name, fact in facts.items()
+    }
+    return HostProcessor(ProcessorFacts(processors=processors, **listed), memory_bytes)
 
 
 def on_processor(database: Database, host: HostProcessor) -> Database:

@@ -14,11 +14,11 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
 from gpureport.spec.cores import host_values
 from gpureport.spec.database import load_database
-from gpureport.spec.host import HostProcessor, read_host
+from gpureport.spec.host import read_host
 from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Buffer, Demand, Limits
-from tests.builders import altered
+from tests.builders import altered, host_of
 from tests.make_report import make_report
 
 GIB = 2.0**30
@@ -71,7 +71,7 @@ def test_the_system_decides_on_huge_pages(tmp_path: Path, enabled: str, size: in
 
 def test_huge_pages_become_the_page_size_of_a_processor() -> None:
     """As a queried value."""
-    values = host_values(HostProcessor("cpu", 4, 2**34, huge_page_bytes=2 << 20))
+    values = host_values(replace(host_of(4), huge_page_bytes=2 << 20))
 
     assert values["tlb.L1.page"].value == 2 << 20
     assert values["tlb.L1.page"].provenance.kind == "queried"

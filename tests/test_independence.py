@@ -8,11 +8,10 @@ import pytest
 
 import gpureport
 from gpureport.spec.database import load_database
-from gpureport.spec.host import HostProcessor, ProcessorFacts
 from gpureport.spec.uncertainty import CONSTANTS
 from gpureport.spec.values import Provenance
 from gpureport.validate.residuals import Independence, independence
-from tests.builders import altered
+from tests.builders import altered, host_of
 
 PACKAGE = Path(gpureport.__file__).parent
 DATABASE = load_database()
@@ -81,8 +80,7 @@ def test_predictions_are_as_independent_as_their_constants(entry: str, expected:
 def test_cpus_are_as_independent_as_the_constants_of_their_type_of_core(model: int, expected: Independence) -> None:
     """An Emerald Rapids, whose runs determined constants, and a Sapphire Rapids."""
     database = load_database()
-    facts = ProcessorFacts(vendor="GenuineIntel", family=6, model=model, processors=8)
-    database.host = HostProcessor("Some CPU", 8, 1 << 34, 2e9, facts=facts)
+    database.host = host_of(8, vendor="GenuineIntel", family=6, model=model)
 
     assert independence(database.device("cpu/x86_64"), database) == expected
 

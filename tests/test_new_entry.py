@@ -19,6 +19,7 @@ from gpureport.spec.drafts import Draft, drafted_device, of_present, of_relative
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device
 from gpureport.spec.values import Leaf, Provenance, Quantity, Value
+from tests.builders import host_of
 from tests.fake_backend import PRESENT
 from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 from tests.present import stand_in
@@ -241,10 +242,8 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
 
 def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
     """Under its own name, without what PoCL puts before it; a driver's name for it stays that of the match."""
-    from gpureport.spec.host import HostProcessor
-
     there = Database(database.entries, database.architecture_paths)
-    there.host = HostProcessor("x", 4, 2**30, 1e9, machine="aarch64")
+    there.host = host_of(4, instruction_set="aarch64")
     processor = PRESENT.model_copy(update={"kind": "cpu", "name": "pthread-Cortex-A72", "vendor": "ARM"})
     draft = of_present(processor, there)
     assert (draft.file.architecture, draft.file.name, draft.file.vendor) == ("aarch64", "Cortex-A72", "Arm")

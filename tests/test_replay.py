@@ -9,9 +9,10 @@ from gpureport.records.report import Report
 from gpureport.results.replay import device_of, report_result
 from gpureport.run.pipeline import run
 from gpureport.spec.database import load_database
-from gpureport.spec.host import HostCache, HostProcessor
+from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import DeviceMatch, EntryMatch, PresentDevice
 from gpureport.validate.residuals import residuals
+from tests.builders import host_of
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
 from tests.make_report import make_report
@@ -26,13 +27,13 @@ def fake_report() -> Report:
     return run(plan(*WORKLOADS), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
-def report_of(match: DeviceMatch, present: PresentDevice) -> Report:
+def report_of(match: DeviceMatch, present: PresentDevice, processor: ProcessorFacts | None = None) -> Report:
     report = make_report(families=1)
     return report.model_copy(
         update={
             "device": match.device,
             "match": EntryMatch(entry=match.entry, how=match.how),
-            "machine": report.machine.model_copy(update={"opencl": present}),
+            "machine": report.machine.model_copy(update={"opencl": present, "processor": processor}),
         }
     )
 
@@ -126,15 +127,15 @@ def test_a_device_without_an_entry_stays_as_stored() -> None:
 
 def test_a_processor_keeps_the_sizes_of_its_own_machine() -> None:
     there, here = load_database(), load_database()
-    caches = ((1, 48 << 10, 2), (2, 2 << 20, 2), (3, 16 << 20, 8))
-    there.host = HostProcessor("Some CPU", 32, 2**36, 3e9, tuple(HostCache(*sizes) for sizes in caches))
-    here.host = HostProcessor("Another CPU", 2, 2**30)
+    there.host = host_of(32, name="Some CPU", l1=(48 << 10, 16), l2=(2 << 20, 16), l3=(16 << 20, 4))
+    here.host = host_of(2, name="Another CPU")
     fields = {"kind": "cpu", "name": "cpu-some", "compute_units": 32, "clock_hz": 3e9, "pci_id": None}
     present = make_report(families=1).machine.opencl.model_copy(update=fields)
-    report = report_of(there.match(present), present)
+    report = report_of(there.match(present), present, there.host.facts)
 
     device = device_of(report, here)
 
+    assert device_of(report_of(there.match(present), present), here) == report.device  # its own sizes are not known
     assert device.name == "Some CPU"
     sized = {cache.name: (cache.capacity_bytes, cache.partitions) for cache in device.caches}
     assert sized == {"L1": (24 << 10, 1), "L2": (1 << 20, 1), "L3": (64 << 20, 4)}

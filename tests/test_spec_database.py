@@ -12,9 +12,8 @@ from gpureport.records.curves import Record
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import of_present, write_entry
-from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device, PresentDevice, listed
-from tests.builders import on_processor
+from tests.builders import host_of, on_processor
 from tests.make_report import H200
 
 GIB = 1 << 30
@@ -102,7 +101,7 @@ def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
 def test_an_arm_processor_takes_the_generic_entry_of_its_kind(database: Database, machine: str) -> None:
     """Under PoCL, with any name; the other generic entry keeps the values of its file."""
-    host = HostProcessor("Raspberry Pi 4 Model B Rev 1.4", 4, 4 * GIB, 1.8e9, machine=machine)
+    host = host_of(4, 4 * GIB, name="Raspberry Pi 4 Model B Rev 1.4", instruction_set=machine)
     database = on_processor(database, host)
     found = database.match(present(name="cpu-cortex-a72", kind="cpu", compute_units=4, clock_hz=1.8e9, **OTHER))
 
@@ -156,8 +155,7 @@ def test_an_own_entry_of_a_cpu_may_take_the_host_s_sizes(tmp_path: Path) -> None
 
 def test_a_cpu_without_a_third_level_has_none(database: Database) -> None:
     """A level that the operating system does not list, while it lists others, is not there."""
-    host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1), HostCache(2, 1 << 20, 4)))
-    there = on_processor(database, host)
+    there = on_processor(database, host_of(4, l1=(32 << 10, 4), l2=(1 << 20, 1)))
 
     assert [cache.name for cache in there.resolve("cpu").caches] == ["L1", "L2"]
     assert "L3: null" in write_entry(of_present(present(name="cpu", kind="cpu", compute_units=2, **OTHER), there))

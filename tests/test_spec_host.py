@@ -1,13 +1,14 @@
 """The host processor as the operating system reports it."""
 
+import platform
 from pathlib import Path
 
 import pytest
 
 from gpureport.spec.cores import cpu_values, host_values
 from gpureport.spec.database import Database
-from gpureport.spec.host import HostCache, HostProcessor, read_host
-from tests.builders import altered, on_processor
+from gpureport.spec.host import read_host
+from tests.builders import altered, host_of, on_processor
 from tests.fake_backend import PRESENT
 
 
@@ -32,20 +33,24 @@ def sysfs(tmp_path: Path) -> Path:
     return root
 
 
-def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> None:
+def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nmodel name\t: A processor\n")
 
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(32))
     host = read_host(sysfs, cpuinfo)
 
-    assert host.name == "A processor"
-    assert host.processors >= 1
-    assert host.memory_bytes > 0
-    assert host.caches == (
-        HostCache(1, 48 << 10, 2),
-        HostCache(2, 2 << 20, 2),
-        HostCache(3, 32 << 20, 8),
+    assert host == host_of(
+        32,
+        host.memory_bytes,
+        clock_hz=host.facts.clock_hz,
+        instruction_set=platform.machine(),
+        name="A processor",
+        l1=(48 << 10, 16),
+        l2=(2 << 20, 16),
+        l3=(32 << 20, 4),
     )
+    assert host.memory_bytes > 0
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
 def test_arm_reports_the_board_if_it_reports_no_processor(content: str, name: str, sysfs: Path, tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(content)
 
-    assert read_host(sysfs, tmp_path / "cpuinfo").name.startswith(name)
+    assert read_host(sysfs, tmp_path / "cpuinfo").facts.name.startswith(name)
 
 
 NEOVERSE = """\
@@ -107,13 +112,12 @@ def test_arm_s_cores_are_known_by_their_part(
     ("machine", "family"), [("aarch64", "aarch64"), ("arm64", "aarch64"), ("x86_64", "x86_64"), ("AMD64", "x86_64")]
 )
 def test_the_operating_system_s_words_for_an_instruction_set(machine: str, family: str) -> None:
-    assert HostProcessor("x", 1, 1 << 30, machine=machine).family == family
+    assert host_of(1, instruction_set=machine).facts.generic == family
 
 
 def test_capacities_are_those_of_a_compute_unit() -> None:
     """Private caches are shared out among hardware threads; instances of L3 add up."""
-    caches = (HostCache(1, 48 << 10, 2), HostCache(2, 2 << 20, 2), HostCache(3, 32 << 20, 8))
-    values = host_values(HostProcessor("x", 16, 1 << 34, 3.5e9, caches))
+    values = host_values(host_of(16, l1=(48 << 10, 8), l2=(2 << 20, 8), l3=(32 << 20, 2)))
 
     assert values["caches.L1.capacity"].value == 24 << 10
     assert values["caches.L2.capacity"].value == 1 << 20
@@ -128,12 +132,12 @@ def test_capacities_are_those_of_a_compute_unit() -> None:
 def test_what_opencl_reports_wins_and_the_last_level_is_assumed_without_sysfs(tmp_path: Path) -> None:
     """A container may see fewer compute units than the host has processors."""
     present = altered(PRESENT, kind="cpu", compute_units=2, clock_hz=2.4e9)
-    seen = cpu_values(HostProcessor("x", 16, 1 << 34, 3.5e9), present)
+    seen = cpu_values(host_of(16, clock_hz=3.5e9), present)
     host = read_host(tmp_path / "nowhere", tmp_path / "neither")
-    values = host_values(HostProcessor("x", 4, 1 << 30))
+    values = host_values(host_of(4))
 
     assert (seen["compute_units"].value, seen["clock"].value, seen["memory.bandwidth"].value) == (2, 2.4e9, 50e9)
-    assert host.caches == ()
-    assert host.name
+    assert host.facts.l1 is host.facts.l2 is host.facts.l3 is None
+    assert host.facts.name
     assert values["caches.L3.capacity"].value == 8 << 20
     assert values["caches.L3.capacity"].provenance.kind == values["clock"].provenance.kind == "assumed"

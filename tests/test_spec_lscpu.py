@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.spec.cores import core_of_machine, core_type_name, generic_name, how_listed, topology
+from gpureport.spec.cores import core_of_machine, core_type_name, generic_name, host_values, how_listed, topology
 from gpureport.spec.database import Database
-from gpureport.spec.host import HostCache, ListedCache, ProcessorFacts, listed_host, parse_lscpu
+from gpureport.spec.host import HostProcessor, ListedCache, ProcessorFacts, parse_lscpu
 from tests.builders import altered
 
 TEXT = """Architecture:           x86_64
@@ -63,9 +63,9 @@ def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int 
 
 
 def test_one_thread_of_a_core_of_two_has_its_caches() -> None:
-    l1, *_ = listed_host(facts(processors=1, l1=ListedCache(instance_bytes=32 << 10))).caches
+    values = host_values(HostProcessor(facts(processors=1, l1=ListedCache(instance_bytes=32 << 10))))
 
-    assert l1 == HostCache(1, 32 << 10, 1)
+    assert values["caches.L1.capacity"].value == 32 << 10
 
 
 def test_a_clock_of_zero_is_unknown() -> None:

@@ -32,7 +32,7 @@ from gpureport.report.forecast import facts_of
 from gpureport.report.run.efficiency import accesses_table, advice_table
 from gpureport.report.run.page_one import figure_table, page_one
 from gpureport.results.opening import by_name, predicted, refuse_repeated
-from gpureport.spec.host import listed_host, parse_lscpu
+from gpureport.spec.host import HostProcessor, parse_lscpu
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Workload
 
@@ -111,8 +111,8 @@ def _devices(options: PredictOptions) -> list[Device]:
     database = open_database(options.entries)
     names = list(options.devices)
     if options.lscpu is not None:
-        database.host = listed_host(parse_lscpu(read_text(options.lscpu), options.lscpu))
-        names.insert(0, f"cpu/{database.host.family}")
+        database.host = HostProcessor(parse_lscpu(read_text(options.lscpu), options.lscpu), source="lscpu")
+        names.insert(0, f"cpu/{database.host.facts.generic}")
     devices = [database.resolve(name) for name in names]
     refuse_repeated(devices)
     for device in devices:

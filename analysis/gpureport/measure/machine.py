@@ -21,15 +21,15 @@ def machine_facts() -> dict[str, Any]:
     """Return the fields of the report's ``Machine`` that do not depend on the device."""
     import psutil
 
-    host = read_host()
+    processor = read_host().facts
     return {
         "system": _system(),
-        "cpu": host.name or "not known",
+        "cpu": processor.name or "not known",
         "cores": len(usable_cores()),
         "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(CGROUP))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": _versions(),
-        "processor": host.facts,
+        "processor": processor,
     }
 
 

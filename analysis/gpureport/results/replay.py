@@ -9,9 +9,8 @@ from gpureport.predict.occupancy import Compiled, builds_of, compiled_resources
 from gpureport.records.curves import Basis, Points, SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Machine, Publication, Report
-from gpureport.spec.cores import listed_clock_hz
 from gpureport.spec.database import Database
-from gpureport.spec.host import HostCache, HostProcessor
+from gpureport.spec.host import HostProcessor, ProcessorFacts
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -86,41 +85,26 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
 def device_of(report: Report, database: Database) -> Device:
     """Return the current database entry of the measured device, corrected by what its driver reported.
 
-    A device without an entry stays as stored. A processor has the sizes of the measured machine, not of this one.
+    A device without an entry stays as stored. So does a processor whose own sizes are not known: it does not have those
+    of this machine.
     """
-    entry = report.match.entry
+    entry, machine = report.match.entry, report.machine
     if entry is None or entry not in database.entries:
         return report.device
-    if report.machine is None:
+    if machine is None:
         return database.device(entry)
+    if machine.processor is None and database.entries[entry].file.host:
+        return report.device
     original = Database(database.entries, database.architecture_paths)
-    original.host = host_of(report.device, report.machine)
-    match = original.match(report.machine.opencl)
+    original.host = host_of(report.device, machine)
+    match = original.match(machine.opencl)
     return match.device if match.entry == entry else original.device(entry)
 
 
 def host_of(device: Device, machine: Machine) -> HostProcessor:
-    """Return a host with the sizes of the stored device, and what is known of its processor."""
-    cores = device.compute_units
-    levels = {"L1": 1, "L2": 2, "L3": 3}
-    caches = tuple(
-        HostCache(
-            level=levels[cache.name],
-            size_bytes=round(cache.capacity_bytes / cache.partitions),
-            shared_by=1 if cache.scope == "compute_unit" else max(1, cores // cache.partitions),
-        )
-        for cache in device.caches
-        if cache.name in levels
-    )
-    return HostProcessor(
-        name=device.name,
-        processors=cores,
-        memory_bytes=round(device.memory.size_bytes),
-        clock_hz=machine.opencl.clock_hz or listed_clock_hz(device),
-        caches=caches,
-        machine=device.id.rpartition("/")[2],
-        facts=machine.processor,
-    )
+    """Return the processor of the machine with a measured *device*."""
+    facts = machine.processor or ProcessorFacts(name=device.name, processors=device.compute_units)
+    return HostProcessor(facts, round(device.memory.size_bytes))
 
 
 def _series(

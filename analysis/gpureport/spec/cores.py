@@ -20,7 +20,7 @@ from gpureport.spec.compilers import compiler_value, launch_values
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ProcessorFacts
-from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
+from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.spec.values import Provenance, Value, assumed, queried
 from gpureport.units import format_bandwidth, format_frequency, format_percent, format_time
@@ -126,7 +126,7 @@ def topology(facts: ProcessorFacts, core: CoreType) -> Topology:
 
 def how_listed(facts: ProcessorFacts, core: CoreType) -> Listing:
     """Return how far the listed topology is that of the hardware."""
-    if not facts.hypervisor or facts.instruction_set == "aarch64":
+    if not facts.hypervisor or facts.generic == "aarch64":
         return "plain"
     generic = _GENERIC.match(facts.name) is not None
     if facts.threads_per_core > 1:
@@ -162,7 +162,7 @@ def generic_name(facts: ProcessorFacts, architectures: Mapping[str, Architecture
     for name, each in _of_vendor(facts, architectures):
         if each.family is None and each.name is None:
             return name
-    if facts.instruction_set in ("aarch64", "arm64"):
+    if facts.generic == "aarch64":
         return "aarch64"
     return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
 
@@ -286,15 +286,6 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
     }
 
 
-def listed_clock_hz(device: Device) -> float:
-    """Return the clock that a machine lists, from that of its resolved device (:func:`core_values`)."""
-    architecture, origin = device.architecture, device.provenance.get("clock")
-    core = architecture.core
-    if core is None or core.all_core_boost or origin is None or origin.source != core_source(architecture.id):
-        return device.clock_hz
-    return min(device.clock_hz, device.clock_hz**2 * core.l1_latency_s / core.load_to_use_cycles)
-
-
 def with_core(values: Mapping[str, Value], host: HostCore | None, compiler: CpuCompiler = "pocl") -> dict[str, Value]:
     """Return the *values* of a machine on top of which those of its type of core are, if it is known."""
     core = core_values(host, values["clock"].value, values["compute_units"].value, compiler) if host else {}
@@ -320,16 +311,17 @@ def _memory_bytes_per_s(host: HostCore) -> float:
 
 def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[str, Value]:
     """Return the values that the *host*'s source lists, of a CPU with the *compute_units* that OpenCL reports."""
-    cores = compute_units or host.processors
+    facts = host.facts
+    cores = compute_units or facts.processors
     source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else f"{host.source}, processors"
     clock = assumed(3e9, f"{host.source}: not listed; typical processor")
-    if host.clock_hz:
-        clock = queried(host.clock_hz, f"{host.source}, processor frequency")
+    if facts.clock_hz:
+        clock = queried(facts.clock_hz, f"{host.source}, processor frequency")
     bandwidth = min(cores * 25e9, 200e9)
     values = {
         "compute_units": queried(cores, source),
         "clock": clock,
-        "memory.size": assumed(host.processors * 2.0**32, "not listed; 4 GiB per processor"),
+        "memory.size": assumed(facts.processors * 2.0**32, "not listed; 4 GiB per processor"),
         "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
         "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
     }
@@ -338,25 +330,29 @@ def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[s
     if host.huge_page_bytes:
         source = f"{HUGE_PAGES}: always"
         values |= {f"tlb.{level}.page": queried(host.huge_page_bytes, source) for level in ("L1", "L2")}
+    if not (facts.l1 or facts.l2 or facts.l3):
+        note = f"{host.source}: not listed; 2 MiB per core"
+        values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
     return values | _cache_values(host, cores)
 
 
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
     """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3."""
-    values: dict[str, Value] = {}
-    for cache in host.caches:
-        path = f"caches.L{cache.level}"
-        source = f"{host.source}, cache of level {cache.level}"
-        if cache.level <= 2:
-            sharers = min(cache.shared_by, max(cores, 1))
-            note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
-            values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
+    facts, values = host.facts, dict[str, Value]()
+    physical = max(1, facts.processors // facts.threads_per_core)
+    for level, cache, usual in ((1, facts.l1, physical), (2, facts.l2, physical), (3, facts.l3, facts.sockets)):
+        if cache is None:
+            continue
+        path, source, size = f"caches.L{level}", f"{host.source}, cache of level {level}", round(cache.instance_bytes)
+        listed = cache.instances or usual
+        sharers = max(1, facts.processors // listed)
+        if level <= 2:
+            sharers = min(sharers, max(cores, 1))
+            note = f"{size >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
+            values[f"{path}.capacity"] = queried(size / sharers, source, note)
         else:
-            instances = max(1, round(cores / cache.shared_by))
-            note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
-            values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
+            instances = min(listed, max(1, round(cores / sharers)))
+            note = f"{instances} of {size >> 10} KiB" if instances > 1 else ""
+            values[f"{path}.capacity"] = queried(float(size * instances), source, note)
             values[f"{path}.partitions"] = queried(instances, source)
-    if not host.caches:
-        note = f"{host.source}: not listed; 2 MiB per core"
-        values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
     return values

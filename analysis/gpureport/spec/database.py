@@ -73,7 +73,7 @@ class Database:
     def host_core(self) -> HostCore | None:
         """The type of core of this machine's processor; ``None`` if the processor does not identify itself."""
         facts = self.host.facts
-        if facts is None:
+        if not facts.vendor:
             return None
         name, core = core_of_machine(facts, self)
         return HostCore(name, core, self.stream_type(name), topology(facts, core), bool(facts.hypervisor))
@@ -273,10 +273,10 @@ def is_architecture(path: Path) -> bool:
 
 def is_like(file: DeviceFile, host: HostProcessor) -> bool:
     """Whether an entry describes any CPU of the instruction set of *host*."""
-    other = "x86_64" if host.family == "aarch64" else "aarch64"
+    other = "x86_64" if host.facts.generic == "aarch64" else "aarch64"
     return file.host and not file.architecture.startswith(other)
 
 
 def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
     """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
-    return file.model_copy(update={"name": host.name or file.name, "without": file.without | host.without})
+    return file.model_copy(update={"name": host.facts.name or file.name, "without": file.without | host.without})

@@ -41,7 +41,7 @@ _MOST_CAPABILITY = 999
 def family(database: "Database", present: PresentDevice) -> str:
     """Return the architecture whose patterns match the device, else that of the next lower compute capability."""
     if present.on_host:
-        return database.host.family
+        return database.host.facts.generic
     files = sorted(database.architectures().items())
     patterns = [(pattern.lower(), key) for key, file in files for pattern in file.matches]
     major, *minor = drivers.version(present.compute_capability or "") or (0,)

@@ -4,11 +4,11 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -26,14 +26,14 @@ _ARM = "0x41"
 """Implementer of cores that Arm designed."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
-_CLOCK = re.compile(r"@\s*([\d.]+)\s*GHz")
+_CLOCK = re.compile(r"@\s*(\d+(?:\.\d+)?)\s*GHz")
 """The clock in a processor's name."""
 _LISTED_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d{1,9}) instances?\))?$")
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class ListedCache(Record):
-    """A cache level as ``lscpu`` lists it."""
+    """A cache level as the operating system or ``lscpu`` lists it."""
 
     instance_bytes: Bytes
     instances: Count | None = None
@@ -44,7 +44,7 @@ class ProcessorFacts(Record):
     """A machine's processors, as the operating system identifies and lists them."""
 
     vendor: Name = ""
-    """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, …"""
+    """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, …; empty: the type of core is not known."""
     name: Name = ""
     instruction_set: Name = "x86_64"
     family: Whole | None = None
@@ -52,7 +52,7 @@ class ProcessorFacts(Record):
     part: Name = ""
     """Arm only, such as ``0xd0c``: Linux lists it instead of a name."""
     processors: Count
-    """Logical processors."""
+    """Logical processors; of this machine, those available to this program."""
     threads_per_core: Count = 1
     sockets: Count = 1
     hypervisor: Name = ""
@@ -64,66 +64,48 @@ class ProcessorFacts(Record):
     l2: ListedCache | None = None
     l3: ListedCache | None = None
 
-
-@dataclass(frozen=True)
-class HostCache:
-    """One data or unified cache of the first processor."""
-
-    level: int
-    size_bytes: int
-    shared_by: int
-    """Logical processors that share one instance."""
+    @property
+    def generic(self) -> Literal["aarch64", "x86_64"]:
+        """The generic architecture and entry for this instruction set."""
+        return "aarch64" if self.instruction_set.lower() in ("aarch64", "arm64") else "x86_64"
 
 
 @dataclass(frozen=True)
 class HostProcessor:
-    """The host processor and its memory; unknown values are ``None`` or empty."""
+    """The processors of a machine, and its memory; unknown values are ``None``."""
 
-    name: str
-    processors: int
-    """Logical processors available to this program."""
-    memory_bytes: int | None
-    clock_hz: float | None = None
-    caches: tuple[HostCache, ...] = ()
-    machine: str = "x86_64"
-    """Instruction set as the operating system names it."""
-    facts: ProcessorFacts | None = None
-    """What identifies its type of core; ``None``: the generic one."""
+    facts: ProcessorFacts
+    memory_bytes: int | None = None
     huge_page_bytes: int | None = None
     """Size of the pages of large buffers if the system makes all of them huge; ``None``: it does not, or not known."""
     source: str = "operating system"
     """What lists these values."""
 
     @property
-    def family(self) -> Literal["aarch64", "x86_64"]:
-        """The generic architecture and entry for this instruction set."""
-        return "aarch64" if self.machine.lower() in ("aarch64", "arm64") else "x86_64"
-
-    @property
     def without(self) -> frozenset[str]:
         """The path of the L3 if caches are listed, but no L3: a level that the generic entries have."""
-        return frozenset(("caches.L3",) if self.caches and all(cache.level < 3 for cache in self.caches) else ())
+        facts = self.facts
+        return frozenset(("caches.L3",) if (facts.l1 or facts.l2) and not facts.l3 else ())
 
 
 def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = HUGE_PAGES) -> HostProcessor:
     """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
-    found, fields = tuple(_read_caches(caches)), list[tuple[str, str]]()
+    fields = list[tuple[str, str]]()
     with suppress(OSError):
         fields = list(_fields(cpuinfo.read_text(errors="replace")))
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     named = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
-    return HostProcessor(
+    facts = ProcessorFacts(
         name=next(named, "") or platform.processor() or platform.machine(),
+        instruction_set=platform.machine(),
         processors=processors,
-        memory_bytes=psutil.virtual_memory().total,
         clock_hz=_clock_hz(),
-        caches=found,
-        machine=platform.machine(),
-        facts=_facts(fields, processors, found),
-        huge_page_bytes=_huge_page_bytes(huge_pages),
+        **_identity(fields),
+        **_read_caches(caches, processors),
     )
+    return HostProcessor(facts, psutil.virtual_memory().total, _huge_page_bytes(huge_pages))
 
 
 def _huge_page_bytes(root: Path) -> int | None:
@@ -139,35 +121,25 @@ def _huge_page_bytes(root: Path) -> int | None:
         return None
 
 
-def _facts(fields: Sequence[tuple[str, str]], processors: int, caches: Iterable[HostCache]) -> ProcessorFacts | None:
+def _identity(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the facts in ``cpuinfo`` that identify the type of core; empty if there are none."""
     first = dict(reversed(fields))
     numbers = {key: int(value) for key, value in first.items() if value.isdecimal()}
-    listed = {
-        f"l{cache.level}": ListedCache(
-            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
-        )
-        for cache in caches
-        if cache.level <= 3
-    }
     if first.get("CPU implementer") == _ARM and "CPU part" in first:
-        part = first["CPU part"].lower()
-        return ProcessorFacts(vendor="ARM", instruction_set="aarch64", part=part, processors=processors, **listed)
+        return {"vendor": "ARM", "part": first["CPU part"].lower()}
     if "vendor_id" not in first or "cpu family" not in numbers:
-        return None
+        return {}
     flags = frozenset(first.get("flags", "").split())
     siblings, cores = numbers.get("siblings"), numbers.get("cpu cores")
-    return ProcessorFacts(
-        vendor=first["vendor_id"],
-        name=first.get("model name", ""),
-        family=numbers["cpu family"],
-        model=numbers.get("model"),
-        processors=processors,
-        threads_per_core=max(1, siblings // cores if siblings and cores else 1),
-        sockets=max(1, len({value for key, value in fields if key == "physical id"})),
-        hypervisor="unknown" if "hypervisor" in flags else "",
-        flags=flags & _KEPT_FLAGS,
-        **listed,
-    )
+    return {
+        "vendor": first["vendor_id"],
+        "family": numbers["cpu family"],
+        "model": numbers.get("model"),
+        "threads_per_core": max(1, siblings // cores if siblings and cores else 1),
+        "sockets": max(1, len({value for key, value in fields if key == "physical id"})),
+        "hypervisor": "unknown" if "hypervisor" in flags else "",
+        "flags": flags & _KEPT_FLAGS,
+    }
 
 
 def _clock_hz() -> float | None:
@@ -181,47 +153,21 @@ def _clock_hz() -> float | None:
     return megahertz * 1e6 or None
 
 
-def _read_caches(root: Path) -> list[HostCache]:
-    """Read the data and unified caches under *root*, nearest first; skip unreadable ones."""
-    found = []
+def _read_caches(root: Path, processors: int) -> dict[str, ListedCache]:
+    """Read the data and unified caches of the first processor, ``l1`` to ``l3``; skip unreadable ones."""
+    found = {}
     for folder in sorted(root.glob("index*")):
         with suppress(OSError, ValueError, KeyError):
-            if (folder / "type").read_text().strip() != "Instruction":
-                found.append(_read_cache(folder))
-    return sorted(found, key=lambda cache: cache.level)
-
-
-def _read_cache(folder: Path) -> HostCache:
-    """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
-    text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
-    sharing = (part.partition("-") for part in text["shared_cpu_list"].split(","))  # such as 0-3,8
-    size_bytes = int(text["size"][:-1]) * _SIZES[text["size"][-1]]
-    shared_by = sum(int(last or first) - int(first) + 1 for first, _, last in sharing)
-    if size_bytes <= 0 or shared_by <= 0:
-        raise ValueError(f"{folder}: size and number of processors must be positive")
-    return HostCache(int(text["level"]), size_bytes, shared_by)
-
-
-def listed_host(facts: ProcessorFacts) -> HostProcessor:
-    """Return the host with the processors that a machine lists, of unknown memory."""
-    cores = max(1, facts.processors // facts.threads_per_core)
-    levels = ((1, facts.l1, cores), (2, facts.l2, cores), (3, facts.l3, facts.sockets))
-    caches = [
-        HostCache(level, round(each.instance_bytes), max(1, facts.processors // (each.instances or instances)))
-        for level, each, instances in levels
-        if each
-    ]
-    named = _CLOCK.search(facts.name)
-    return HostProcessor(
-        name=facts.name,
-        processors=facts.processors,
-        memory_bytes=None,
-        clock_hz=facts.clock_hz or (float(named[1]) * 1e9 if named else None),
-        caches=tuple(caches),
-        machine=facts.instruction_set,
-        facts=facts,
-        source="lscpu",
-    )
+            names = ("type", "level", "size", "shared_cpu_list")
+            text = {name: (folder / name).read_text().strip() for name in names}
+            sharing = (part.partition("-") for part in text["shared_cpu_list"].split(","))  # such as 0-3,8
+            shared_by = sum(int(last or first) - int(first) + 1 for first, _, last in sharing)
+            if text["type"] != "Instruction" and int(text["level"]) <= 3 and shared_by > 0:
+                found[f"l{text['level']}"] = ListedCache(
+                    instance_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
+                    instances=max(1, round(processors / shared_by)),
+                )
+    return found
 
 
 def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
@@ -280,12 +226,14 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
         raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")
     given = {name: fields.get(key, "").strip() for name, key in _LISTED.items()}
     listed = {name: _value(name, text) for name, text in given.items() if not _is_unknown(name, text)}
+    if (clock := _CLOCK.search(given["name"])) and float(clock[1]):
+        listed.setdefault("clock_hz", f"{clock[1]}e9")
     try:
         return ProcessorFacts.model_validate(listed)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        raise InputError(f"{_LISTED[name]} {requirement(first['msg'])}, not {quoted(fields[_LISTED[name]])}") from None
+        raise InputError(f"{_LISTED[name]} {requirement(first['msg'])}, not {quoted(given[name])}") from None
 
 
 def _is_unknown(name: str, text: str) -> bool:

@@ -42,7 +42,7 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
     if present.on_host:
-        entry_id = f"cpu/{database.host.family}"
+        entry_id = f"cpu/{database.host.facts.generic}"
         how = (
             f"{shorten(present.name) or 'This device'} is a CPU: predictions use the entry {entry_id} with sizes from "
             "the operating system."
@@ -59,7 +59,7 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
 
 def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
     values = cpu_values(database.host, present, None)
-    device = database.device(f"cpu/{database.host.family}", values)
+    device = database.device(f"cpu/{database.host.facts.generic}", values)
     device = device.model_copy(update={"id": "draft", "name": named(present.name), "vendor": named(present.vendor)})
     how = f"{device.name} is a program. Drafted from its queries and typical values of a processor."
     return DeviceMatch(device=device, entry=None, how=how, draft=True, notes=(_SOFTWARE,))
