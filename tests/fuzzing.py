@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from gpureport.compare import Run, compare, excerpt
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.notebook.frames import ReportFrames
+from gpureport.notebook import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.records.curves import Points
 from gpureport.records.report import Report, load_report, reports_below

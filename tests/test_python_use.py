@@ -12,7 +12,7 @@ import pytest
 import gpureport
 from gpureport.compare.records import Landmark
 from gpureport.errors import InputError
-from gpureport.notebook.frames import ReportFrames
+from gpureport.notebook import ReportFrames
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from tests.make_report import make_report
@@ -41,7 +41,7 @@ def test_importing_is_quick_and_keeps_functions() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
-    assert ended.stdout.split() == ["set()", "gpureport.notebook.api", "gpureport.notebook.api", gpureport.__version__]
+    assert ended.stdout.split() == ["set()", "gpureport.notebook", "gpureport.notebook", gpureport.__version__]
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'"):
         gpureport.nothing  # type: ignore[attr-defined]  # noqa: B018
 

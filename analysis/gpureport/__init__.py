@@ -1,7 +1,7 @@
 """Predict cliffs (capacity transitions) and tapers (saturation points) of a device, measure and compare them.
 
 :func:`predict` a device, :func:`load_report` of a measured one, :func:`compare` several, or read the stored runs of a
-:func:`fleet`; the results are pandas frames (:mod:`gpureport.notebook.frames`). :class:`Kernel` does the same for a
+:func:`fleet`; the results are pandas frames (:mod:`gpureport.notebook`). :class:`Kernel` does the same for a
 kernel of your own. The modules behind these names are imported on first use.
 """
 
@@ -11,9 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpureport.notebook.api import compare, fleet, load_report, predict
-    from gpureport.notebook.frames import ComparisonFrames, ReportFrames
-    from gpureport.notebook.kernels import Kernel
+    from gpureport.notebook import ComparisonFrames, Kernel, ReportFrames, compare, fleet, load_report, predict
 
 __version__ = "0.1.0"
 __all__ = ["ComparisonFrames", "Kernel", "ReportFrames", "__version__", "compare", "fleet", "load_report", "predict"]
@@ -35,5 +33,4 @@ if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = "kernels" if name == "Kernel" else "frames" if name.endswith("Frames") else "api"
-        return getattr(import_module(f"gpureport.notebook.{module}"), name)
+        return getattr(import_module("gpureport.notebook"), name)

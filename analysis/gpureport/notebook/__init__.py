@@ -1,1 +1,0 @@
-"""The Python interface (``import gpureport``): functions, data frames and plots."""
