@@ -24,7 +24,6 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.kernel_files import described, load_kernels
 from gpureport.kernel_files.description import kernel_schema
-from gpureport.kernel_files.execution import host_arguments
 from gpureport.kernel_files.expressions import _FUNCTIONS, ExpressionError, _signature, evaluate, number, whole
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
@@ -645,7 +644,7 @@ def test_what_a_source_does_not_determine_is_asked_for(
 def test_results_without_expected_ones_are_those_of_the_host(backend: OpenCLBackend) -> None:
     (workload,) = load_kernels([SAXPY.with_suffix(".cl")])
     assert verify(backend, workload, np.random.default_rng(5)).passed
-    with patch("gpureport.kernel_files.workload.executed_results", lambda *_: {"y": np.zeros(5, np.float32)}):
+    with patch("gpureport.kernel_files.formulas.Formulas.executed_results", lambda *_: {"y": np.zeros(5, np.float32)}):
         assert not verify(backend, workload, np.random.default_rng(5)).passed
 
 
@@ -679,7 +678,7 @@ def test_work_items_beyond_the_size_are_idle_and_buffers_differ() -> None:
     (traced,) = load_kernels([SAXPY.with_suffix(".cl")])
     point = {"n": 2**20 - 1, "local_x": 256}
     assert traced.demand(point, TOY).idle_items == 1
-    x, y, *_ = (each for each in host_arguments(traced.formulas, point) if isinstance(each, np.ndarray))
+    x, y, *_ = (each for each in traced.formulas.host_arguments(point) if isinstance(each, np.ndarray))
     assert (x != y).any()
 
 

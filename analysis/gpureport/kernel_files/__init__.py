@@ -146,7 +146,7 @@ def _workload(
         remedy = "; give the source of a kernel (FILE.cl), or its description (FILE.yaml)" if is_there(source) else ""
         raise problem_of("source", what + remedy, document)
     formulas = completed(fields, folder, arrays, document)
-    found = KernelFileWorkload(formulas, folder)
+    found = KernelFileWorkload(formulas)
     if found.family in {other.family for other in all_workloads()}:
         raise problem_of("name", f"{found.family!r} is a family of gpureport; choose another name", document)
     used = [each for each in fields.sizes.values() if isinstance(each, str)]

@@ -1,10 +1,10 @@
-"""Sizes and data of a kernel: the expressions of its description, evaluated at the parameters of a point."""
+"""A kernel whose sizes and data are expressions, evaluated at the parameters of a point, and its host execution."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
@@ -14,11 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import GpuReportError, InputError
+from gpureport.inputs import read_text
 from gpureport.isolation import arrays_of, isolated
 from gpureport.kernel_files.description import RESERVED, KernelFields, Swept
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
+from gpureport.spec.models import Device
 from gpureport.spec.reading import Document
 from gpureport.text import quoted, shorten
+from gpureport.trace.compiler import compile_file
+from gpureport.trace.demand import dispatch_demand, emitted_as, placed
+from gpureport.trace.execution import execute
+from gpureport.trace.ir import Module
+from gpureport.trace.program import Program, program
 from gpureport.workloads.model import Argument as Passed
 from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
 
@@ -27,10 +34,17 @@ _ANY_SIZE = re.compile(r"random|zeros|iota|[-+]?[\d.]+")
 """Initial contents that do not depend on the size of the buffer."""
 _PATTERN_BYTES = 2**22
 """Random data, which larger buffers repeat."""
+_MOST_FILLED = 256 << 20
 _MOST_AMOUNT = 1e24
 """More than any device does in a year."""
 _MOST_S, _MOST_BYTES = 300.0, 2**34
 """Limits of a function that computes expected results."""
+
+
+@cache
+def module_of(path: Path, text: str, options: str, *, restrict: bool = False) -> Module:  # noqa: ARG001 - a key
+    """Return a compiled file that contains *text*, with options and errors of :func:`.compile_file`."""
+    return compile_file(path, options, restrict=restrict)
 
 
 def problem_of(field: str, message: str, document: Document[KernelFields] | None) -> InputError:
@@ -77,11 +91,13 @@ class Argument:
 class Formulas:
     """A kernel whose sizes are expressions.
 
-    All methods raise an :class:`InputError` if one is invalid. *arrays* replace the initial contents of buffers, by
-    name; *prefix* is that of the kernel's fields in the description, *document* the file, if it has one.
+    All methods raise an :class:`InputError` if one is invalid. *folder* is that of the files that the fields name.
+    *arrays* replace the initial contents of buffers, by name; *prefix* is that of the kernel's fields in the
+    description, *document* the file, if it has one.
     """
 
     fields: KernelFields
+    folder: Path
     arguments: tuple[Argument, ...]
     arrays: Mapping[str, NDArray[np.generic]]
     prefix: str = ""
@@ -99,6 +115,11 @@ class Formulas:
     def error(self, path: str, message: str) -> InputError:
         """Return a problem of a field of this kernel."""
         return problem_of(self.prefix + path, message, self.document)
+
+    @property
+    def path(self) -> Path:
+        """The source."""
+        return self.folder / self.fields.source
 
     @contextmanager
     def of_field(self, path: str) -> Iterator[None]:
@@ -231,6 +252,14 @@ class Formulas:
         arguments = tuple(self.value(each, parameters, handles) for each in self.arguments)
         return Dispatch(self.fields.kernel, self.global_size(parameters), self.local_size(parameters), arguments)
 
+    def module(self, parameters: Parameters, *, restrict: bool = False) -> Module:
+        """Return the source as it is compiled at a point; *restrict* and errors as of :func:`.compile_file`."""
+        return module_of(self.path, read_text(self.path), self.build_options(parameters), restrict=restrict)
+
+    def program(self, parameters: Parameters) -> Program:
+        """Return the compiled kernel."""
+        return program(self.module(parameters), self.fields.kernel)
+
     def contents(self, argument: Argument, parameters: Parameters, rng: np.random.Generator) -> NDArray[np.generic]:
         """Return the initial contents of a buffer, which may be a beginning that it repeats."""
         count, dtype = self.count(argument, parameters) * argument.lanes, argument.dtype
@@ -259,18 +288,75 @@ class Formulas:
             raise self.error(path, what)
         return _converted(np.full(part, found.ravel()[0]) if found.size == 1 else found.ravel(), dtype)
 
+    def host_arguments(
+        self,
+        parameters: Parameters,
+        computed: Collection[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> list[Any]:
+        """Return the arguments of a kernel for the host; buffers without *computed* contents are zero.
+
+        By default all are computed, because they may determine what a kernel does; of random floating-point numbers the
+        first 256 MiB, after which they are zero.
+        """
+        found, rng = list[Any](), rng or np.random.default_rng(0)
+        for argument in self.arguments:
+            if argument.kind == "buffer":
+                count = self.count(argument, parameters) * argument.lanes
+                own = argument.values != "zeros" or argument.name in self.arrays
+                array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
+                if argument.name in computed if computed is not None else own:
+                    large = argument.values == "random" and argument.dtype.kind == "f"
+                    filled = array[: _MOST_FILLED // array.itemsize] if large else array
+                    contents = self.contents(argument, parameters, rng)
+                    for start in range(0, filled.size, contents.size):
+                        filled[start : start + contents.size] = contents[: filled.size - start]
+                found.append(array)
+            else:
+                value = self.value(argument, parameters, {})
+                found.append(value.nbytes if isinstance(value, Local) else value)
+        return found
+
+    def executed_results(self, parameters: Parameters, job: Job) -> dict[str, NDArray[np.generic]]:
+        """Return the contents of all buffers after the dispatches of *job*, all of whose work-groups are executed."""
+        buffers, module = {name: each.filled().copy() for name, each in job.buffers.items()}, self.module(parameters)
+        for each in job.dispatches:
+            execute(program(module, each.kernel), each.on_host(buffers), each, range(prod(each.groups)))
+        return buffers
+
+    def demand(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
+        """Return the demand of a dispatch on a device, from the execution of some of its work-groups.
+
+        A run asks several times for each point: demands are kept, also by the classes of instructions, because
+        calibrated rates may change what compilers emit.
+        """
+        architecture, module = device.architecture, self.module(parameters, restrict=restrict)
+        unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
+        kernel = program(module, self.fields.kernel, unrolled, joins=joins)
+        shape = self.dispatch(parameters, {})
+        placement = placed(device, kernel, shape, self.local_memory_bytes(parameters) + kernel.local_bytes)
+        listed = architecture.rates_per_cycle, architecture.latency_cycles
+        classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
+        key = (kernel, placement, *classes, *parameters.items())
+        if key not in self.demands:
+            arguments = self.host_arguments(parameters)
+            self.demands[key] = replace(
+                dispatch_demand(kernel, arguments, shape, device, placement),
+                ping_pong=self.fields.swap is not None,
+                idle_items=prod(shape.global_size) - prod(self.wanted(parameters)),
+            )
+        return self.demands[key]
+
 
 def _converted(values: NDArray[np.generic], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
     with np.errstate(all="ignore"):
         return values.astype(dtype)
 
 
-def expected_results(
-    formulas: Formulas, folder: Path, parameters: Parameters, job: Job
-) -> Mapping[str, NDArray[np.generic]]:
+def expected_results(formulas: Formulas, parameters: Parameters, job: Job) -> Mapping[str, NDArray[np.generic]]:
     """Return the contents of buffers after one dispatch of each kernel, by their names in the job.
 
-    Expressions are evaluated; a function is imported from its file in *folder* and called.
+    Expressions are evaluated; a function is imported from its file and called.
     """
     fields = formulas.fields
     known: dict[str, Any] = dict(formulas.names(parameters))
@@ -285,7 +371,7 @@ def expected_results(
                 known[name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
                 buffers[name], handles[name] = argument, value
     known |= {f"{name}_": value for name, value in known.items() if iskeyword(name)}
-    found = _called(formulas, fields.expect_from, folder, known) if fields.expect_from else _evaluated(formulas, known)
+    found = _called(formulas, fields.expect_from, known) if fields.expect_from else _evaluated(formulas, known)
     results = {}
     for name, values in found.items():
         if name not in buffers:
@@ -316,8 +402,8 @@ def function_place(reference: str, folder: Path) -> tuple[Path, str]:
     return folder / (file if file.endswith(".py") else f"{file}.py"), function
 
 
-def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    path, function = function_place(reference, folder)
+def _called(formulas: Formulas, reference: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    path, function = function_place(reference, formulas.folder)
     if not (path.is_file() and function):
         raise formulas.error("expect_from", f"{quoted(reference)} cannot be imported; write module:function")
     what = shorten(reference)

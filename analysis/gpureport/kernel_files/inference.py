@@ -24,7 +24,6 @@ from gpureport.kernel_files.description import (
     WorkFields,
     steps_of,
 )
-from gpureport.kernel_files.execution import host_arguments, kernels_of, program_of
 from gpureport.kernel_files.expressions import whole
 from gpureport.kernel_files.formulas import Argument, Formulas
 from gpureport.spec.reading import Document
@@ -65,7 +64,7 @@ def completed(
     shared, steps = dict[str, Any](), list[Formulas]()
     for number, own in enumerate(steps_of(fields)):
         prefix = f"sequence.{number - 1}." if number else ""
-        kernel = _Kernel(Formulas(own.model_copy(update=shared), (), arrays, prefix, document), folder)
+        kernel = _Kernel(Formulas(own.model_copy(update=shared), folder.absolute(), (), arrays, prefix, document))
         steps.append(kernel.completed())
         shared = {"sizes": steps[0].fields.sizes, "multiple_of": steps[0].fields.multiple}
     first, *later = steps
@@ -90,12 +89,11 @@ def _work_of(formulas: Formulas) -> WorkFields:
 class _Kernel:
     """A kernel while its description is completed."""
 
-    def __init__(self, formulas: Formulas, folder: Path) -> None:
-        self.formulas, self.path = formulas, folder / formulas.fields.source
-        self.options = formulas.build_options(self.fields.point(_BASE))
-        self._change(kernel=self._name(kernels_of(self.path, self.options)))
-        self.program = program_of(self.path, self.options, self.fields.kernel)
-        self.body = _body_of(self.path, self.options, self.fields.kernel)
+    def __init__(self, formulas: Formulas) -> None:
+        self.formulas, self.path, point = formulas, formulas.path, formulas.fields.point(_BASE)
+        self._change(kernel=self._name([*formulas.module(point).kernels]))
+        self.program = self.formulas.program(point)
+        self.body = _body_of(self.path, formulas.build_options(point), self.fields.kernel)
         self.where = f"{self.fields.kernel} ({self.path.name}:{self.program.line})"
         self.given = {each.name: each for each in self.fields.arguments}
 
@@ -395,11 +393,11 @@ class _Kernel:
         sized = (self._sized(each, ends.get(n, least[n])) for n, each in enumerate(self.formulas.arguments))
         formulas = replace(self.formulas, arguments=tuple(sized))
         shape = formulas.dispatch(parameters, {})
-        host = host_arguments(formulas, parameters, given, _Extremes())
+        host = formulas.host_arguments(parameters, given, _Extremes())
         for number, each in enumerate(formulas.arguments):
             if each.name in changed:
                 host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
-        program = program_of(self.path, self.formulas.build_options(parameters), self.fields.kernel)
+        program = formulas.program(parameters)
         extents = _Extents(program, prod(shape.local_size), host)
         extents.issued = execute(program, host, shape, _corners(shape.groups), _WAVE, extents).issued
         return extents

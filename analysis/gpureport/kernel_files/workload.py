@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from math import inf, prod
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
-from gpureport.kernel_files.execution import demand_of, executed_results, program_of
 from gpureport.kernel_files.formulas import Formulas, expected_results, function_place
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
@@ -52,19 +50,18 @@ class KernelFileWorkload(Workload):
     essential = True
     described = True
 
-    def __init__(self, formulas: Formulas, folder: Path) -> None:
-        """Describe a kernel, whose fields name files in *folder*.
+    def __init__(self, formulas: Formulas) -> None:
+        """Describe a kernel.
 
         Raises:
             InputError: an expression is invalid, or sizes do not fit together.
         """
-        self.formulas, self.folder = formulas, folder.absolute()
+        self.formulas = formulas
         self.fields = fields = formulas.fields
         self.title, self.variant = fields.name, fields.kernel
         self.family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
         self.verification_dispatches = len(formulas.steps)
-        self.path = self.folder / fields.source
-        self.source = str(self.path)
+        self.source = str(formulas.path)
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
         self.place = str(formulas.error(results, fields.name)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
@@ -79,10 +76,11 @@ class KernelFileWorkload(Workload):
 
     def _digest(self) -> str:
         """Return a hash of the fields, the source with its included files, the function of expected results, arrays."""
-        text = preprocessed(read_text(self.path), self.path.parent, self.build_options(self.verification()[0]))
+        path, options = self.formulas.path, self.build_options(self.verification()[0])
+        text = preprocessed(read_text(path), path.parent, options)
         found = blake2b(f"{text}{self.fields!r}".encode(), digest_size=8)
         if self.fields.expect_from:
-            found.update(function_place(self.fields.expect_from, self.folder)[0].read_bytes())
+            found.update(function_place(self.fields.expect_from, self.formulas.folder)[0].read_bytes())
         for name, array in self.formulas.arrays.items():
             found.update(name.encode() + array.tobytes())
         return found.hexdigest()
@@ -98,8 +96,7 @@ class KernelFileWorkload(Workload):
         return " ".join(filter(None, sentences))
 
     def _programs(self, parameters: Parameters | None = None) -> list[Program]:
-        options = self.build_options(parameters or self.verification()[0])
-        return [program_of(self.path, options, each.fields.kernel) for each in self.formulas.steps]
+        return [each.program(parameters or self.verification()[0]) for each in self.formulas.steps]
 
     def _local_memory_bytes(self, parameters: Parameters) -> int:
         declared = max(each.local_bytes for each in self._programs(parameters))
@@ -326,9 +323,7 @@ class KernelFileWorkload(Workload):
 
     def demand(self, parameters: Parameters, device: Device, *, restrict: bool = False) -> Demand:
         """That of work-groups that are executed on the host; of a sequence, that of each kernel."""
-        first, *others = (
-            demand_of(each, self.path, parameters, device, restrict=restrict) for each in self.formulas.steps
-        )
+        first, *others = (each.demand(parameters, device, restrict=restrict) for each in self.formulas.steps)
         return replace(first, later_dispatches=tuple(others))
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
@@ -338,7 +333,7 @@ class KernelFileWorkload(Workload):
 
     def source_line(self, line: int) -> str:
         """The line, without indent, which may be cut."""
-        lines = read_text(self.path).splitlines()
+        lines = read_text(self.formulas.path).splitlines()
         return shorten(lines[line - 1], _MOST_TEXT) if 0 < line <= len(lines) else ""
 
     def missing(self, features: Features) -> str | None:
@@ -398,5 +393,5 @@ class KernelFileWorkload(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Evaluate the description's expressions, call its function, or execute all work-groups on the host."""
         if self.is_verified:
-            return expected_results(self.formulas, self.folder, parameters, job)
-        return executed_results(self.path, self.build_options(parameters), job) if self.is_executable else {}
+            return expected_results(self.formulas, parameters, job)
+        return self.formulas.executed_results(parameters, job) if self.is_executable else {}
