@@ -270,7 +270,7 @@ def test_work_that_schedulers_do_not_share(steps: str, units: int, uneven: float
     assert demand.uneven == pytest.approx(uneven, rel=0.05)
 
 
-@pytest.mark.parametrize(("reordered", "links"), [(8, 400), (1 << 20, 100)])
+@pytest.mark.parametrize(("reordered", "links"), [(1, 400), (1 << 20, 100)])
 def test_a_core_overlaps_what_it_reorders(
     reordered: int, links: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

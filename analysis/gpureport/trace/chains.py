@@ -85,7 +85,7 @@ class Chains:
         """Let a block wait for what ended before the instructions that may be reordered with it."""
         self._before.append((self._passed, self._latest))
         self._passed += self._instructions[number]
-        while self._before[0][0] < self._passed - self._reordered:
+        while self._before and self._before[0][0] < self._passed - self._reordered:
             self._begin = max(self._begin, self._before.popleft()[1], key=_ready)
 
     def _access(self, access: Access, region: int, missed: float, before: Link) -> tuple[Link, Counts]:
