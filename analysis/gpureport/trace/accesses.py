@@ -1,7 +1,7 @@
 """What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
@@ -27,39 +27,25 @@ warm the cache, because what was not recorded before them has left no traces the
 
 @dataclass(frozen=True)
 class Placement:
-    """Where work-groups run, and how the accesses of their waves are split.
+    """Where work-groups run, and how the accesses of their waves are split."""
 
-    Attributes:
-        wave: its lanes.
-        units_per_group: units that share the waves of a work-group, as one place for groups.
-        groups_per_place: work-groups that are resident together.
-        sector_bytes: that the nearest cache of a unit fetches on a miss.
-        unit_bytes: smallest unit that any cache or the memory moves.
-        cache_bytes: capacity of that cache, without local memory in use.
-        last_cache_bytes: capacity of the cache before memory, which all units share; 0: there is none.
-        allocates: whether stores bring lines into the nearest one.
-        banks: of local memory, one word wide.
-        schedulers: of a place, which execute its waves in turn.
-        scalar_unit: whether one executes integer instructions with one result for all lanes, and branches.
-        latencies: cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache.
-        page_lines: lines of a page, if cores execute a group as loops over its waves; 0: its waves are in lock-step.
-    """
-
-    wave: int
+    wave: int  # its lanes
     units: int
-    units_per_group: int
-    groups_per_place: int
+    units_per_group: int  # units that share the waves of a work-group, as one place for groups
+    groups_per_place: int  # work-groups that are resident together
     line_bytes: int
-    sector_bytes: int
-    unit_bytes: int
-    cache_bytes: float
-    last_cache_bytes: float
-    allocates: bool
-    banks: int
-    schedulers: int
-    scalar_unit: bool
+    sector_bytes: int  # what the nearest cache of a unit fetches on a miss
+    unit_bytes: int  # smallest unit that any cache or the memory moves
+    cache_bytes: float  # capacity of the nearest cache, without local memory in use
+    last_cache_bytes: float  # capacity of the cache before memory, which all units share; 0: there is none
+    allocates: bool  # whether stores bring lines into the nearest cache
+    banks: int  # of local memory, one word wide
+    schedulers: int  # of a place, which execute its waves in turn
+    scalar_unit: bool  # whether one executes integer instructions with one result for all lanes, and branches
     latencies: tuple[tuple[str, float], ...]
+    """Cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache."""
     page_lines: int = 0
+    """Lines of a page, if cores execute a group as loops over its waves; 0: its waves are in lock-step."""
 
     @property
     def resident(self) -> int:
@@ -170,24 +156,24 @@ class Coalesced:
         return float(distinct(partly // (self._placement.line_bytes // sector)).size)
 
 
+def _no_counts() -> NDArray[np.float64]:
+    return np.zeros(len(COUNTED))
+
+
+@dataclass(eq=False)
 class Instruction:
-    """The accesses of one instruction to one buffer.
+    """The accesses of one instruction to one buffer."""
 
-    Attributes:
-        number: in the order of first executions.
-        early: counts of the recorded executions of the first period.
-        later: of those of later periods.
-        known: patterns of earlier executions, by the first lane's place in its line.
-        missed: shares of waves that missed in the last recorded executions, in turn.
-        together: time at which the interleaved iterations of a loop began.
-        absent: share of lines that the nearest cache does not contain, if it is found after all accesses.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.number, self.executions, self.lanes, self.absent = number, 0, 0, 0.0
-        self.early, self.later = np.zeros((2, len(COUNTED)))
-        self.known: dict[int, Coalesced] = {}
-        self.missed, self.together = [0.0] * _RECORDED, 0
+    number: int  # in the order of first executions
+    executions: int = 0
+    lanes: int = 0
+    early: NDArray[np.float64] = field(default_factory=_no_counts)  # of the recorded executions of the first period
+    later: NDArray[np.float64] = field(default_factory=_no_counts)  # of those of later periods
+    known: dict[int, Coalesced] = field(default_factory=dict)  # patterns of earlier executions, by the place in a line
+    missed: list[float] = field(default_factory=lambda: [0.0] * _RECORDED)
+    """Shares of waves that missed in the last recorded executions, in turn."""
+    together: int = 0  # time at which the interleaved iterations of a loop began
+    absent: float = 0.0  # share of lines that the nearest cache lacks, if it is found after all accesses
 
     @property
     def usual(self) -> NDArray[np.float64]:
@@ -253,17 +239,12 @@ class Touched:
 
     def extent(self, placement: Placement) -> Extent:
         """Return how much is touched."""
-        pages = np.flatnonzero(self._pages)
-        eights = self._words[pages].view(np.int64).ravel()
-        at = np.flatnonzero(eights)
-        if not at.size:
-            return Extent()
-        used, per_page = np.bitwise_count(eights[at]), _PAGE_BYTES // (8 * WORD_BYTES)
-        unit = (pages[at // per_page] * per_page + at % per_page) // (placement.unit_bytes // (8 * WORD_BYTES))
-        starts = _starts(unit)
-        full = np.add.reduceat(used, starts, dtype=np.int64) == placement.unit_bytes // WORD_BYTES
-        lines = distinct(unit // (placement.line_bytes // placement.unit_bytes)).size
-        return Extent(WORD_BYTES * int(used.sum()), starts.size, int(np.count_nonzero(full)), lines)
+        words = self._words[np.flatnonzero(self._pages)].view(np.int64)
+        eights, per_line = placement.unit_bytes // (8 * WORD_BYTES), placement.line_bytes // placement.unit_bytes
+        used = np.bitwise_count(words).reshape(-1, eights).sum(axis=1, dtype=np.int64)
+        full = used == placement.unit_bytes // WORD_BYTES
+        counts = (int(np.count_nonzero(each)) for each in (used, full, used.reshape(-1, per_line).any(axis=1)))
+        return Extent(WORD_BYTES * int(used.sum()), *counts)
 
 
 class SharedCache:

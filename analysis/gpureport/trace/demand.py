@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
@@ -85,19 +84,12 @@ def _ways(program: Program) -> tuple[bool, bool]:
     return branches, branches and not loops
 
 
-@dataclass(frozen=True)
-class _Stratum:
-    """Work-groups that are executed together, and the number of groups that they represent."""
-
-    groups: tuple[int, ...]
-    represented: float
-
-
-def strata(shape: Dispatch, placement: Placement) -> tuple[_Stratum, ...]:
+def strata(shape: Dispatch, placement: Placement) -> list[tuple[tuple[int, ...], float]]:
     """Return samples of the work-groups: some from the middle that share a compute unit, others, first and last one.
 
-    Work-groups start on the compute units in turn. The first and last one represent those at the borders of the range,
-    whose guards and conditions differ. Some are spread over the range, because work may depend on the place.
+    The groups of a sample are executed together; each sample has the number of groups that it represents. Work-groups
+    start on the compute units in turn. The first and last one represent those at the borders of the range, whose guards
+    and conditions differ. Some are spread over the range, because work may depend on the place.
     """
     total = prod(shape.groups)
     together = min(placement.resident, ceil(total / placement.units))
@@ -111,8 +103,8 @@ def strata(shape: Dispatch, placement: Placement) -> tuple[_Stratum, ...]:
     within = total - at_border
     share = min(within // (len(others) + 1), (within - len(middle)) // max(1, len(others)))
     elsewhere = share * len(others)
-    chosen = (_Stratum(middle, within - elsewhere), _Stratum(others, elsewhere), _Stratum(border, at_border))
-    return tuple(each for each in chosen if each.groups and each.represented)
+    chosen = ((middle, within - elsewhere), (others, elsewhere), (border, at_border))
+    return [(sample, represented) for sample, represented in chosen if sample and represented]
 
 
 _SPREAD = 12
@@ -131,11 +123,10 @@ def _spread(counts: Sequence[int]) -> Iterator[int]:
 
 
 class _Sample:
-    def __init__(self, stratum: _Stratum, execution: Execution, recorder: AccessRecorder) -> None:
-        self.execution, self.recorder = execution, recorder
+    def __init__(self, represented: float, execution: Execution, recorder: AccessRecorder) -> None:
+        self.represented, self.execution, self.recorder = represented, execution, recorder
         self.lost, self.unexpected = recorder.beyond()
-        self.represented = stratum.represented
-        self.weight = stratum.represented / len(stratum.groups)
+        self.weight = represented / len(execution.work)
         self.counts = {key: found.total * self.weight for key, found in recorder.instructions.items()}
         self.chain = sum(execution.chain.values())
         work = execution.work.max(axis=1)  # of the longest wave of each group
@@ -163,11 +154,11 @@ def dispatch_demand(
     names = [parameter.name for parameter in program.parameters]
     first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
     samples, in_loops, architecture = list[_Sample](), placement.page_lines > 0, device.architecture
-    for stratum in strata(shape, placement):
+    for together, represented in strata(shape, placement):
         recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
         chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
-        done = execute(program, arguments, shape, stratum.groups, placement.wave, recorder, chains)
-        samples.append(_Sample(stratum, done, recorder))
+        done = execute(program, arguments, shape, together, placement.wave, recorder, chains)
+        samples.append(_Sample(represented, done, recorder))
     for sample in samples[1:] if in_loops else samples[1:-1]:
         sample.miss_as(samples[0])
     accesses, (branches, maskable) = tuple(_accesses(samples, names)), _ways(program)

@@ -368,17 +368,20 @@ class _Machine:
         lanes, width = self.lanes, self.sub_group
         row, column = self.sub_group_of[lanes.index], self.lane_of[lanes.index]
         value = np.broadcast_to(operands[0], lanes.size)
-        if name == "ballot":
-            return _ballot(value != 0, row, column, width)
         if name in _VOTES:
             name, value = _VOTES[name], (value != 0).astype(np.int32)
         if name.startswith("reduce"):
             return _reduced(name, unsigned(value) if is_unsigned else value, row).view(value.dtype)
-        table, present = np.zeros((int(row[-1]) + 1, width), value.dtype), np.zeros((int(row[-1]) + 1, width), np.bool_)
+        shape = int(row[-1]) + 1, max(128, width)
+        table, present = np.zeros(shape, value.dtype), np.zeros(shape, np.bool_)
         table[row, column], present[row, column] = value, True
+        if name == "ballot":
+            return np.packbits(table[:, :128] != 0, axis=1, bitorder="little").view(np.int32)[row].T
         if name == "broadcast_first":
             return table[row, present.argmax(axis=1)[row]]
-        source = _source(name, column, operands[1].astype(np.int64))
+        distance = operands[1].astype(np.int64)
+        ways = {"shuffle_xor": column ^ distance, "shuffle_up": column - distance, "shuffle_down": column + distance}
+        source = ways.get(name, distance)
         return table[row, np.where((source >= 0) & (source < width), source, column)]
 
     def _read(self, slot: int, lanes: _Lanes) -> Value:
@@ -560,20 +563,6 @@ def _changed(name: str, old: Value, values: Sequence[Value]) -> Value:
         return old
     function = np.subtract if name == "sub" else FOLDS.get(name)
     return function(old, values[0]) if function else values[0]
-
-
-def _source(name: str, column: Value, distance: Value) -> Value:
-    if name == "shuffle_xor":
-        return column ^ distance
-    if name in ("shuffle_up", "shuffle_down"):
-        return column + (distance if name == "shuffle_down" else -distance)
-    return distance
-
-
-def _ballot(votes: Value, row: Value, column: Value, width: int) -> Value:
-    table = np.zeros((int(row[-1]) + 1, max(128, width)), np.bool_)
-    table[row, column] = votes
-    return np.packbits(table[:, :128], axis=1, bitorder="little").view(np.int32)[row].T
 
 
 def _reduced(name: str, value: Value, row: Value) -> Value:
