@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import Steps, is_there, read_text
 from gpureport.kernel_files.description import KernelFields
-from gpureport.kernel_files.formulas import problem_of
 from gpureport.kernel_files.inference import completed
 from gpureport.kernel_files.workload import KernelFileWorkload
-from gpureport.spec.reading import Document, Problem, Severity, mistakes, read_file
+from gpureport.spec.reading import Document, Problem, Severity, read_file, valid
 from gpureport.spec.values import steps_of
 from gpureport.text import quoted
 from gpureport.workloads import all_workloads
@@ -34,14 +32,17 @@ _OPTIONS = {"sizes": "--size", "global_size": "--global", "work_groups": "--loca
 
 
 @dataclass
-class _Options(Document[KernelFields]):
-    """The options of a command, in place of a description; *names* are those of the arguments with contents."""
+class _Given(Document[KernelFields]):
+    """Fields of Python, or the options of a command, in place of a file."""
 
-    names: Sequence[str] = ()
+    names: Sequence[str] | None = None
+    """Of the arguments with contents; ``None``: the fields are not options."""
 
     def problem(self, path: str | Steps, message: str, severity: Severity = "error") -> Problem:
-        """Return a problem of the option that gives a field."""
-        first, *rest = steps_of(path) if isinstance(path, str) else map(str, path)
+        """Return a problem of a field, or of the option that gives it."""
+        first, *rest = steps = steps_of(path) if isinstance(path, str) else [*map(str, path)]
+        if self.names is None:
+            return Problem("", None, ".".join(steps), message, severity)
         option = " ".join([_OPTIONS.get(first, first), *(rest[:1] if first == "sizes" else ())])
         if first == "arguments" and rest:
             given = self.names[int(rest[0])] if rest[0].isdigit() else rest[0]
@@ -86,22 +87,19 @@ def described(
         fields: as in a file.
         folder: of the files that it names.
         arrays: initial contents of buffers by name, in place of those of the description; repeated as necessary.
-        document: names fields in messages.
+        document: names fields in messages, and receives the contents.
 
     Raises:
         InputError: a field is wrong.
     """
-    plain = json.loads(json.dumps(dict(fields), default=_plain))
-    try:
-        valid = KernelFields.model_validate(plain)
-    except ValidationError as error:
-        where, message = next(mistakes(KernelFields, error, set(_paths(plain))))
-        raise problem_of(".".join(map(str, where)), message, document) from None
+    plain, document = json.loads(json.dumps(dict(fields), default=_plain)), document or _Given(Path())
+    document.lines = dict.fromkeys(_paths(plain), 0)
+    document.contents = valid(document, KernelFields, plain)
     given = {name: np.array(array) for name, array in (arrays or {}).items()}
     for name, array in given.items():
         if not array.size or array.dtype.kind not in "biuf":
             raise InputError(f"arrays: {name!r} needs at least one real number")
-    found = _workload(valid, folder, given, document)
+    found = _workload(document, folder, given)
     buffers = found.formulas.every_buffer
     for name in given.keys() - buffers.keys():
         raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
@@ -127,32 +125,29 @@ def _load(file: Path, given: Mapping[str, Any]) -> KernelFileWorkload:
         raise InputError(f"{file}: there is no such file; give the source of a kernel (OpenCL C) or its description")
     if file.suffix not in {".yaml", ".yml", ".json"}:
         names = [each["name"] for each in given.get("arguments", ())]
-        return described({"source": file.name, **given}, file.parent, document=_Options(file, names=names))
+        return described({"source": file.name, **given}, file.parent, document=_Given(file, names=names))
     if given:
         raise InputError(f"{file}: is a description; options such as --size are for sources. Change the description")
-    document = read_file(file, KernelFields)
-    return _workload(document.get(), file.parent, {}, document)
+    return _workload(read_file(file, KernelFields), file.parent, {})
 
 
 def _workload(
-    fields: KernelFields,
-    folder: Path,
-    arrays: Mapping[str, NDArray[np.generic]],
-    document: Document[KernelFields] | None = None,
+    document: Document[KernelFields], folder: Path, arrays: Mapping[str, NDArray[np.generic]]
 ) -> KernelFileWorkload:
+    fields = document.get()
     source = folder / fields.source
     if not source.is_file() or "\0" in read_text(source):
         what = f"there is no file of text {quoted(str(source))}"
         remedy = "; give the source of a kernel (FILE.cl), or its description (FILE.yaml)" if is_there(source) else ""
-        raise problem_of("source", what + remedy, document)
-    formulas = completed(fields, folder, arrays, document)
+        raise document.error("source", what + remedy)
+    formulas = completed(document, folder, arrays)
     found = KernelFileWorkload(formulas)
     if found.family in {other.family for other in all_workloads()}:
-        raise problem_of("name", f"{found.family!r} is a family of gpureport; choose another name", document)
+        raise document.error("name", f"{found.family!r} is a family of gpureport; choose another name")
     used = [each for each in fields.sizes.values() if isinstance(each, str)]
     used += [each.text for step in formulas.steps for each in step.arguments]
     words = {*re.findall(r"\w+", f"{used} {fields.model_dump(exclude={'name', 'description', 'sizes'})}")}
     if not fields.expect_from and (unused := {*fields.sizes} - words):  # functions receive all sizes
         name, known = min(unused), ", ".join(sorted(words.intersection(fields.sizes)))
-        raise problem_of(f"sizes.{name}", f"nothing uses {name}; other sizes are: {known or 'none'}", document)
+        raise document.error(f"sizes.{name}", f"nothing uses {name}; other sizes are: {known or 'none'}")
     return found

@@ -47,11 +47,6 @@ def module_of(path: Path, text: str, options: str, *, restrict: bool = False) ->
     return compile_file(path, options, restrict=restrict)
 
 
-def problem_of(field: str, message: str, document: Document[KernelFields] | None) -> InputError:
-    """Return a problem of the *field* at a dotted path, with file and line if a *document* has them."""
-    return InputError(str(document.problem(field, message, "error")) if document else f"{field}: {message}")
-
-
 @dataclass(frozen=True)
 class Argument:
     """An argument of a kernel: its type in the source, and what is passed."""
@@ -91,17 +86,17 @@ class Argument:
 class Formulas:
     """A kernel whose sizes are expressions.
 
-    All methods raise an :class:`InputError` if one is invalid. *folder* is that of the files that the fields name.
-    *arrays* replace the initial contents of buffers, by name; *prefix* is that of the kernel's fields in the
-    description, *document* the file, if it has one.
+    All methods raise an :class:`InputError` if one is invalid. *document* is the description, *folder* that of the
+    files that it names; *arrays* replace the initial contents of buffers, by name; *prefix* is that of the kernel's
+    fields in the description.
     """
 
     fields: KernelFields
+    document: Document[KernelFields]
     folder: Path
-    arguments: tuple[Argument, ...]
     arrays: Mapping[str, NDArray[np.generic]]
     prefix: str = ""
-    document: Document[KernelFields] | None = None
+    arguments: tuple[Argument, ...] = ()
     later: "tuple[Formulas, ...]" = ()
     """Kernels of a sequence that follow."""
     remark: str = ""  # what is suspicious in the source
@@ -114,7 +109,7 @@ class Formulas:
 
     def error(self, path: str, message: str) -> InputError:
         """Return a problem of a field of this kernel."""
-        return problem_of(self.prefix + path, message, self.document)
+        return self.document.error(self.prefix + path, message)
 
     @property
     def path(self) -> Path:

@@ -49,23 +49,18 @@ _MOST_ROUNDS = 5
 """Executions until the sizes of buffers that other buffers index are known."""
 
 
-def completed(
-    fields: KernelFields,
-    folder: Path,
-    arrays: Mapping[str, NDArray[np.generic]],
-    document: Document[KernelFields] | None = None,
-) -> Formulas:
+def completed(document: Document[KernelFields], folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Formulas:
     """Return a kernel and those after it in its sequence, with what their source in *folder* determines.
 
     Raises:
         InputError: a field is wrong, or something is missing that the source does not determine; the message says what
             to give.
     """
-    shared, steps = dict[str, Any](), list[Formulas]()
+    fields, shared, steps = document.get(), dict[str, Any](), list[Formulas]()
     for number, own in enumerate(steps_of(fields)):
         prefix = f"sequence.{number - 1}." if number else ""
-        kernel = _Kernel(Formulas(own.model_copy(update=shared), folder.absolute(), (), arrays, prefix, document))
-        steps.append(kernel.completed())
+        formulas = Formulas(own.model_copy(update=shared), document, folder.absolute(), arrays, prefix)
+        steps.append(_Kernel(formulas).completed())
         shared = {"sizes": steps[0].fields.sizes, "multiple_of": steps[0].fields.multiple}
     first, *later = steps
     if any(len(step.fields.global_size) != len(first.fields.global_size) for step in later):

@@ -99,11 +99,11 @@ def load(path: Path, database: Database) -> Result:
     fields = document.get()
     if fields.device not in database.entries:
         what = f"{fields.device!r} is not in the database; `gpureport devices --known` lists the devices"
-        raise _error(document, "device", what)
+        raise document.error("device", what)
     series = tuple(_series(document, number) for number in range(len(fields.series)))
     keys = [str(one.measurement.key) for one in series]
     if twice := next((number for number, key in enumerate(keys) if key in keys[:number]), None):
-        raise _error(document, f"series.{twice}.sweep", f"{keys[twice]} is already a series; give it its own name")
+        raise document.error(f"series.{twice}.sweep", f"{keys[twice]} is already a series; give it its own name")
     _check_statements(document, series)
     conditions = {str(one.measurement.key): one.conditions for one in series if one.conditions}
     publication = Publication(**fields.model_dump(exclude={"device", "series"}), conditions=conditions)
@@ -116,11 +116,11 @@ def _check_statements(document: Document[RecordFields], series: Sequence[Series]
         for place, name in enumerate(statement.about):
             if name not in known:
                 what = f"there is no series {name!r}; the record has {', '.join(sorted(known))}"
-                raise _error(document, f"statements.{number}.about.{place}", what)
+                raise document.error(f"statements.{number}.about.{place}", what)
         if statement.at and statement.compare != "times":
-            raise _error(document, f"statements.{number}.at", "applies only to 'compare: times'; remove it")
+            raise document.error(f"statements.{number}.at", "applies only to 'compare: times'; remove it")
         if statement.at and not any(_shows(one, statement) for one in series):
-            raise _error(document, f"statements.{number}.at", "no series of this statement has such a point")
+            raise document.error(f"statements.{number}.at", "no series of this statement has such a point")
 
 
 def _shows(series: Series, statement: StatementFields) -> bool:
@@ -128,16 +128,12 @@ def _shows(series: Series, statement: StatementFields) -> bool:
     return bool(about) and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
 
 
-def _error(document: Document[RecordFields], field: str, message: str) -> InputError:
-    return InputError(str(document.problem(field, message, "error")))
-
-
 def _series(document: Document[RecordFields], number: int) -> Series:
     record = document.get()
     fields = record.series[number]
 
     def refuse(field: str, message: str) -> NoReturn:
-        raise _error(document, f"series.{number}.{field}", message) from None
+        raise document.error(f"series.{number}.{field}", message) from None
 
     try:
         workload = select((fields.workload,))[0]

@@ -76,6 +76,10 @@ class Document(Generic[F]):
         steps = steps_of(path) if isinstance(path, str) else path
         return Problem(str(self.path), self.line(steps), ".".join(map(str, steps)), message, severity)
 
+    def error(self, path: str | Steps, message: str) -> InputError:
+        """Return an error of the field at a *path*."""
+        return InputError(str(self.problem(path, message, "error")))
+
     def refuse(self, path: str | Steps, message: str) -> None:
         """Add an error, unless an earlier one explains that the field is missing."""
         problem = self.problem(path, message, "error")
@@ -122,13 +126,13 @@ def read_file(path: Path, model: type[F], *, extended: bool = False) -> Document
     elif issubclass(model, File):
         document.contents = _file(document, model, content.data, extended=extended)
     else:
-        document.contents = _valid(document, model, content.data)
+        document.contents = valid(document, model, content.data)
     if len(document.problems) > _MOST:
         document.problems[_MOST:] = [Problem(str(path), None, "", "has more mistakes; correct these first")]
     return document
 
 
-def _valid(document: Document[Any], model: type[F], given: object, above: Steps = ()) -> F | None:
+def valid(document: Document[Any], model: type[F], given: object, above: Steps = ()) -> F | None:
     """Return what is given at the steps *above*; ``None`` with mistakes, which become problems."""
     try:
         return model.model_validate(given)
@@ -138,8 +142,11 @@ def _valid(document: Document[Any], model: type[F], given: object, above: Steps 
 
 
 def _refuse(document: Document[Any], model: type[BaseModel], error: ValidationError, above: Steps = ()) -> None:
-    for steps, message in mistakes(model, error, document.lines, above):
-        document.refuse(steps, message)
+    """Make problems of pydantic's errors below the steps *above*, missing fields last."""
+    for details in sorted(error.errors()[: _MOST + 1], key=lambda details: details["type"] == "missing"):
+        first = (step for name in details["loc"][:1] for step in steps_of(str(name)))
+        steps = _written((*above, *first, *details["loc"][1:]), document.lines)
+        document.refuse(steps, _message(model, details))
 
 
 def _file(document: Document[Any], model: type[D], data: Mapping[Any, Any], *, extended: bool) -> D:
@@ -161,7 +168,7 @@ def _file(document: Document[Any], model: type[D], data: Mapping[Any, Any], *, e
     for path, steps, place, given in found:
         if isinstance(place, Place) and given is None:
             values.pop(path, None)
-        elif isinstance(place, Place) and (leaf := _valid(document, place.leaf, given, steps)):
+        elif isinstance(place, Place) and (leaf := valid(document, place.leaf, given, steps)):
             _refuse_source(document, file, (*steps, "source"), leaf.source)
             values[path] = _value(file, leaf)
     _refuse_source(document, file, ("source",), file.source)
@@ -250,18 +257,6 @@ def _base(folder: Path, name: str) -> ArchitectureFile:
 def _read_base(file: Path, changed: int) -> ArchitectureFile:  # noqa: ARG001
     """Return a file that others extend, last *changed* then."""
     return read_file(file, ArchitectureFile, extended=True).get()
-
-
-def mistakes(
-    model: type[BaseModel], error: ValidationError, written: Container[Steps], above: Steps = ()
-) -> Iterator[tuple[Steps, str]]:
-    """Yield path and message of each of pydantic's errors below the steps *above*, missing fields last.
-
-    *written* are the paths of all values.
-    """
-    for details in sorted(error.errors()[: _MOST + 1], key=lambda details: details["type"] == "missing"):
-        first = (step for name in details["loc"][:1] for step in steps_of(str(name)))
-        yield _written((*above, *first, *details["loc"][1:]), written), _message(model, details)
 
 
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
