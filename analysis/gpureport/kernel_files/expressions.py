@@ -8,7 +8,7 @@ Memory is limited.
 import ast
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from math import ceil, floor, isfinite, log2
 from operator import index
@@ -118,7 +118,8 @@ def _compiled(text: str) -> tuple[list[tuple[str, ast.Call]], list[str], CodeTyp
         ]
         called = {id(call.func) for _, call in calls}
         used = [node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
-        code = compile(ast.fix_missing_locations(_Arrays().visit(tree)), "expression", "eval")
+        _arrays(tree)
+        code = compile(ast.fix_missing_locations(tree), "expression", "eval")
     except (SyntaxError, RecursionError, MemoryError):
         raise ExpressionError(f"{quoted(text)} is not an expression") from None
     return calls, used, code
@@ -134,35 +135,23 @@ def _check_syntax(text: str, nodes: list[ast.AST]) -> None:
             raise ExpressionError(f"{quoted(text)} calls something that is not the name of a function")
 
 
-class _Arrays(ast.NodeTransformer):
-    """Makes arrays of lists, limits powers and shifts, and tells functions from values of the same name."""
+def _arrays(node: ast.AST, *, kept: bool = False) -> ast.AST:
+    """Make arrays of lists, limit powers and shifts, and tell functions from values of the same name.
 
-    def visit_List(self, node: ast.List | ast.Tuple) -> ast.expr:
-        self.generic_visit(node)
+    A list that is *kept* is a key or an argument of ``concatenate``: its parts may have different lengths.
+    """
+    joining = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "concatenate"
+    for name, value in ast.iter_fields(node):
+        inside = partial(_arrays, kept=name == "slice" or (joining and name == "args"))
+        if isinstance(value, ast.AST | list):
+            setattr(node, name, [*map(inside, value)] if isinstance(value, list) else inside(value))
+    if isinstance(node, ast.List | ast.Tuple) and not kept:
         return _call("array", node)
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
-        return self.visit_List(node)
-
-    def _parts(self, node: ast.expr) -> Any:  # noqa: ANN401
-        """Make arrays of the parts of a list only: they may have different lengths, or be keys."""
-        return self.generic_visit(node) if isinstance(node, ast.List | ast.Tuple) else self.visit(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        node.value, node.slice = self.visit(node.value), self._parts(node.slice)
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        name = {ast.Pow: "power", ast.LShift: "shift"}.get(type(node.op))
-        return _call(name, node.left, node.right) if name else node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        name = getattr(node.func, "id", "")
-        given = map(self._parts if name == "concatenate" else self.visit, node.args)
-        for each in node.keywords:
-            each.value = self.visit(each.value)
-        return ast.Call(_call(name).func, [*given], node.keywords)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift):
+        return _call("power" if isinstance(node.op, ast.Pow) else "shift", node.left, node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        node.func = _call(node.func.id).func
+    return node
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

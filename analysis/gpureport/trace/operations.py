@@ -144,8 +144,10 @@ def _arithmetic(opcode: str, of: Type) -> Function:
     return lambda *values: _narrowed(function(*values), of)
 
 
-def of_instruction(line: Instruction) -> Function:
-    """Return the function of an instruction that depends on its operands only."""
+def function_of(line: Instruction) -> Function:
+    """Return the function of an instruction or a call that depends on its operands only."""
+    if line.opcode == "call":
+        return _of_call(line)
     opcode, source = line.opcode, line.types[0]
     if opcode in _REARRANGING:
         return _REARRANGING[opcode]
@@ -362,8 +364,7 @@ _REDUCTIONS: Mapping[str, Function] = {**_BINARY, **_INTRINSICS, **_numpy("fmax 
 
 
 # calls
-def of_call(line: Instruction) -> Function:
-    """Return the function of a call that depends on its arguments only."""
+def _of_call(line: Instruction) -> Function:
     name, plain, of = line.called, line.plain, line.of.element
     of_vector = any(kind.name == "vector" for kind in line.types)
     if plain.startswith("vector.reduce."):

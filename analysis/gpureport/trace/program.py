@@ -278,13 +278,19 @@ class _Builder:
             _count(block, found)
 
     def _operation(self, line: Instruction) -> Operation | None:
-        if line.opcode == "call":
-            return self._call(line)
-        if line.opcode in _MEMORY:
-            return _MEMORY[line.opcode](self, line)
+        what = f"{line.opcode} {line.called}"
+        self.built.has_sub_groups |= "sub_group_" in what
+        self.built.has_sub_group_barriers |= line.called == "sub_group_barrier"
+        if _NOTHING.match(line.called):
+            return None
+        if _BARRIER.match(line.called):
+            return Operation(lambda: None, (), -1, {"barrier": 1.0})
+        for pattern, method in _SPECIAL.items():
+            if re.match(pattern, what):
+                return method(self, line)
         counts = self.merged.get(line.result)
         counts = instructions.counts(line) if counts is None else counts
-        return self._made(line, operations.of_instruction(line), counts, width=_width(line))
+        return self._made(line, operations.function_of(line), counts, width=_width(line))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands, counts = tuple(map(self.slot, line.operands)), {} if line.result in self.repeated else counts
@@ -337,19 +343,6 @@ class _Builder:
     def _store(self, line: Instruction) -> Operation:
         access = self._access(line, 1, line.types[0], write=True)
         return self._accessing(line, access, lambda machine, value, at: machine.store(access, at, value))
-
-    def _call(self, line: Instruction) -> Operation | None:
-        name = line.called
-        self.built.has_sub_groups |= "sub_group_" in name
-        self.built.has_sub_group_barriers |= name == "sub_group_barrier"
-        if _NOTHING.match(name):
-            return None
-        if _BARRIER.match(name):
-            return Operation(lambda: None, (), -1, {"barrier": 1.0})
-        for pattern, method in _CALLS.items():
-            if re.match(pattern, name):
-                return method(self, line)
-        return self._made(line, operations.of_call(line), instructions.counts(line), width=_width(line))
 
     def _identity(self, line: Instruction) -> Operation:
         return self._made(line, lambda machine, *dimension: machine.identity(line.called, *dimension), {}, machine=True)
@@ -435,21 +428,19 @@ _ATOMICS = frozenset(
     "add sub inc dec min max and or xor xchg exchange cmpxchg load store init compare_exchange_strong "
     "compare_exchange_weak".split()
 )
-_MEMORY: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
-    "load": _Builder._load,
-    "store": _Builder._store,
-    "alloca": _Builder._alloca,
-    "getelementptr": _Builder._getelementptr,
-    "addrspacecast": _Builder._getelementptr,
+_SPECIAL: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
+    r"load ": _Builder._load,
+    r"store ": _Builder._store,
+    r"alloca ": _Builder._alloca,
+    r"getelementptr |addrspacecast ": _Builder._getelementptr,
+    r"call get_": _Builder._identity,
+    r"call (intel_)?sub_group_": _Builder._exchange,
+    r"call (vloada?(\d|_half)|vstorea?(\d|_half))": _Builder._vector_access,
+    r"call ((native|half)_)?(fract|sincos|modf|frexp)$": _Builder._two_results,
+    r"call atom": _Builder._atomic,
+    r"call llvm\.mem(cpy|move|set)": _Builder._copy,
 }
-_CALLS: Mapping[str, Callable[[_Builder, Instruction], Operation]] = {
-    r"get_": _Builder._identity,
-    r"(intel_)?sub_group_": _Builder._exchange,
-    r"vloada?(\d|_half)|vstorea?(\d|_half)": _Builder._vector_access,
-    r"((native|half)_)?(fract|sincos|modf|frexp)$": _Builder._two_results,
-    r"atom": _Builder._atomic,
-    r"llvm\.mem(cpy|move|set)": _Builder._copy,
-}
+"""Instructions that depend on more than their operands, by opcode and called function."""
 _BARRIER = re.compile(r"(work_group_)?barrier$")
 
 
