@@ -12,7 +12,7 @@ from gpureport.compare.records import Landmark, Machine, MachineFigure
 from gpureport.compare.results import SIZES, BestPoints, best_points, shown
 from gpureport.findings.key_figures import key_figures
 from gpureport.observe.statistics import Floats, medians, sampling_noise
-from gpureport.predict.ceilings import Ceiling, as_counted, ceilings, listed_rates
+from gpureport.predict.ceilings import Ceiling, ceilings, listed_rates
 from gpureport.records.columns import Curve
 from gpureport.records.curves import Observation
 from gpureport.records.finding import Finding
@@ -96,7 +96,7 @@ def excerpt(
 
     Without *few*, it lacks what only comparisons of a few machines show, which takes most of the memory.
     """
-    limits = tuple(map(as_counted, ceilings(report.device)))
+    limits = ceilings(report.device)
     curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]
     return Run(
         machine=Machine(

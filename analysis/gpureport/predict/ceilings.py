@@ -38,7 +38,7 @@ class Ceiling(Record):
     transfer of pinned memory, or what is done per watt of the board's listed power limit."""
     value: Compact
     unit: str
-    """``B/s``, ``s``, ``op/s`` (lane operations), ``groups/s``, ``B/s/W``, ``FLOP/s/W``."""
+    """``B/s``, ``s``, ``FLOP/s``, ``op/s`` (lane operations), ``groups/s``, ``B/s/W``, ``FLOP/s/W``."""
     ci_low: Compact
     ci_high: Compact
     """95 % interval, from the uncertainties of the device's figures."""
@@ -49,18 +49,12 @@ class Ceiling(Record):
 
 
 def ceilings(device: Device) -> tuple[Ceiling, ...]:
-    """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches."""
+    """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches.
+
+    Rates count as key figures do.
+    """
     traced, facts = uncertain(device)
     return tuple(_ceiling(len(facts), *limit) for limit in _limits(traced) if limit[2] > 0)
-
-
-def as_counted(ceiling: Ceiling) -> Ceiling:
-    """Return a rate as key figures count it: a multiply-add is two operations. Other limits are unchanged."""
-    rate = INSTRUCTION_CLASSES[ceiling.name].rate if ceiling.kind == "rate" else None
-    if rate is None:
-        return ceiling
-    values = {name: rate.operations * getattr(ceiling, name) for name in ("value", "ci_low", "ci_high")}
-    return ceiling.model_copy(update={**values, "unit": rate.unit})
 
 
 def _ceiling(
@@ -97,7 +91,9 @@ def _limits(device: Device) -> Iterator[_Limit]:
         yield "latency", name, device.cycles(latency_cycles), "s"
     for name in architecture.rates_per_cycle:
         if name not in _NO_RATES:
-            yield "rate", name, device.rate_per_s(name), "op/s"
+            rate = INSTRUCTION_CLASSES[name].rate
+            operations, unit = (rate.operations, rate.unit) if rate else (1.0, "op/s")
+            yield "rate", name, operations * device.rate_per_s(name), unit
     yield "launch", "one dispatch", device.launch.single_s, "s"
     yield "launch", "back-to-back dispatch", device.launch.batched_s, "s"
     yield "launch", "work-groups", device.launch.groups_per_cycle * device.clock_hz, "groups/s"

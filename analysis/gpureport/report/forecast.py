@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import starmap
 
 from gpureport.grouping import grouped
-from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
+from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
 from gpureport.records.prediction import Prediction
@@ -32,7 +32,7 @@ def facts_of(device: Device) -> str:
 
 def ceilings_table(device: Device) -> Table:
     """List the ceilings of the device with intervals; instruction classes with equal rates share a row."""
-    found = [as_counted(each) for each in ceilings(device)]
+    found = ceilings(device)
     latencies = {each.name: value_of(each) for each in found if each.kind == "latency"}
     rows = (
         (
