@@ -68,17 +68,17 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
     observations = [one.observation for one in sweeps]
     shown = calibrated(sized, predictions, observations)
-    shown_by = {"memory.bandwidth": "memory.efficiency"}
     values = {
         path: measured_value(value, origin.source)
-        for path, value in _figures(shown, sized).items()
-        if (origin := shown.provenance.get(shown_by.get(path, path))) and origin.here
+        for path, value in figures(shown).items()
+        if steps_of(path)[-1] in _LISTED and (origin := shown.provenance.get(path)) and origin.here
     }
-    if bandwidth := values.get("memory.bandwidth"):
-        copy = format_bandwidth(bandwidth.value * sized.memory.efficiency)
+    if (origin := shown.provenance.get("memory.efficiency")) and origin.here:
+        # An entry takes the efficiency from its architecture, so the listed bandwidth gets the change.
+        bandwidth = sized.memory.bandwidth_bytes_per_s * (shown.memory.efficiency / sized.memory.efficiency)
+        copy = format_bandwidth(bandwidth * sized.memory.efficiency)
         share = f"{sized.memory.efficiency:g}, the share of the bandwidth that copies reach"
-        note = f"bandwidth of a copy, {copy}, / {share}"
-        values["memory.bandwidth"] = measured_value(bandwidth.value, bandwidth.provenance.source, note)
+        values["memory.bandwidth"] = measured_value(bandwidth, origin.source, f"bandwidth of a copy, {copy}, / {share}")
     remarks = []
     for cache in device.caches:
         path = f"caches.{cache.name}.capacity"
@@ -136,17 +136,6 @@ def _matched_cliffs(
     for match in match_features(predicted, observed):
         if match.predicted and match.observed and match.predicted.position == "midpoint":
             yield match.predicted, match.observed
-
-
-def _figures(device: Device, specified: Device) -> dict[str, float]:
-    """Return the figures of *device* that an entry lists, by path, in SI base units.
-
-    Calibration changes the memory's efficiency, which an entry takes from its architecture. So the listed bandwidth
-    gets the change.
-    """
-    change = device.memory.efficiency / specified.memory.efficiency
-    listed = {path: value for path, value in figures(device).items() if steps_of(path)[-1] in _LISTED}
-    return {**listed, "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change}
 
 
 def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:
