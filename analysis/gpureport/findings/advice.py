@@ -1,6 +1,6 @@
 """Advice on work-group sizes: the size that suits most searches, and the best and the worst shape."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -92,8 +92,10 @@ def searches(curves: Iterable[Observation | Prediction]) -> list[Search]:
 
 def _search(curve: Observation | Prediction) -> Search:
     rates: dict[Shape, _Rate] = {}
-    for shape, rate in _rates(curve):
-        rates[shape] = max(rate, rates.get(shape, rate))
+    for point in curve.points:
+        if shape := shape_of(point.point):
+            rate = _rate(point, slow=curve.metric.kind == "time")
+            rates[shape] = max(rate, rates.get(shape, rate))
     top, low, _ = max(rates.values(), default=(0.0, 0.0, 0.0))
     return [ShapeLoss(curve.key, sides, 0.0 if high >= low else 1 - r / top) for sides, (r, _, high) in rates.items()]
 
@@ -130,13 +132,6 @@ def best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
         for of in grouped((each.sides, each) for each in losses).values()
     )
     return max(best, key=lambda each: (each.suits, -each.most.loss, each.most.sides), default=None)
-
-
-def _rates(curve: Observation | Prediction) -> Iterator[tuple[Shape, _Rate]]:
-    for point in curve.points:
-        shape = shape_of(point.point)
-        if shape is not None:
-            yield shape, _rate(point, slow=curve.metric.kind == "time")
 
 
 def _rate(point: ObservedPoint | PredictedPoint, *, slow: bool) -> _Rate:

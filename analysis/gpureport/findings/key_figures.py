@@ -266,13 +266,11 @@ def _memory(device: Device) -> Iterator[KeyFigure]:
 
 
 def _private_sweep(report: Report) -> str:
+    """Return the sweep in which all compute units read."""
     units = report.device.compute_units
-    groups = {
-        p.key.sweep: p.points[0].point.parameters.get("groups", units)
-        for p in report.predictions
-        if p.key.workload == _PRIVATE and p.points
-    }
-    return next((sweep for sweep, count in groups.items() if count == units), "every_unit")
+    found = (p for p in report.predictions if p.key.workload == _PRIVATE and p.points)
+    every = (p.key.sweep for p in found if p.points[0].point.parameters.get("groups", units) == units)
+    return next(every, "every_unit")
 
 
 def _latencies(device: Device) -> Iterator[KeyFigure]:

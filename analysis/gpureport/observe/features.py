@@ -207,18 +207,14 @@ def _plateau_features(
     found = levels(copies, noise, plateaus)
     if metric.kind == "time":
         found = tuple(Estimate(1.0 / e.value, e.high and 1.0 / e.high, e.low and 1.0 / e.low) for e in found)
-    features = [
-        _feature("rate", "plateau", Level(name=f"level {number}"), value, metric.value_unit)
-        for number, value in enumerate(found, start=1)
-    ]
-    if measured is None:
-        return features
-    for i, plateau in enumerate(plateaus):
-        # A plateau may exceed all points of its fit: its interval then extends down to the best one.
-        reached, low = float(plateau.of(measured).max()), features[i].ci_low
-        if features[i].value > reached:
-            update = {"best_point": reached, "ci_low": low and min(low, reached)}
-            features[i] = features[i].model_copy(update=update)
+    features = []
+    for number, (value, plateau) in enumerate(zip(found, plateaus, strict=True), start=1):
+        feature = _feature("rate", "plateau", Level(name=f"level {number}"), value, metric.value_unit)
+        if measured is not None and value.value > (reached := float(plateau.of(measured).max())):
+            # A plateau may exceed all points of its fit: its interval then extends down to the best one.
+            update = {"best_point": reached, "ci_low": value.low and min(value.low, reached)}
+            feature = feature.model_copy(update=update)
+        features.append(feature)
     return features
 
 
