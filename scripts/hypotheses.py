@@ -15,10 +15,10 @@ import typer
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import Row, print_table
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
-from gpureport.explain.trials import ModelInput, explanations
+from gpureport.explain.trials import explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
-from gpureport.predict import predict_sweep
+from gpureport.predict import ModelInput, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.finding import Explanation
 from gpureport.records.report import reports_below

@@ -30,7 +30,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.kernels import verify
 from gpureport.measure.measurer import checked
 from gpureport.measure.presence import choose_working
-from gpureport.predict import limits_of, model_inputs, predict_sweep
+from gpureport.predict import ModelInput, limits_of, model_inputs, predict_sweep
 from gpureport.predict.advice import advice, source_accesses
 from gpureport.predict.model import PointModel, point_time
 from gpureport.records.finding import Advice
@@ -461,7 +461,7 @@ def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
 
 
 def advice_on(workload: KernelFileWorkload, device: Device = TOY) -> tuple[Advice, ...]:
-    return advice(workload, device, workload.sweeps(device, limits_of(device)))
+    return advice(workload, ModelInput(device), workload.sweeps(device, limits_of(device)))
 
 
 def test_advice_has_gains_of_at_least_five_percent() -> None:
@@ -471,7 +471,7 @@ def test_advice_has_gains_of_at_least_five_percent() -> None:
         assert all(gain >= 1.05 for gain in gains)
     assert not [each for each in advice_on(example("saxpy"), CPU) if "work-groups of" in each.change]
     (copy_,) = select(("memory/copy",))
-    assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
+    assert advice(copy_, ModelInput(TOY), copy_.sweeps(TOY, limits_of(TOY))) == ()
 
 
 def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
@@ -483,7 +483,10 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
 }"""
     (tmp_path / "rows.cl").write_text(source)
     rows = described({"source": "rows.cl", "sizes": {"n": [512, 1024]}, "global_size": ["n"]}, tmp_path)
-    found = {(each.kind, each.array): each for each in source_accesses(rows, TOY, rows.sweeps(TOY, limits_of(TOY)))}
+    found = {
+        (each.kind, each.array): each
+        for each in source_accesses(rows, ModelInput(TOY), rows.sweeps(TOY, limits_of(TOY)))
+    }
     load, store = found["load", "a"], found["store", "sums"]
     assert (load.line, load.text, load.point) == (4, "sums[i] += a[i * n + k]; // <&>", "n = 1024")
     assert (load.lines, load.used_bytes, load.sector_bytes) == (32, 4, 32)
@@ -491,7 +494,7 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     assert load.unit_s > store.unit_s > 0
     assert sum(each.traffic_share for each in found.values()) == pytest.approx(1)
     core = load_database().device("cpu/core_i7_7800x")  # its caches keep what they wrote
-    on_core = {each.array: each for each in source_accesses(rows, core, rows.sweeps(core, limits_of(core)))}
+    on_core = {each.array: each for each in source_accesses(rows, ModelInput(core), rows.sweeps(core, limits_of(core)))}
     assert all(each.unit_s > 0 for each in on_core.values())
     assert on_core["a"].traffic_share == pytest.approx(1, abs=0.01)
     for device in (TOY, CPU):

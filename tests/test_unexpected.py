@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from gpureport.explain.trials import ModelInput, explanations
+from gpureport.explain.trials import explanations
 from gpureport.findings.verdicts import find
-from gpureport.predict import limits_of, predict_sweep
+from gpureport.predict import ModelInput, limits_of, predict_sweep
 from gpureport.records.curves import MAIN_POSITIONS, Basis, CurveFeature, Level, Observation, ObservedPoint
 from gpureport.records.finding import Explanation
 from gpureport.records.measurement import MeasuredPoint, Measurement

@@ -4,7 +4,7 @@ Each curve is predicted under each hypothesis and compared with the observation;
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import ceil, exp, log, sqrt
@@ -14,12 +14,10 @@ import numpy as np
 
 from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, pair
 from gpureport.observe.statistics import Floats
-from gpureport.predict import model_inputs
+from gpureport.predict import ModelInput
 from gpureport.predict.model import PointModel
-from gpureport.predict.occupancy import Compiled
 from gpureport.records.curves import BASES, MAIN_POSITIONS, Basis, Observation, SweepKey
 from gpureport.records.finding import Explanation, Finding
-from gpureport.spec.models import Device
 from gpureport.workloads.model import Sweep, Workload
 
 NOTHING_TO_EXPLAIN = log(1.05)
@@ -35,14 +33,6 @@ _FINALISTS = 4
 _DRAWS = 400
 _FEW = 4
 _ONE_FACTOR = 0.25
-
-
-@dataclass(frozen=True)
-class ModelInput:
-    """A device, specified or calibrated, and what is known of the code of each point, by the name of its sweep."""
-
-    device: Device
-    compiled: Mapping[str, Sequence[Compiled]] = field(default_factory=dict)
 
 
 def explanations(
@@ -78,11 +68,8 @@ def explanations(
 
 def _points(workload: Workload, sweep: Sweep, curve: Observation, basis: ModelInput) -> list[PointModel]:
     labels = (workload.point(parameters, sweep).label for parameters in sweep.points)
-    compiled = dict(zip(labels, basis.compiled.get(sweep.name, ()), strict=False))
-    return [
-        model_inputs(basis.device, workload, sweep, point.parameters, compiled.get(point.label))
-        for point in (each.point for each in curve.points)
-    ]
+    points = dict(zip(labels, basis.points(workload, sweep), strict=True))
+    return [points[each.point.label] for each in curve.points]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Predict a sweep from a device's description, without any measurement of the workload itself. Pure functions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 
@@ -18,6 +18,19 @@ from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """A device, specified or calibrated, and what is known of the code of each point, by the name of its sweep."""
+
+    device: Device
+    compiled: Mapping[str, Sequence[Compiled]] = field(default_factory=dict)
+
+    def points(self, workload: Workload, sweep: Sweep) -> list[PointModel]:
+        """Return the input of the model for each point of *sweep*."""
+        known = zip_longest(sweep.points, self.compiled.get(sweep.name, ()))
+        return [model_inputs(self.device, workload, sweep, parameters, code) for parameters, code in known]
 
 
 @dataclass(frozen=True)
@@ -52,8 +65,7 @@ def predict(device: Device, workload: Workload, limits: Limits) -> tuple[Predict
 def predict_sweeps(device: Device, workload: Workload, sweeps: Sequence[Sweep]) -> tuple[Predicted, ...]:
     """Predict *sweeps* from the specification, the first of an essential workload with the arithmetic of a point."""
     sweeps = [sweep for sweep in sweeps if sweep.points]  # a small memory may allow no point
-    traced = uncertain(device)
-    predicted = [_predicted(traced, workload, sweep, "specification", ()) for sweep in sweeps]
+    predicted = [_predicted(device, workload, sweep, "specification") for sweep in sweeps]
     if workload.essential and predicted:
         keys = [each.point for each in predicted[0].prediction.points]
         largest = max(range(len(keys)), key=lambda i: keys[i].work)
@@ -64,28 +76,17 @@ def predict_sweeps(device: Device, workload: Workload, sweeps: Sequence[Sweep]) 
 
 
 def predict_sweep(
-    device: Device,
-    workload: Workload,
-    sweep: Sweep,
-    kind: Basis,
-    compiled: Sequence[Compiled] = (),
+    device: Device, workload: Workload, sweep: Sweep, kind: Basis, compiled: Sequence[Compiled] = ()
 ) -> Prediction:
     """Predict one sweep; *compiled* are the resources of each point, as far as they are known."""
-    return _predicted(uncertain(device), workload, sweep, kind, compiled).prediction
+    return _predicted(device, workload, sweep, kind, compiled).prediction
 
 
 def _predicted(
-    traced: tuple[Device, tuple[Fact, ...]],
-    workload: Workload,
-    sweep: Sweep,
-    kind: Basis,
-    compiled: Sequence[Compiled],
+    device: Device, workload: Workload, sweep: Sweep, kind: Basis, compiled: Sequence[Compiled] = ()
 ) -> Predicted:
-    device, facts = traced
-    points, other = [], execution_kind(device).sigma
-    known = zip_longest(sweep.points, compiled)
-    inputs = [model_inputs(device, workload, sweep, parameters, code) for parameters, code in known]
-    answers = point_times(inputs, len(facts))
+    (traced, facts), points, other = uncertain(device), [], execution_kind(device).sigma
+    answers = point_times(ModelInput(traced, {sweep.name: compiled}).points(workload, sweep), len(facts))
     for parameters, (answer, relative) in zip(sweep.points, answers, strict=True):
         key = workload.point(parameters, sweep)
         points.append(

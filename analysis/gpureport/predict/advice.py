@@ -1,19 +1,19 @@
 """What a described kernel costs by source line, and changes of it with the gains that the model predicts. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpureport.grouping import grouped
-from gpureport.predict import model_inputs
+from gpureport.predict import ModelInput, model_inputs
 from gpureport.predict.accesses import waiting_operations
 from gpureport.predict.model import PointModel, execution, point_time
-from gpureport.predict.occupancy import Compiled
 from gpureport.records.ceilings import Kind, kind_of
+from gpureport.records.curves import PointKey
 from gpureport.records.finding import Advice, SourceAccess
 from gpureport.spec.models import Device, traced_lanes
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
-from gpureport.workloads.model import AccessDemand, Demand, Parameters, Sweep, Workload
+from gpureport.workloads.model import AccessDemand, Demand, Sweep, Workload
 
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
@@ -24,48 +24,39 @@ _SCATTERED = constant(1.5)
 """Lines that accesses touch / fewest lines that contain as many bytes, from which on another layout is tried."""
 
 
-def advice(
-    workload: Workload,
-    device: Device,
-    sweeps: Sequence[Sweep],
-    compiled: Mapping[str, Sequence[Compiled]] | None = None,
-) -> tuple[Advice, ...]:
+def advice(workload: Workload, known: ModelInput, sweeps: Sequence[Sweep]) -> tuple[Advice, ...]:
     """Return the changes of a described *workload* that make it faster at its largest size, the largest gain first.
 
     Its :meth:`~.Workload.changes`, work-group shapes and occupancy are predicted. The first of its *sweeps* contains
-    the largest size; *compiled* are the resources of the points of each sweep, by its name.
+    the largest size.
     """
-    if not (largest := largest_point(workload, device, sweeps, compiled or {})):
+    if not (largest := largest_point(workload, known, sweeps)):
         return ()
-    label, parameters, base = largest
+    key, base = largest
+    device = base.device
     kept = {name: getattr(base.demand, name) for name in ("isolated", "registers", "local_memory_bytes", "compiled")}
     changed = (
         (what, base._replace(demand=replace(demand, **kept)))
-        for what, demand in (*workload.changes(parameters, device), *changes(base.demand, device))
+        for what, demand in (*workload.changes(key.parameters, device), *changes(base.demand, device))
     )
     gains = [(what, base.time_s / other.time_s) for what, other in changed]
     if not device.architecture.groups_as_loops:
         # Compilers for CPUs turn a work-group into loops, whose predicted differences are too uncertain for advice.
         gains += _shapes(workload, device, sweeps[1:], base.demand.work_group)
-    known = (
-        Advice(workload=workload.name, point=label, change=what, gain=gain)
-        for what, gain in gains
+    return tuple(
+        Advice(workload=workload.name, point=key.label, change=what, gain=gain)
+        for what, gain in sorted(gains, key=lambda each: -each[1])
         if gain >= _LEAST_GAIN
     )
-    return tuple(sorted(known, key=lambda each: -each.gain))
 
 
-def largest_point(
-    workload: Workload, device: Device, sweeps: Sequence[Sweep], compiled: Mapping[str, Sequence[Compiled]]
-) -> tuple[str, Parameters, PointModel] | None:
-    """Return the label, the parameters and the model's input of a described workload's point with most work."""
+def largest_point(workload: Workload, known: ModelInput, sweeps: Sequence[Sweep]) -> tuple[PointKey, PointModel] | None:
+    """Return a described workload's point with most work, and the model's input for it."""
     if not workload.described or not sweeps or not sweeps[0].points:
         return None
-    first = sweeps[0]
-    keys = [workload.point(each, first) for each in first.points]
+    keys = [workload.point(each, sweeps[0]) for each in sweeps[0].points]
     last = max(range(len(keys)), key=lambda i: keys[i].work)
-    resources = [*compiled.get(first.name, ()), *({} for _ in keys)][last]
-    return keys[last].label, first.points[last], model_inputs(device, workload, first, first.points[last], resources)
+    return keys[last], known.points(workload, sweeps[0])[last]
 
 
 def _shapes(
@@ -165,19 +156,15 @@ def _is_plain(demand: Demand, device: Device) -> bool:
     return once and not waits and all(neighbours)
 
 
-def source_accesses(
-    workload: Workload,
-    device: Device,
-    sweeps: Sequence[Sweep],
-    compiled: Mapping[str, Sequence[Compiled]] | None = None,
-) -> tuple[SourceAccess, ...]:
+def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Sweep]) -> tuple[SourceAccess, ...]:
     """Return the accesses of *workload* at its largest size, by source line, kind and array.
 
-    Arguments are as for :func:`.advice`. The time of all traffic is divided by the sectors of each.
+    Arguments are as for :func:`advice`. The time of all traffic is divided by the sectors of each.
     """
-    if not (largest := largest_point(workload, device, sweeps, compiled or {})):
+    if not (largest := largest_point(workload, known, sweeps)):
         return ()
-    label, _, base = largest
+    key, base = largest
+    device = base.device
     runs = base.demand.dispatches
     costs = [(each, _unit_s(device, run, each) / len(runs)) for run in runs for each in run.accesses]
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
@@ -191,7 +178,7 @@ def source_accesses(
         share = sum(_transferred(each, allocates) for each in accesses) / traffic
         return SourceAccess(
             workload=workload.name,
-            point=label,
+            point=key.label,
             line=first.line,
             text=workload.source_line(first.line),
             kind=first.kind,

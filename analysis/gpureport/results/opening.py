@@ -175,10 +175,10 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
     The report has no machine, measurements and findings.
     """
     from gpureport.compare.contrast import Forecast
-    from gpureport.predict import limits_of, predict_sweeps
+    from gpureport.predict import ModelInput, limits_of, predict_sweeps
     from gpureport.predict.advice import advice, source_accesses
 
-    limits = limits_of(device, quick=quick)
+    limits, known = limits_of(device, quick=quick), ModelInput(device)
     planned = [(workload, workload.sweeps(device, limits)) for workload in workloads]
     found = tuple(each for workload, sweeps in planned for each in predict_sweeps(device, workload, sweeps))
     report = Report(
@@ -190,8 +190,8 @@ def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool 
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(each.prediction for each in found),
-        advice=tuple(each for workload, sweeps in planned for each in advice(workload, device, sweeps)),
-        accesses=tuple(each for workload, sweeps in planned for each in source_accesses(workload, device, sweeps)),
+        advice=tuple(each for workload, sweeps in planned for each in advice(workload, known, sweeps)),
+        accesses=tuple(each for workload, sweeps in planned for each in source_accesses(workload, known, sweeps)),
     )
     return report, Forecast(device, found)
 

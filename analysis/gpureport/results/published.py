@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, Field, FiniteFloat
 
 from gpureport import __version__
 from gpureport.errors import InputError
-from gpureport.explain.trials import ModelInput, explanations
+from gpureport.explain.trials import explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
-from gpureport.predict import predict_sweep
+from gpureport.predict import ModelInput, predict_sweep
 from gpureport.predict.occupancy import Compiled
 from gpureport.records.curves import Axis, Basis, Metric, Observation, Points, SweepKey
 from gpureport.records.finding import Explanation, Finding

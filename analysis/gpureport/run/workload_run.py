@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpureport.explain.trials import ModelInput, explanations
+from gpureport.explain.trials import explanations
 from gpureport.findings.evidence import code_evidence
 from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
 from gpureport.observe import observe
-from gpureport.predict import predict_sweep, predict_sweeps
+from gpureport.predict import ModelInput, predict_sweep, predict_sweeps
 from gpureport.predict.advice import advice, source_accesses
 from gpureport.predict.occupancy import compiled_resources
 from gpureport.records.curves import Basis, Observation
@@ -127,5 +127,5 @@ class WorkloadRun:
         inputs: dict[Basis, ModelInput] = {"specification": specified}
         inputs |= {"calibrated": used} if self.model_input else {}
         self.explanations = explanations(self.workload, self.sweeps, inputs, self.findings, observed)
-        point = self.workload, used.device, self.sweeps, used.compiled
-        self.advice, self.accesses = advice(*point), source_accesses(*point)
+        self.advice = advice(self.workload, used, self.sweeps)
+        self.accesses = source_accesses(self.workload, used, self.sweeps)
