@@ -132,7 +132,7 @@ def test_capacities_are_those_of_a_compute_unit() -> None:
 def test_what_opencl_reports_wins_and_the_last_level_is_assumed_without_sysfs(tmp_path: Path) -> None:
     """A container may see fewer compute units than the host has processors."""
     present = altered(PRESENT, kind="cpu", compute_units=2, clock_hz=2.4e9)
-    seen = cpu_values(host_of(16, clock_hz=3.5e9), present)
+    seen = cpu_values(host_of(16, clock_hz=3.5e9), None, present)
     host = read_host(tmp_path / "nowhere", tmp_path / "neither")
     values = host_values(host_of(4))
 

@@ -47,8 +47,7 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     found = features_of_points(prediction.axis, prediction.metric, points)
     if not found:
         return prediction
-    first, shown_first = _first_plateau(prediction.features), _first_plateau(found)
-    same = not first or not shown_first or abs(log(first.value / shown_first.value)) <= log(AGREEMENT)
+    same = _same_plateau(_first_plateau(prediction.features), _first_plateau(found))
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
     kept = [f for f in prediction.features if not f.level.is_transition or f.level in shown]

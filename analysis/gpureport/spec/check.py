@@ -22,11 +22,10 @@ from gpureport.spec.database import (
     on_host,
     wrong_ending,
 )
-from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, declaration, levels, missing
+from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, combined, declaration, levels, missing, resolve
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.reported import plain, same
-from gpureport.spec.resolve import combined, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, Layer, steps_of
 from gpureport.text import suggestion
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_number, format_value

@@ -286,16 +286,16 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
     }
 
 
-def with_core(values: Mapping[str, Value], host: HostCore | None, compiler: CpuCompiler = "pocl") -> dict[str, Value]:
-    """Return the *values* of a machine on top of which those of its type of core are, if it is known."""
-    core = core_values(host, values["clock"].value, values["compute_units"].value, compiler) if host else {}
-    return {**values, **core}
-
-
-def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> dict[str, Value]:
-    """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
-    values = host_values(host, reported.compute_units(present)) | reported.answers(present) | reported.limits(present)
-    return with_core(values, core, present.implementation.cpu_compiler or "pocl") | compiler_value(present)
+def cpu_values(host: HostProcessor, core: HostCore | None, present: PresentDevice | None = None) -> dict[str, Value]:
+    """Return a CPU's values: of the *host*, on top those that OpenCL reports, and on top those of its type of core."""
+    compiler: CpuCompiler = "pocl"
+    values = host_values(host, reported.compute_units(present) if present else None)
+    if present:
+        values |= reported.answers(present, *reported.SIZES, *reported.LIMITS)
+        compiler = present.implementation.cpu_compiler or compiler
+    if core:
+        values |= core_values(core, values["clock"].value, values["compute_units"].value, compiler)
+    return values | (compiler_value(present) if present else {})
 
 
 def _memory_bytes_per_s(host: HostCore) -> float:

@@ -11,14 +11,13 @@ from typing import TypeVar
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.spec.cores import HostCore, core_of_machine, host_values, topology, with_core
-from gpureport.spec.files import ArchitectureFile, DeviceFile
+from gpureport.spec.cores import HostCore, core_of_machine, cpu_values, topology
+from gpureport.spec.files import ArchitectureFile, DeviceFile, part_of, resolve
 from gpureport.spec.host import HostProcessor, read_host
 from gpureport.spec.match import match
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.reading import read_file
 from gpureport.spec.reported import MEMORY_TOLERANCE, plain
-from gpureport.spec.resolve import record_of, resolve
 from gpureport.spec.values import Layer
 from gpureport.text import quoted, suggestion
 
@@ -117,7 +116,7 @@ class Database:
         if core:
             architecture = self.architecture(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
-        overlay = overlay or with_core(host_values(self.host), core)
+        overlay = overlay or cpu_values(self.host, core)
         return resolve(entry.id, file, architecture, overlay, str(entry.path))
 
     def is_this_processor(self, entry_id: str) -> bool:
@@ -178,7 +177,7 @@ class Database:
 
 
 def _complete(model: type[R], part: str, architecture: ArchitectureFile) -> R:
-    if (found := record_of(model, part, architecture)) is None:
+    if (found := part_of(model, part, architecture.values)) is None:
         what = f"{architecture.name}: {part}"
         raise InputError(f"{what} has no value, or not all of them; only architectures of CPUs have them")
     return found

@@ -17,9 +17,18 @@ from gpureport.errors import InputError
 from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
-from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, Place, declaration, missing, places
+from gpureport.spec.files import (
+    PCI_ID,
+    ArchitectureFile,
+    DeviceFile,
+    Place,
+    combined,
+    declaration,
+    missing,
+    places,
+    resolve,
+)
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.spec.resolve import combined, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, Value, assumed, queried, steps_of
 from gpureport.text import printable, shorten
 from gpureport.units import format_bandwidth, format_bytes, parse
@@ -56,7 +65,8 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     counted = _units(present, architecture)
     units, unknown = counted.value, "the device reports no plausible value"
     values = {"compute_units": counted, "clock": assumed(1e9, unknown), "memory.size": assumed(2.0**30, unknown)}
-    values |= reported.answers(present)
+    values |= reported.answers(present, *reported.SIZES, "wave_size")
+    cache = reported.answers(present, reported.LAST_CACHE).get(reported.LAST_CACHE)
     for path, typical in architecture.values.items():
         match steps_of(path):
             case ("typical", "bandwidth"):
@@ -65,10 +75,7 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
             case ("typical", "capacities", level):
                 each = f"{format_bytes(typical.value)} per compute unit for {units} compute units"
                 guess = assumed(typical.value * units, f"{each}; OpenCL does not report {level}")
-                values[f"caches.{level}.capacity"] = reported.device_cache(present) or guess
-    wave_size = reported.wave_size(present)
-    if wave_size is not None:
-        values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
+                values[f"caches.{level}.capacity"] = cache or guess
     return values | reported.link_values(present.link_generation, present.link_lanes)
 
 
@@ -87,7 +94,8 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     """Make a device without an entry; its id is ``draft``."""
     key = family(database, present)
     architecture = database.architecture(key)
-    values = draft_values(present, architecture) | (reported.limits(present) if key == GENERIC else {})
+    values = draft_values(present, architecture)
+    values |= reported.answers(present, *reported.LIMITS) if key == GENERIC else {}
     return resolve("draft", _file(present, key, database), architecture, values)
 
 
@@ -128,7 +136,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
     file, name, found = _file(present, key, database), present.name, draft_values(present, architecture)
     if present.on_host:
-        name, found = reported.name_of(name).product, cpu_values(host, present)
+        name, found = reported.name_of(name).product, cpu_values(host, None, present)
         file = file.model_copy(update={"without": host.without})
     draft = of_relative(relative) if relative else Draft(file, {})
     if relative:

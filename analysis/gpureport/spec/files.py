@@ -1,4 +1,4 @@
-"""The YAML files: where values are, all other fields, and their JSON Schemas.
+"""The YAML files: where values are, all other fields, their JSON Schemas, and the devices that they describe.
 
 Every value is either bare or has a provenance::
 
@@ -6,6 +6,9 @@ Every value is either bare or has a provenance::
     clock: {value: 1.98 GHz, source: datasheet, note: boost}
 
 ``source`` is a key of the file's ``sources``; a bare value has the file's default ``source``.
+
+A device has layers of values by dotted path; later layers override earlier ones. The first layer is the architecture's
+file, the second the device's. Values that a device or the operating system reports may form a third.
 """
 
 import re
@@ -14,13 +17,14 @@ from fnmatch import fnmatchcase
 from functools import cache
 from math import inf
 from types import NoneType
-from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, Field
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema, models_json_schema
 
 from gpureport.docstrings import Documented, field_docs
+from gpureport.errors import InputError
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, BytesPerSecond, Count, Name, Positive, Table
@@ -30,6 +34,9 @@ from gpureport.text import sentence
 
 PCI_ID = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{4}$")
 Schema = dict[str, Any]
+R = TypeVar("R", bound=Record)
+_NOT_OF_THE_DEVICE = ("typical.", "flops", "core.", "streams.", "opencl.parts")
+"""Beginnings of paths of values for drafts and checks, and of the cores of CPUs."""
 
 
 class _OfDrafts(Record):
@@ -302,3 +309,90 @@ def file_schema(model: type[File]) -> Schema:
         parts = {part: {"required": below} for part, below in needed.items()}
         found |= {"if": {"required": ["extends"]}, "else": {"required": list(needed), "properties": parts}}
     return found
+
+
+def combined(file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | None = None) -> dict[str, Value]:
+    """Return the values of a device: its own, those of its architecture, and an *overlay* for levels that it has."""
+    values = {**architecture.values, **file.values}
+    there = {level_of(path) for path in values} - file.without
+    return {path: value for path, value in {**values, **(overlay or {})}.items() if level_of(path) in there}
+
+
+def resolve(
+    entry_id: str,
+    file: DeviceFile,
+    architecture: ArchitectureFile,
+    overlay: Layer | None = None,
+    where: str = "draft",
+) -> models.Device:
+    """Combine a device's file, its architecture's file and an *overlay* of reported values.
+
+    An InputError, which begins with the file *where*, if a required value is missing.
+    """
+    values = combined(file, architecture, overlay)
+    lacking = next(missing(values, DeviceFile), None)
+    if lacking is not None:
+        raise InputError(f"{where}: {lacking} is missing in both the device and its architecture")
+    if "link.kind" in values:
+        link = build(models.Link, values, "link.")
+        rate = link.bandwidth_bytes_per_s
+        if link.kind == "pcie" and link.generation and link.lanes:
+            rate = models.Link.pcie(link.generation, link.lanes).bandwidth_bytes_per_s
+        values["link.bandwidth"] = Value(rate, values.get("link.bandwidth", values["link.kind"]).provenance)
+    shared = build(models.Architecture, values, file=architecture, id=file.architecture)
+    return build(
+        models.Device,
+        values,
+        file=file,
+        id=entry_id,
+        kind=architecture.kind,
+        architecture=shared,
+        opencl_compute_units=_opencl_units(architecture, values),
+        provenance={path: v.provenance for path, v in values.items() if not path.startswith(_NOT_OF_THE_DEVICE)},
+        notes=(*file.notes, *architecture.notes),
+    )
+
+
+def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
+    if "opencl.compute_units" in values:
+        return int(values["opencl.compute_units"].value)
+    per_unit = architecture.units_per_opencl_unit
+    return max(1, round(values["compute_units"].value / per_unit)) if per_unit != 1 else None
+
+
+def build(model: type[R], values: Layer, prefix: str = "", file: File | None = None, **others: object) -> R:
+    """Return a record with the values whose paths begin with *prefix*, the names and ids of a *file*, and *others*."""
+    declarations = models.listed(model)
+    copied = model.model_fields.keys() & type(file).model_fields.keys() - declarations.keys() if file else ()
+    found: dict[str, object] = {field: getattr(file, field) for field in copied}
+    for field, (key, declared) in declarations.items():
+        path = f"{prefix}{key}"
+        if declared.by_name:
+            found[field] = {name: values[f"{path}.{name}"].value for name in levels(values, path)}
+        elif path in values:
+            found[field] = values[path].value
+    for field, (record, several) in _parts_of(model).items():
+        path = f"{prefix}{field}"
+        if several:
+            found[field] = [build(record, values, f"{path}.{name}.", name=name) for name in levels(values, path)]
+        elif field not in others:
+            found[field] = part_of(record, path, values)
+    return model.model_validate(found | others)
+
+
+@cache
+def _parts_of(model: type[Record]) -> Mapping[str, tuple[type[Record], bool]]:
+    """Return the records that a record contains, by field, and whether there may be several."""
+    found = dict[str, tuple[type[Record], bool]]()
+    for name in model.model_fields.keys() - models.listed(model).keys():
+        whole = model.model_fields[name].annotation
+        kind = next(iter(get_args(whole)), whole)
+        if isinstance(kind, type) and issubclass(kind, Record):
+            found[name] = kind, get_origin(whole) is tuple
+    return found
+
+
+def part_of(model: type[R], part: str, values: Layer) -> R | None:
+    """Return a *part* of a file as a record; ``None`` without all of its required values."""
+    needed = {key for field, (key, _) in models.listed(model).items() if model.model_fields[field].is_required()}
+    return build(model, values, f"{part}.") if needed <= set(levels(values, part)) else None

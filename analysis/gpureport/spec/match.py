@@ -9,7 +9,7 @@ from gpureport.spec.compilers import compiler_value, emitted_values
 from gpureport.spec.cores import HostCore, cpu_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
-from gpureport.spec.reported import keys, name_of, pci_id, same, same_kind
+from gpureport.spec.reported import LAST_CACHE, keys, name_of, pci_id, same, same_kind
 from gpureport.spec.values import Provenance, Value, queried
 from gpureport.text import shorten
 from gpureport.units import format_bytes, format_frequency, format_percent
@@ -58,7 +58,7 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
 
 
 def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
-    values = cpu_values(database.host, present, None)
+    values = cpu_values(database.host, None, present)
     device = database.device(f"cpu/{database.host.facts.generic}", values)
     device = device.model_copy(update={"id": "draft", "name": named(present.name), "vendor": named(present.vendor)})
     how = f"{device.name} is a program. Drafted from its queries and typical values of a processor."
@@ -128,18 +128,18 @@ def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
 
 
 def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentDevice) -> Sequence["Entry"]:
-    """Of several entries, keep those with the most common target features, then those with the same memory size."""
+    """Of several entries, keep those with the most common target features, of these those with the same memory size."""
     if len(fitting) < 2:
         return fitting
     own = name_of(present.name).features.items()
-    names = [entry.file.opencl_names or ("",) for entry in fitting]
-    counts = [max(len(own & name_of(name).features.items()) for name in each) for each in names]
-    fitting = [entry for entry, count in zip(fitting, counts, strict=True) if count == max(counts)]
-    if len(fitting) < 2:
-        return fitting
-    sizes = [database.device(entry.id).memory.size_bytes for entry in fitting]
-    near = [abs(present.global_memory_bytes / size - 1) <= reported.MEMORY_TOLERANCE for size in sizes]
-    return [entry for entry, is_near in zip(fitting, near, strict=True) if is_near]
+
+    def rank(entry: "Entry") -> tuple[int, bool]:
+        common = (len(own & name_of(name).features.items()) for name in entry.file.opencl_names)
+        size = present.global_memory_bytes / database.device(entry.id).memory.size_bytes
+        return max(common, default=0), abs(size - 1) <= reported.MEMORY_TOLERANCE
+
+    ranks = [rank(entry) for entry in fitting]
+    return [entry for entry, its in zip(fitting, ranks, strict=True) if its == max(ranks)]
 
 
 def _unlisted_id(entry: "Entry", present: PresentDevice) -> str | None:
@@ -157,9 +157,10 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     found = [_units(listed, present, part), _link(listed, present)]
     corrections = _corrections(listed, present, clock=not (entry.own or present.on_host))
     found += [each for path, each in corrections if part is None or path == "clock"]
-    found += [(_shares(listed, part) | reported.memory(present), "")] if part else []
+    found += [(_shares(listed, part) | reported.answers(present, "memory.size"), "")] if part else []
     values = {path: value for each, _ in found for path, value in each.items()}
-    values |= reported.limits(present) | compiler_value(present) if listed.architecture.on_host else {}
+    if listed.architecture.on_host:
+        values |= reported.answers(present, *reported.LIMITS) | compiler_value(present)
     device = database.device(entry.id, values) if values else listed
     if part:
         device = device.model_copy(update={"name": f"{listed.name}, {part.name}"})
@@ -170,7 +171,7 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
 def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
     """Use an entry for any CPU, with sizes from the operating system and values reported by OpenCL."""
     core = database.host_core
-    values = cpu_values(database.host, present, core)
+    values = cpu_values(database.host, core, present)
     if core:
         file = database.architecture(core.architecture)
         values |= emitted_values(present, file, database.architecture(file.narrower or core.architecture))
@@ -268,12 +269,12 @@ def _corrections(listed: Device, present: PresentDevice, *, clock: bool) -> Iter
     A value that the entry only assumes is replaced, others if the ratio is unusual. The clock stays if the driver does
     not always report the highest one.
     """
-    found, certain = reported.answers(present), present.implementation.highest_clock
+    found, certain = reported.answers(present, *reported.SIZES, LAST_CACHE), present.implementation.highest_clock
     rows = [("memory.size", "{} of memory", listed.memory.size_bytes, _SAME_MEMORY, format_bytes)]
     if clock:
         near = _SAME_CLOCK if certain else _SIMILAR_CLOCK
         rows.append(("clock", "a clock of {}", listed.clock_hz, near, format_frequency))
-    last, cache = listed.caches[-1] if listed.caches else None, reported.device_cache(present)
+    last, cache = listed.caches[-1] if listed.caches else None, found.get(LAST_CACHE)
     if cache and last and last.scope == "device":
         found[path := f"caches.{last.name}.capacity"] = cache
         rows.append((path, f"{{}} of {last.name}", last.capacity_bytes, _SIMILAR_CACHE, format_bytes))

@@ -27,9 +27,19 @@ _POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z0-9])")
 _MIG = re.compile(r"\bMIG (?:[0-9]+c\.)?([0-9]+g\.([0-9]+)gb)\b", re.IGNORECASE)
 _PCI_DEVICE = re.compile(r"\[0x([0-9a-f]{4})\]", re.IGNORECASE)
 _BOARD = re.compile(r".*\[(?!0x)(.+)\]")
-_LEAST_CLOCK_HZ, _MOST_CLOCK_HZ = 50e6, 10e9
-_MOST_UNITS, _MOST_WORK_ITEMS, _MOST_BYTES = 1 << 20, 1 << 29, 1 << 60
-"""Larger values are ignored: some drivers report the largest number that they can."""
+LAST_CACHE = "last cache"
+"""In place of the path of the device-wide cache."""
+LIMITS, SIZES = ("occupancy.local_memory", "max_work_group"), ("memory.size", "clock")
+_MOST_UNITS = 1 << 20
+_QUERIES = {
+    "clock": ("clock_hz", 50e6, 10e9, "CL_DEVICE_MAX_CLOCK_FREQUENCY"),
+    "memory.size": ("global_memory_bytes", 1, 1 << 60, "CL_DEVICE_GLOBAL_MEM_SIZE"),
+    LAST_CACHE: ("global_cache_bytes", 1, 1 << 60, "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"),
+    "occupancy.local_memory": ("local_memory_bytes", 1, 1 << 60, "CL_DEVICE_LOCAL_MEM_SIZE"),
+    "max_work_group": ("max_work_group", 1, 1 << 29, "CL_DEVICE_MAX_WORK_GROUP_SIZE"),
+    "wave_size": ("wave_size", 1, 1 << 29, "sub-group, warp or wavefront size"),
+}
+"""Field, range and query of reported values. Some drivers report the largest number that they can."""
 MEMORY_TOLERANCE = 0.12
 """ECC reserves up to 1/16 of a card's memory and the driver some of the rest: a T4 reports 14.6 GiB."""
 
@@ -110,7 +120,7 @@ def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
 
 def compute_units(present: PresentDevice) -> int | None:
     """Return the compute units; ``None`` if the runtime does not report them correctly."""
-    return _up_to(_MOST_UNITS, present.compute_units) if present.implementation.units else None
+    return present.compute_units if present.implementation.units and 0 < present.compute_units <= _MOST_UNITS else None
 
 
 def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
@@ -126,39 +136,18 @@ def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
     return (usual,) if counts_parts else (usual, listed.compute_units)
 
 
-def answers(present: PresentDevice) -> dict[str, Value]:
-    """Return clock and memory size, where they are plausible: Qualcomm's and Arm's drivers report 1 or 5 MHz."""
-    values = memory(present)
-    if present.implementation.clock and _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ:
-        values["clock"] = queried(present.clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
-    return values
+def answers(present: PresentDevice, *paths: str) -> dict[str, Value]:
+    """Return those of the values at *paths* that the device reports, correctly and plausibly.
 
-
-def memory(present: PresentDevice) -> dict[str, Value]:
-    """Return the memory size, if it is plausible."""
-    size = _up_to(_MOST_BYTES, present.global_memory_bytes)
-    return {"memory.size": queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")} if size else {}
-
-
-def device_cache(present: PresentDevice) -> Value | None:
-    """Return the size of the device-wide cache; ``None`` if the driver does not report it."""
-    size = _up_to(_MOST_BYTES, present.global_cache_bytes) if present.implementation.cache else None
-    return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE") if size else None
-
-
-def wave_size(present: PresentDevice) -> int | None:
-    """Return the wave size, if reported."""
-    return _up_to(_MOST_WORK_ITEMS, present.wave_size or 0)
-
-
-def limits(present: PresentDevice) -> dict[str, Value]:
-    """Return the limits that a runtime sets."""
-    values = dict[str, Value]()
-    if size := _up_to(_MOST_BYTES, present.local_memory_bytes):
-        values["occupancy.local_memory"] = queried(float(size), "CL_DEVICE_LOCAL_MEM_SIZE")
-    if (most := _up_to(_MOST_WORK_ITEMS, present.max_work_group)) is not None:
-        values["max_work_group"] = queried(most, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
-    return values
+    Qualcomm's and Arm's drivers report clocks of 1 or 5 MHz.
+    """
+    trusted = {"clock": present.implementation.clock, LAST_CACHE: present.implementation.cache}
+    found = {}
+    for path in paths:
+        field, least, most, query = _QUERIES[path]
+        if trusted.get(path, True) and least <= (answer := getattr(present, field) or 0) <= most:
+            found[path] = queried(answer, query)
+    return found
 
 
 def link_values(generation: int | None, lanes: int | None) -> dict[str, Value]:
@@ -168,7 +157,3 @@ def link_values(generation: int | None, lanes: int | None) -> dict[str, Value]:
     known = {"kind": "pcie", "generation": generation, "lanes": lanes}
     source = "NVML or sysfs, highest link of device and machine"
     return {f"link.{key}": queried(value, source) for key, value in known.items()}
-
-
-def _up_to(most: int, number: int) -> int | None:
-    return number if 0 < number <= most else None
