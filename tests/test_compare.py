@@ -200,7 +200,7 @@ def test_a_comparison_can_be_limited_to_some_workloads() -> None:
     chosen = excerpt(REPORT, names[:1])
 
     assert {contest.workload for contest in compare_runs({"a": chosen, "b": excerpt(REPORT)}).contests} == {names[0]}
-    assert {landmark.workload for landmark in chosen.landmarks} == {names[0]}
+    assert {landmark.key.workload for landmark in chosen.landmarks} == {names[0]}
     assert {name.rpartition("/")[0] for name in chosen.samples} == {names[0]}
     with pytest.raises(InputError, match=r"nothing to compare: no two of a, b have a workload in common"):
         compare_runs({"a": chosen, "b": excerpt(REPORT, names[-1:])})

@@ -17,7 +17,7 @@ from gpureport.compare.records import (
 )
 from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
-from gpureport.records.curves import Metric
+from gpureport.records.curves import Metric, SweepKey
 from gpureport.report.comparison.figures import speed_chart
 from gpureport.report.comparison.sentences import sentences
 from gpureport.report.comparison.tables import kernels_table, landmarks_table, machine_table, short_names
@@ -90,18 +90,18 @@ def _contest(workload: str, regime: str, names: list[str]) -> WorkloadComparison
                 to_baseline=ratio,
             )
         )
-    return WorkloadComparison(workload=workload, regime=regime, metric=RATE, standings=tuple(standings))
+    family, variant = workload.split("/")
+    return WorkloadComparison(family=family, variant=variant, regime=regime, metric=RATE, standings=tuple(standings))
 
 
 def _landmark(workload: str, name: str, number: int) -> Landmark:
-    size = 2.0 ** (18 + number % 9)
+    size, (family, variant) = 2.0 ** (18 + number % 9), workload.split("/")
     feature: dict[str, Any] = {"feature": "cliff", "level": "L2", "unit": "B"}
     if workload.endswith("2"):
         feature = {"feature": "taper", "level": "device", "unit": "work-items"}
     return Landmark(
         machine=name,
-        workload=workload,
-        sweep="size",
+        key=SweepKey(family=family, variant=variant, sweep="size"),
         predicted=size,
         observed=None if number % 3 == 2 else 1.1 * size,
         ci_low=size,
@@ -181,7 +181,8 @@ def test_a_machine_that_differs_only_as_a_whole_has_one_sentence() -> None:
 
 def test_sweeps_of_a_workload_have_rows_of_their_own() -> None:
     first, second = (_landmark("memory/read", name, 1) for name in made(2).names)
-    marks = (first, second, *(mark.model_copy(update={"sweep": "items", "observed": None}) for mark in (first, second)))
+    items = {"key": first.key.model_copy(update={"sweep": "items"}), "observed": None}
+    marks = (first, second, *(mark.model_copy(update=items) for mark in (first, second)))
     rows = landmarks_table(made(2).model_copy(update={"landmarks": marks})).rows
 
     assert [row[0] for row in rows] == ["memory/read/size", "memory/read/items"]
@@ -219,7 +220,7 @@ def test_a_mean_over_kernels_has_the_interval_of_their_scatter() -> None:
         base, other = made(2).contests[0].standings
         estimate = RatioEstimate(value=ratio, ci_low=ratio / 1.01, ci_high=ratio * 1.01)
         standings = (base, other.model_copy(update={"to_baseline": estimate}))
-        return made(2).contests[0].model_copy(update={"workload": f"memory/{kernel}", "standings": standings})
+        return made(2).contests[0].model_copy(update={"family": "memory", "variant": kernel, "standings": standings})
 
     several = mean_speed([contest("a", 0.5), contest("b", 1.0), contest("c", 2.0), contest("c", 2.0)], second)
     one = mean_speed([contest("a", 0.5)], second)
@@ -240,11 +241,11 @@ def test_machines_with_one_family_of_several_are_not_ranked() -> None:
     last = comparison.machines[-1].name
     contests = tuple(
         contest
-        if contest.workload.startswith("game_of_life")
+        if contest.family == "game_of_life"
         else contest.model_copy(update={"standings": tuple(s for s in contest.standings if s.machine != last)})
         for contest in comparison.contests
     )
-    only = tuple(contest for contest in contests if contest.workload.startswith("game_of_life"))
+    only = tuple(contest for contest in contests if contest.family == "game_of_life")
     mixed = comparison.model_copy(update={"contests": contests})
 
     assert set(ranked(comparison)) - set(ranked(mixed)) == {last}

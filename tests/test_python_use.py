@@ -106,4 +106,4 @@ def test_a_comparison_has_a_row_for_each_standing_and_difference() -> None:
     assert several.comparison.minimum_effect == 0.5
     joined = pd.merge(one.findings, beside.differences, on=["family", "variant", "sweep"])
     assert len(joined) >= len(one.findings) > 0
-    assert set(beside.landmarks.columns) == {*Landmark.model_fields, "family", "variant"} - {"workload"}
+    assert set(beside.landmarks.columns) == {*Landmark.model_fields, "family", "variant", "sweep"} - {"key"}

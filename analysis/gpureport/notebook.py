@@ -52,7 +52,6 @@ _PREDICTED = ("specification", "specification_low", "specification_high", "calib
 _OBSERVED = ("observed", "ci_low", "ci_high")
 _SAMPLE = ("point", "taken_at_s", "time_s")
 _STANDING = ("family", "variant", "regime", "unit", "machine", "point", "value", "ci_low", "ci_high", "predicted_peak")
-_LANDMARK = ("machine", "workload", "sweep")
 _ENDS = ("", "_low", "_high")
 _SPEED = tuple(f"speed{end}" for end in _ENDS)
 _RATIOS = ("speed", "efficiency")
@@ -125,7 +124,7 @@ class ComparisonFrames:
         interval if known.
         """
         rows = (
-            {**_split(each.workload), "regime": each.regime, "unit": _unit(each.metric), **_flat(standing)}
+            {**_flat(each), "unit": _unit(each.metric), **_flat(standing)}
             for each in self.comparison.contests
             for standing in each.standings
         )
@@ -134,14 +133,16 @@ class ComparisonFrames:
     @cached_property
     def landmarks(self) -> pd.DataFrame:
         """Cliffs and tapers of all machines, predicted and observed."""
-        rows = ({**_flat(mark), **_split(mark.workload)} for mark in self.comparison.landmarks)
-        own = (name for name in compared.Landmark.model_fields if name not in _LANDMARK)
-        return _table(rows, ("machine", *_KEY, *own))
+        columns = dict.fromkeys(("machine", *_KEY, *compared.Landmark.model_fields))
+        return _table(map(_flat, self.comparison.landmarks), columns)
 
     @cached_property
     def differences(self) -> pd.DataFrame:
         """Sweeps of machines with the baseline's device, and whether they differ significantly."""
-        rows = ({**_flat(each), **_split(each.sweep)} for each in self.comparison.differences)
+        rows = (
+            {**_flat(each), **dict(zip(_KEY, each.sweep.split("/"), strict=True))}
+            for each in self.comparison.differences
+        )
         return _table(rows, ("machine", *_KEY, "points", *_SPEED, "p_value", "significant"))
 
 
@@ -350,10 +351,6 @@ def _flat(record: BaseModel) -> Row:
         else:
             row[field] = str(value) if isinstance(value, Level | Verdict) else value
     return row
-
-
-def _split(name: str) -> Row:
-    return dict(zip(_KEY, name.split("/"), strict=False))
 
 
 def _unit(metric: Metric) -> str:

@@ -97,8 +97,8 @@ class MachineResult(Record):
 class WorkloadComparison(Record):
     """One workload in one regime on all machines."""
 
-    workload: str
-    """``family/variant``."""
+    family: str
+    variant: str
     regime: str
     """``beyond the caches``, ``within the caches``, ``best size`` of workloads without data, or the case."""
     metric: Metric
@@ -108,14 +108,9 @@ class WorkloadComparison(Record):
     """In the order of the machines; only of those that have the workload."""
 
     @property
-    def family(self) -> str:
-        """Family of the workload."""
-        return self.workload.partition("/")[0]
-
-    @property
-    def variant(self) -> str:
-        """Variant of the family."""
-        return self.workload.partition("/")[2]
+    def workload(self) -> str:
+        """``family/variant``, the name of the workload."""
+        return f"{self.family}/{self.variant}"
 
     @property
     def place(self) -> str:
@@ -127,8 +122,7 @@ class Landmark(Record):
     """A cliff (capacity transition) or taper (saturation point) of one machine."""
 
     machine: str = ""
-    workload: str
-    sweep: str
+    key: SweepKey
     feature: Feature
     level: Level
     predicted: Compact | None

@@ -41,8 +41,8 @@ class ComparedPoint:
     sized: bool
 
 
-ContestKey = tuple[str, str]
-"""Workload, and regime or case."""
+ContestKey = tuple[str, str, str]
+"""Family, variant, and regime or case."""
 BestPoints = Mapping[ContestKey, ComparedPoint]
 """The best points of one machine, by workload and regime; those of a workload without a sweep over sizes also by case,
 because another machine may have only one of the two."""
@@ -55,12 +55,12 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Workloa
     serves it and once where a cache does, at the best point of each machine. Cases (an instruction, a stride) are
     compared one by one.
     """
-    sized = {workload for best in machines.values() for (workload, _), point in best.items() if point.sized}
+    sized = {key[:2] for best in machines.values() for key, point in best.items() if point.sized}
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
-        for (workload, regime), point in best.items():
-            if (workload in sized) == (regime in (BEYOND, WITHIN, BEST_SIZE)):
-                common.setdefault((workload, regime), {})[machine] = point
+        for key, point in best.items():
+            if (key[:2] in sized) == (key[2] in (BEYOND, WITHIN, BEST_SIZE)):
+                common.setdefault(key, {})[machine] = point
     if all(len(points) < 2 for points in common.values()):
         common = _of_any_size(machines)
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
@@ -70,9 +70,9 @@ def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[st
     """Return the best points of few sizes, which are within the caches of some machines only."""
     found: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
-        for (workload, _), point in best.items():
+        for (family, variant, _), point in best.items():
             if point.sized:
-                points = found.setdefault((workload, BEST_SIZE), {})
+                points = found.setdefault((family, variant, BEST_SIZE), {})
                 points[machine] = max(points.get(machine, point), point, key=lambda each: _rank(each, BEST_SIZE))
     return found
 
@@ -81,9 +81,9 @@ def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
     """Return the best points of a machine on some *curves* of its report."""
     chosen = [(record, curve.specification) for curve in curves if (record := shown(curve, report))]
     found: dict[ContestKey, ComparedPoint] = {}
-    for (workload, regime), point in _all_points(report, chosen):
+    for (family, variant, regime), point in _all_points(report, chosen):
         for kind in (regime,) if point.sized else (regime, point.label):
-            key = workload, kind
+            key = family, variant, kind
             if key not in found or _rank(point, kind) > _rank(found[key], kind):
                 found[key] = point
     return found
@@ -114,8 +114,9 @@ def _all_points(
             if of_transfers and point.point.x < largest:
                 continue
             predicted = prediction.points.at(point.point) if prediction else None
+            far = predicted is None or predicted.level == DRAM
             yield (
-                (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
+                (curve.key.family, curve.key.variant, BEST_SIZE if fixed else BEYOND if far else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
                     label=f"{'large transfers' if of_transfers else point.point.label}{name}",
@@ -143,11 +144,12 @@ def _rank(point: ComparedPoint, regime: str) -> tuple[float, float]:
 
 
 def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str) -> WorkloadComparison:
-    workload, regime = key
+    family, variant, regime = key
     base = points.get(baseline)
     others = [name for name, point in points.items() if base is not None and not _comparable(point, base)]
     return WorkloadComparison(
-        workload=workload,
+        family=family,
+        variant=variant,
         regime=regime,
         metric=next(iter(points.values())).metric,
         refused=f"{baseline} and {', '.join(others)} count work differently" if others else "",

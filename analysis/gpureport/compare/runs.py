@@ -148,8 +148,7 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
         for each in findings if report.findings else predicted:
             if each.position == "midpoint" or (each.position == "n90" and each.unit != "B"):  # not of transfers
                 yield Landmark(
-                    workload=curve.key.workload,
-                    sweep=curve.key.sweep,
+                    key=curve.key,
                     feature=each.feature,
                     level=each.level,
                     predicted=each.predicted if isinstance(each, Finding) else each.value,

@@ -282,15 +282,15 @@ def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATI
 def landmarks_table(comparison: Comparison) -> Table:
     """List the cliffs (midpoints) and tapers (n90) of sweeps in which at least two machines have any."""
     short = _short(comparison)
-    sweeps = grouped(((mark.workload, mark.sweep), mark) for mark in comparison.landmarks)
-    counts = Counter(workload for workload, _ in sweeps)
+    sweeps = grouped((mark.key, mark) for mark in comparison.landmarks)
+    counts = Counter(key.workload for key in sweeps)
     rows = []
-    for (workload, sweep), marks in sweeps.items():
+    for key, marks in sweeps.items():
         features = grouped((str(m.level) if m.feature == "cliff" else "n90", m) for m in marks)
         for name, found in features.items() if len({mark.machine for mark in marks}) > 1 else ():
             texts = {mark.machine: _landmark(mark, is_measured=not comparison.only_predicted) for mark in found}
             cells = {short[machine]: texts.get(machine) or UNKNOWN for machine in comparison.names}
-            own = f"{workload}/{sweep}" if counts[workload] > 1 else workload
+            own = str(key) if counts[key.workload] > 1 else key.workload
             rows.append({"workload": own, "feature": name} | cells)
     return Table.of(rows)
 
