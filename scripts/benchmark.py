@@ -6,6 +6,7 @@ Every row is verified, then timed alternately with a copy of the same working se
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Annotated
 
@@ -111,7 +112,7 @@ def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
     beside = copy_of(run, point.key.working_set_bytes) if row.beside_copy else None
     points = [point, beside] if beside else [point]
     try:
-        rounds = Rounds(run.backend, run.settings, run.progress, row.label)
+        rounds = Rounds(run.backend, run.settings, partial(run.progress.advance, "benchmark", row.label))
         rounds.measure(points, 1, np.random.default_rng(run.settings.seed))
     finally:
         run.backend.clear()

@@ -206,7 +206,8 @@ class Steps:
     stop: str = ""
     seen: list[tuple[str, float]] = field(default_factory=list)
 
-    def advance(self, label: str, done: float) -> None:
+    def advance(self, what: str, step: str, done: float) -> None:
+        label = f"{what}: {step}"
         if label == self.stop:
             raise KeyboardInterrupt
         self.seen.append((label, done))

@@ -76,8 +76,8 @@ class _InProcess(DriverProcess):
         if kind == "item":
             self._items.append(value)
 
-    def advance(self, label: str, done: float) -> None:
-        self._progress.advance(label, done)
+    def advance(self, what: str, step: str, done: float) -> None:
+        self._progress.advance(what, step, done)
 
     def arrived(self) -> tuple[()]:
         return ()

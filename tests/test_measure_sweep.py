@@ -54,7 +54,7 @@ def jumping(s_per_item: float) -> FakeBackend:
 
 def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Rounds:
     settings = settings or SweepSettings(LIMITS, budget_s=100.0)
-    return Rounds(backend, settings, Steps(), "one")
+    return Rounds(backend, settings, [].append)
 
 
 def point_of(items: int, expected_s: float | None = None) -> Point:
@@ -446,7 +446,7 @@ def test_points_of_several_workloads_alternate_and_share_no_buffers() -> None:
         Point(workload, workload.point({"items": items}, workload.sweep(items)), seed)
         for seed, (workload, items) in enumerate([(CopyWorkload(), 5000), (Other(), 7000)])
     ]
-    rounds = Rounds(backend, settings, Steps(), "both")
+    rounds = Rounds(backend, settings, [].append)
     rng = np.random.default_rng(0)
     rounds.rounds(rounds.chosen(points, 1, rng), rng)
     assert [len(point.samples_s) for point in points] == [settings.min_rounds] * 2
@@ -462,7 +462,7 @@ def test_the_time_left_is_estimated_from_the_workloads_own_points() -> None:
         Point(workload, workload.point({"items": items}, workload.sweep(items)), 0)
         for workload, items in [(CopyWorkload(), 10), (Other(), 50_000)]
     ]
-    rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
+    rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=5.0), [].append)
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
 
 
@@ -518,10 +518,10 @@ def test_the_most_expensive_point_settles_the_clocks() -> None:
 
 def test_progress_is_the_used_share_of_the_budget() -> None:
     """After one second of ten it is 0.1."""
-    steps = Steps()
+    shares: list[float] = []
     backend = FakeBackend(seconds=lambda *_: 0.5)
-    Rounds(backend, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
-    assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])
+    Rounds(backend, SweepSettings(LIMITS), shares.append).chosen([point_of(100)], 1, np.random.default_rng(0))
+    assert shares == pytest.approx([0.0, backend.clock_s / 10.0])
 
 
 @pytest.mark.parametrize(("budget_s", "kept"), [(83.0, 33), (82.0, 17), (43.0, 17), (42.0, 9), (0.1, 9)])

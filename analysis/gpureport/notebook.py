@@ -330,7 +330,7 @@ class Kernel:
 
 
 class _Silent:
-    def advance(self, label: str, done: float) -> None:
+    def advance(self, what: str, step: str, done: float) -> None:
         """Show nothing."""
 
 

@@ -83,10 +83,9 @@ class ProgressBar(Progress):
         self._one_line_each, self._workload = lines and not shown, ""
         self._current = self.add_task(label, total=None)
 
-    def advance(self, label: str, done: float) -> None:  # type: ignore[override]
-        """Show the current task, and the completed share (0 to 1)."""
-        self.update(self._current, description=printable(label), total=100, completed=round(100 * done))
-        workload = label.partition(":")[0]
-        if self._one_line_each and workload != self._workload:
-            self._workload = workload
-            note(f"{workload} …")
+    def advance(self, what: str, step: str, done: float) -> None:  # type: ignore[override]
+        """Show the workload, its current step, and the completed share (0 to 1)."""
+        self.update(self._current, description=printable(f"{what}: {step}"), total=100, completed=round(100 * done))
+        if self._one_line_each and what != self._workload:
+            self._workload = what
+            note(f"{what} …")

@@ -243,6 +243,6 @@ def in_batches(label: str, work: Callable[[A], R], items: Sequence[A], size: int
     done: list[R] = []
     with ProgressBar(label) as bar:
         for start in range(0, len(items), size):
-            bar.advance(f"{label}: {start} of {len(items)}", start / len(items))
+            bar.advance(label, f"{start} of {len(items)}", start / len(items))
             done += in_parallel(work, items[start : start + size], fewest)
     return done

@@ -73,7 +73,7 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
     found: list[Residual] = []
     with ProgressBar("validating") as bar:
         for number, (file, result) in enumerate(results):
-            bar.advance(result.name, number / len(results))
+            bar.advance("validating", result.name, number / len(results))
             origin = independence(result.device, database)
             found += residuals(result, origin, features=not options.times, workloads=names)
             for key, reason in result.skipped.items():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpureport.measure.rounds import Progress
 
 Message = tuple[str, Any]
-"""``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last result, or
+"""``progress`` with a step and a share, ``item`` with one of several results, ``answer`` with the last result, or
 ``refusal`` with an error. After the last two the process waits for the next request. ``end``: it has ended."""
 
 _POLL_S = 0.2
@@ -129,7 +129,7 @@ class Child:
             if kind == "item" and items is not None:
                 items.append(value)
             if kind == "progress":
-                self.doing = value[0]
+                self.doing = ": ".join(value[:2])
                 if progress is not None:
                     progress.advance(*value)
 

@@ -33,7 +33,7 @@ from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
 _GROUP = 8
-_QUIET_S = 0.1  # between two progress messages with the same label
+_QUIET_S = 0.1  # between two progress messages about the same step
 
 
 class DriverProcess:
@@ -44,7 +44,7 @@ class DriverProcess:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._last: tuple[str, float] = "", 0.0
+        self._last: tuple[tuple[str, str], float] = ("", ""), 0.0
 
     def serve(self) -> None:
         """Answer requests until the other end closes the connection."""
@@ -59,13 +59,13 @@ class DriverProcess:
     def _send(self, kind: str, value: Any) -> None:  # noqa: ANN401 - see Message
         self._connection.send((kind, value))
 
-    def advance(self, label: str, done: float) -> None:
-        """Send the progress, unless a message with the same label was sent less than 0.1 s ago."""
-        last_label, at_s = self._last
+    def advance(self, what: str, step: str, done: float) -> None:
+        """Send the progress, unless a message about the same step was sent less than 0.1 s ago."""
+        last, at_s = self._last
         now_s = time.monotonic()
-        if label != last_label or now_s - at_s >= _QUIET_S:
-            self._last = label, now_s
-            self._send("progress", (label, done))
+        if (what, step) != last or now_s - at_s >= _QUIET_S:
+            self._last = (what, step), now_s
+            self._send("progress", (what, step, done))
 
     def devices(self) -> tuple[PresentDevice, ...]:
         """Return the devices of the runtime.
@@ -110,7 +110,7 @@ class DriverProcess:
         """Return the compiler's facts about sweeps; send a progress message for each sweep."""
         found = {}
         for sweep in sweeps:
-            self._send("progress", (f"{workload.name}: building kernels", 0.0))
+            self._send("progress", (workload.name, "building kernels", 0.0))
             found[sweep.name] = compile_sweep(self._backend, workload, sweep)
         return found
 

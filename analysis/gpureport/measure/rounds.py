@@ -1,6 +1,6 @@
 """The passes over points: pilot runs choose points and sample sizes; rounds in random order take the samples."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -36,8 +36,8 @@ _FEWEST_SIMILAR = 2
 class Progress(Protocol):
     """Receives the progress of a sweep."""
 
-    def advance(self, label: str, done: float) -> None:
-        """Report the current activity, and the least share of the sweep that is done, 0…1."""
+    def advance(self, what: str, step: str, done: float) -> None:
+        """Report the workload or other part of a run, its current step, and the least share that is done, 0…1."""
 
 
 class Rounds:
@@ -47,28 +47,26 @@ class Rounds:
         self,
         backend: Backend,
         settings: SweepSettings,
-        progress: Progress,
-        label: str,
+        progress: Callable[[float], None],
         spans: Spans = undisturbed,
     ) -> None:
         self._backend = backend
         self._bench = Bench(backend, settings.limits)
         self._settings = settings
         self._progress = progress
-        self._label = label
         self._spans = spans
         self._allowed_s = settings.budget_s
         self._start = backend.now()
         self._ratios: list[tuple[float, float]] = []  # work of a point, and its measured time / predicted time
         self._set_ups: list[tuple[float, float]] = []  # bytes of a point's working set, and seconds to prepare it
         self.compilations: dict[Compilation, None] = {}
-        progress.advance(label, 0.0)
+        progress(0.0)
 
     def _elapsed(self) -> float:
         return self._backend.now() - self._start
 
     def _report(self) -> None:
-        self._progress.advance(self._label, min(1.0, self._elapsed() / self._settings.budget_s))
+        self._progress(min(1.0, self._elapsed() / self._settings.budget_s))
 
     def measure(self, points: Sequence[Point], coarse: int, rng: np.random.Generator) -> list[Point]:
         """Choose points, let the clocks rise and take samples; return the points, as :meth:`chosen`."""
