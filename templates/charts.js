@@ -75,6 +75,10 @@ function around(values, scale, ends) {
   const room = 0.05 * (high - low) || 0.5;
   return scale === "zero" ? [0, 1.08 * high] : [low - room, high + room];
 }
+// A text, or variants of it, the longest first.
+function variants(label) {
+  return [label ?? ""].flat();
+}
 function yValues({series, y}, from, to) {
   const limited = (each, end, value) => (end == null || !isLine(each) || !["zero", "log10"].includes(y.scale) ? end : Math.min(Math.max(end, value / bandReach), value * bandReach));
   return series.flatMap((each) => each.x.flatMap((x, point) =>
@@ -145,10 +149,10 @@ function seriesOptions(panel, each, number) {
     const point = at == null ? null : panel.points[number][at];
     if (point == null) return "–";
     const ends = [each.low?.[point], each.high?.[point]], text = each.texts?.[point];
-    return quantity(byRows(panel) ? each.x[point] : each.y[point], byRows(panel) ? panel.x.unit : panel.y.unit, 4, ends) + (text ? `, ${text.split("\n")[0]}` : "");
+    return quantity(byRows(panel) ? each.x[point] : each.y[point], byRows(panel) ? panel.x.unit : panel.y.unit, 4, ends) + (text ? `, ${variants(text)[0]}` : "");
   };
   return {
-    label: each.name?.split("\n")[0] ?? "",
+    label: variants(each.name)[0],
     stroke,
     width: 1.5,
     dash: each.style === "dashes" ? [6, 4] : undefined,
@@ -264,20 +268,20 @@ function drawTexts(u, panel) {
   Object.assign(ctx, {font: `${11 * pixel}px Inter, sans-serif`, textBaseline: "middle", textAlign: "center"});
   for (const {start, name, role} of panel.marks ?? []) {
     const rows = [8, 22].map((down) => bbox.top + down * pixel);
-    if (name && isShown(u, panel, role) && x(start) >= bbox.left && x(start) <= right) write(name.split("\n"), role, rows.flatMap((up) => [[x(start), up, 1], [x(start), up, -1]]));
+    if (name && isShown(u, panel, role) && x(start) >= bbox.left && x(start) <= right) write(variants(name), role, rows.flatMap((up) => [[x(start), up, 1], [x(start), up, -1]]));
   }
   panel.series.forEach((each, number) => {
     if (!each.labelled || !u.series[number + 1].show) return;
     if (isLine(each)) {
       const [from, to] = [inside(x(each.x[0])), inside(x(each.x.at(-1)))], [up, end] = [y(each.y[0]), y(each.y.at(-1))];
       const spots = up === end ? [-9, 9, -22, 22].map((away) => [(from + to) / 2, up + away * pixel, 0]) : [8, 22, 36].map((down) => [to - down * pixel, end + down * pixel, -1]);
-      if (from < to) write((each.name || quantity(each.y[0], panel.y.unit)).split("\n"), each.role, spots);
+      if (from < to) write(variants(each.name || quantity(each.y[0], panel.y.unit)), each.role, spots);
       return;
     }
     each.texts.forEach((text, point) => {
       const up = y(each.y[point]), ends = [each.low?.[point], each.high?.[point]].map((value) => x(byRows(panel) ? value ?? each.x[point] : each.x[point]));
       const spots = each.style === "boxes" ? [[(inside(ends[0]) + inside(ends[1])) / 2, up, 0, inside(ends[1]) - inside(ends[0])]] : [[ends[1], up, 1], [ends[0], up, -1], [ends[0], up - 12 * pixel, 0], [ends[0], up + 12 * pixel, 0]];
-      write(text.split("\n"), each.style === "boxes" ? "ink" : each.role, spots);
+      write(variants(text), each.style === "boxes" ? "ink" : each.role, spots);
     });
   });
   ctx.restore();
@@ -315,7 +319,7 @@ function plot(state, panel) {
   const others = (u) => state.drawn.filter((each) => each !== u);
   const options = {
     tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), "Etc/UTC"),
-    title: panel.title,
+    title: variants(panel.title)[0],
     width: box.clientWidth,
     height: height(panel),
     padding: [8, null, null, null],
@@ -420,9 +424,9 @@ function csv(stacks) {
   const rows = stacks.flatMap(({panels}) => panels.flatMap((panel) => panel.series.filter((each) => !isNote(each)).flatMap((each) =>
     each.x.map((x, point) => {
       const [value, place, name] = byRows(panel) ? [x, "", panel.y.rows[Math.round(each.y[point])]] : [each.y[point], x, ""];
-      const [of, unit] = byRows(panel) ? ["", panel.x.unit] : [panel.x.unit, panel.y.unit], text = each.texts?.[point]?.split("\n")[0];
+      const [of, unit] = byRows(panel) ? ["", panel.x.unit] : [panel.x.unit, panel.y.unit], text = variants(each.texts?.[point])[0];
       const title = panels.find(({title}) => title)?.title;
-      return [title, each.name, [name, text].filter(Boolean).join(", "), place, of, value, each.low?.[point], each.high?.[point], unit].map((one) => one ?? "");
+      return [variants(title)[0], variants(each.name)[0], [name, text].filter(Boolean).join(", "), place, of, value, each.low?.[point], each.high?.[point], unit].map((one) => one ?? "");
     }))));
   const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value"];
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

@@ -120,7 +120,7 @@ def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
 
 
 def test_a_wide_mark_overlaps_no_text() -> None:
-    names = ("cliff longer than the panel" * 9 + "\ncliff", "taper")
+    names = (("cliff longer than the panel" * 9, "cliff"), "taper")
     marks = Series.of("", "observed", "down", [(50, 0, 48, 52), (52, 0, 40, 70)], texts=names, labelled=True)
     panel = Panel(ChartAxis(scale="log2", ends=(1, 2000)), ChartAxis(scale="rows", rows=("",)), (marks,))
     with theme():

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
@@ -69,11 +70,11 @@ def layout(html: str, paper: Paper = "a4", figures: Mapping[str, str] = {}) -> "
 
     class Fetcher(URLFetcher):  # type: ignore[misc]
         def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> URLFetcherResponse:
-            kind, _, name = url.partition(":")
-            if kind == "figure":
-                return URLFetcherResponse(url, figures[name], {"Content-Type": "image/svg+xml"})
-            if kind == "font":
-                return URLFetcherResponse(url, fonts[name].read_bytes())
+            parts = urlsplit(url)
+            if parts.scheme == "figure":
+                return URLFetcherResponse(url, figures[parts.path], {"Content-Type": "image/svg+xml"})
+            if parts.scheme == "font":
+                return URLFetcherResponse(url, fonts[parts.path].read_bytes())
             return super().fetch(url, headers)
 
     fetcher, fonts_of_page = Fetcher(allowed_protocols={"data"}), FontConfiguration()

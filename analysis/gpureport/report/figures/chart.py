@@ -19,6 +19,8 @@ Scale = Literal["linear", "zero", "log2", "log10", "ratio", "rows", "time"]
 Style = Literal["line", "dashes", "dots", "small dots", "rings", "strokes", "up", "down", "ranges", "boxes"]
 """``ranges``: only the intervals. ``boxes``: intervals as grey boxes with texts."""
 Numbers = tuple[float | None, ...]
+Label = str | tuple[str, ...]
+"""A text, or variants of it, the longest first."""
 
 MACHINES: tuple[Role, ...] = ("ink", "green", "pink", "amber")
 """Roles of the baseline and of other machines, if these are few."""
@@ -42,7 +44,7 @@ class Axis:
 class Series:
     """Values of one kind. Intervals are those of y, in panels with rows those of x."""
 
-    name: str
+    name: Label
     role: Role
     style: Style
     x: tuple[float, ...]
@@ -52,22 +54,21 @@ class Series:
     high: Numbers = ()
     wide: bool = False
     """Whether intervals are shaded bands; else thin lines."""
-    texts: tuple[str, ...] = ()
+    texts: tuple[Label, ...] = ()
     """Of each point, shown with its value on a screen."""
     labelled: bool = False
-    """Whether the texts, or the name or value of a line of two points, are also written beside the marks, if they fit.
-    Texts may have shorter variants after line breaks."""
+    """Whether texts, or the name or value of a line of two points, are also written beside the marks, if they fit."""
 
     @classmethod
     def of(
         cls,
-        name: str,
+        name: Label,
         role: Role,
         style: Style,
         points: Iterable[tuple[float, ...]],
         *,
         wide: bool = False,
-        texts: tuple[str, ...] = (),
+        texts: tuple[Label, ...] = (),
         labelled: bool = False,
     ) -> Self:
         """Return the series of *points* (at least one): x, y, and both ends of the interval, if there is one."""
@@ -82,7 +83,7 @@ class Mark:
 
     start: float
     end: float
-    name: str = ""
+    name: Label = ""
     role: Role = "muted"
     upright: bool = True
     """Whether *start* and *end* are on the x axis."""
@@ -96,7 +97,7 @@ class Panel:
     x: Axis
     y: Axis
     series: tuple[Series, ...] = ()
-    title: str = ""
+    title: Label = ""
     height_in: float = 1.06
     marks: tuple[Mark, ...] = ()
     notes: tuple[tuple[str, Role], ...] = ()
@@ -110,7 +111,12 @@ class Chart:
     """A figure as wide as a page: columns of panels from top to bottom."""
 
     columns: tuple[tuple[Panel, ...], ...]
-    legend: tuple[tuple[str, Role], ...] = field(default=())
+    legend: tuple[tuple[Label, Role], ...] = field(default=())
+
+
+def variants(label: Label) -> tuple[str, ...]:
+    """Return the variants of a text, the longest first."""
+    return (label,) if isinstance(label, str) else label
 
 
 def known(values: Iterable[float | None]) -> list[float]:
@@ -131,20 +137,21 @@ def stacks(chart: Chart) -> Iterator[list[Panel]]:
 
 def described(stack: Sequence[Panel]) -> str:
     """Return what panels with one x axis show, for those who cannot see it: titles, axes, rows and series."""
-    parts = [panel.title for panel in stack if panel.title]
+    parts = [variants(panel.title)[0] for panel in stack if panel.title]
     for panel in stack:
         if panel.y.scale != "ratio" and not (panel.y.rows and panel.joined):
             across = " against ".join(filter(None, (panel.y.label, panel.x.label)))
-            names = (each.name for each in panel.series if each.name and not each.labelled)
+            names = (variants(each.name)[0] for each in panel.series if each.name and not each.labelled)
             parts.append(": ".join(filter(None, (across, listed([*panel.y.rows, *dict.fromkeys(names)])))))
     return printable("; ".join(parts))
 
 
 def chart_json(chart: Chart) -> str:
     """Return panels as JSON that can be the content of an element ``script``."""
+    from jinja2.utils import htmlsafe_json_dumps
+
     found = [{"alt": described(stack), "panels": [asdict(panel) for panel in stack]} for stack in stacks(chart)]
-    text = json.dumps(_compact(found), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+    return htmlsafe_json_dumps(_compact(found), json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _compact(data: object) -> object:
@@ -158,7 +165,7 @@ def _compact(data: object) -> object:
     if isinstance(data, list | tuple):
         return list(map(_compact, data))
     if isinstance(data, str):
-        return "\n".join(map(printable, data.split("\n")))
+        return printable(data)
     if isinstance(data, bool) or not isinstance(data, int | float):
         return data
     rounded = float(f"{data:.6g}")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.grouping import grouped
-from gpureport.report.figures.chart import Axis, Chart, Panel, Role, Series, known
+from gpureport.report.figures.chart import Axis, Chart, Label, Panel, Role, Series, known, variants
 from gpureport.report.figures.theme import (
     COLOURS,
     FONT_PT,
@@ -61,7 +61,7 @@ def draw(chart: Chart) -> "Figure":
         each.draw(figure.add_axes(sides))
     x, most = 0.0, WIDTH_IN / max(1, len(chart.legend))
     for name, role in chart.legend:
-        text = fitted(f"● {name}", most - 0.05)
+        text = fitted(f"● {variants(name)[0]}", most - 0.05)
         figure.text(x / WIDTH_IN, 1 - 0.02 / height, text, color=readable(COLOURS[role]), va="top")
         x += min(needed_in(text) + 0.15, most)
     return figure
@@ -231,8 +231,9 @@ class _Drawing:
             self._draw_series(each, 3 * number)
         if panel.title:
             room = self.width_in + self.left_in
-            whole = needed_in(panel.title, TITLE_PT) <= room
-            title = fitted(panel.title if whole else panel.title.partition(": ")[0], room, TITLE_PT)
+            titles = variants(panel.title)
+            fitting = [each for each in titles if needed_in(each, TITLE_PT) <= room]
+            title = fitted([*fitting, titles[-1]][0], room, TITLE_PT)
             left = min(0.0, self.width_in - needed_in(title, TITLE_PT))
             self._write(title, left, self.height_in + 0.07, size=FONT_PT, weight=600)
         self._write_labels()
@@ -406,10 +407,10 @@ class _Drawing:
         low, high = ([x if end is None else end for x, end in zip_longest(each.x, known)] for known in ends)
         yield from zip(self._inches(low, each.y), self._inches(high, each.y), strict=True)
 
-    def _write_first(self, texts: str, role: Role, spots: Spots, room: float = inf) -> tuple[float, float] | None:
-        """Write a text, or a shorter variant after a line break, where it covers no other; return its middle."""
+    def _write_first(self, label: Label, role: Role, spots: Spots, room: float = inf) -> tuple[float, float] | None:
+        """Write a text, or a shorter variant, where it covers no other; return its middle."""
         bottom, top, start = (-inf, inf, -0.1) if self.by_rows else (0.04, self.height_in - 0.04, 0.0)
-        for text in filter(None, texts.split("\n")):
+        for text in filter(None, variants(label)):
             width = needed_in(text)
             for at, y, side in spots:
                 x = at + side * (width / 2 + 0.05) if side else min(max(at, width / 2), self.width_in - width / 2)

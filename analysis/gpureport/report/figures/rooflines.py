@@ -91,13 +91,13 @@ def _ceilings(
     for name, slope in (*levels, ("", memory.bandwidth_bytes_per_s * memory.efficiency)):
         low, high = max(x[0], y[0] / slope), min(x[1], rate / slope)
         if low < high:
-            text = f"{name} {format_bandwidth(slope)}\n{name}" if name else ""
+            text = (f"{name} {format_bandwidth(slope)}", name) if name else ""
             ends = (low, high), (low * slope, high * slope)
             yield Series(text, "muted", "line" if name else "dashes", *ends, labelled=bool(name))
     for number, (name, top) in enumerate(rates.items()):
         low = top / memory.bandwidth_bytes_per_s
         if low < x[1] and top < y[1]:
-            label = f"{name} {format_value(top, 'op/s')}\n{name}" if number else ""
+            label = (f"{name} {format_value(top, 'op/s')}", name) if number else ""
             yield Series(label, "muted", "dashes" if number else "line", (low, x[1]), (top, top), labelled=bool(number))
 
 

@@ -63,7 +63,7 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
             of = f" of each of {units} units" if cache.scope == "compute_unit" and units > 1 else ""
             name = f"{cache.name} {format_bytes(cache.capacity_bytes)}" if named else ""
             marks.append(
-                Mark(cache.capacity_bytes, cache.capacity_bytes, f"{name}{of}\n{name}" if named else "", dashed=True)
+                Mark(cache.capacity_bytes, cache.capacity_bytes, (f"{name}{of}", name) if named else "", dashed=True)
             )
     for curve in curves:
         record = curve.observation or curve.specification or curve.calibrated

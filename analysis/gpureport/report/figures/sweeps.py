@@ -14,7 +14,7 @@ from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import CurveFeature, Feature, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
-from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
+from gpureport.report.figures.chart import Axis, Chart, Label, Mark, Panel, Role, Scale, Series, Style, stretch
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_value, scale_of
 
@@ -77,8 +77,7 @@ class FeatureMark:
     end: float
     low: float
     high: float
-    text: str
-    """With shorter variants after line breaks."""
+    text: Label
 
 
 def feature_marks(record: Prediction | Observation | None) -> tuple[FeatureMark, ...]:
@@ -96,7 +95,8 @@ def feature_marks(record: Prediction | Observation | None) -> tuple[FeatureMark,
             low, high = (place(end or main.value, main.unit, points) or x for end in (main.ci_low, main.ci_high))
             value = format_value(main.value, "" if main.unit == "work-items" else main.unit)
             name = "unexplained" if level.is_unexplained else f"{level.name} near" if level.near else str(level)
-            text = f"{name} cliff {value}\n{name} {value}\n{value}" if kind == "cliff" else f"n90 {value}\n{value}"
+            cliff = f"{name} cliff {value}", f"{name} {value}", value
+            text = cliff if kind == "cliff" else (f"n90 {value}", value)
             places = [where for where, _ in positions.values()]
             found.append(FeatureMark(kind, min(places), x, max(places), low, high, text))
     return tuple(sorted(found, key=lambda mark: mark.x))
@@ -154,7 +154,7 @@ def observed(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
         yield Series.of(name if base is one else f"{name} / predicted", "observed", "dots", points)
 
 
-def size_chart(curves: Sequence[CurveRecords], titles: Sequence[str]) -> Chart:
+def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Label]) -> Chart:
     """Return the chart of sweeps over sizes; each must have a point with x and value above 0.
 
     Above each curve are bottlenecks, cliffs and tapers, below it the values divided by the prediction with the band.
@@ -193,7 +193,7 @@ def _mark_series(name: str, role: Role, marks: Sequence[FeatureMark]) -> Iterato
     yield Series.of(name, role, style, intervals, wide=True, texts=tuple(m.text for m in marks), labelled=True)
 
 
-def _stack(curve: CurveRecords, title: str, tracks: Tracks, rows: Sequence[tuple[int, str]]) -> tuple[Panel, ...]:
+def _stack(curve: CurveRecords, title: Label, tracks: Tracks, rows: Sequence[tuple[int, str]]) -> tuple[Panel, ...]:
     ends = stretch([point.point.x for point in drawable(curve.points)], 1.15)
     x = Axis(curve.axis.label, UNITS.get(curve.axis.quantity, ""), "log2", ends)
     marks = tuple(Mark(m.x, m.x, role=role) for role, found in _marked(curve).items() for m in found)
@@ -239,12 +239,12 @@ def _bottlenecks(prediction: Prediction) -> Series:
     return Series.of("", "ink", "boxes", boxes, texts=tuple(name for name, _ in parts), labelled=True)
 
 
-def case_chart(curves: Sequence[CurveRecords], titles: Sequence[str]) -> Chart:
+def case_chart(curves: Sequence[CurveRecords], titles: Sequence[Label]) -> Chart:
     """Return the chart of separate cases, a row each; every curve must have a point with a value above 0."""
     return Chart(tuple((_case_panel(*each),) for each in zip(curves, titles, strict=True)))
 
 
-def _case_panel(curve: CurveRecords, title: str) -> Panel:
+def _case_panel(curve: CurveRecords, title: Label) -> Panel:
     ordered = sorted(curve.points, key=lambda point: point.point.x)
     labels = list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
     rows = {label: float(row) for row, label in enumerate(labels)}

@@ -10,6 +10,7 @@ from gpureport.records.curves import SweepKey
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures import sweeps
+from gpureport.report.figures.chart import Label
 from gpureport.report.figures.picture import Picture
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_name, with_names
@@ -130,8 +131,8 @@ def section_title(members: Sequence[CurveRecords]) -> str:
     return f"{name}: {_value_name(members)}{against}"
 
 
-def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepKey, str]:
-    """Return the identifier of each sweep with the title of its workload.
+def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepKey, Label]:
+    """Return the identifier of each sweep with the title of its workload, and alone.
 
     Of members of one family, its name, which the block's title has, is left out. Several sweeps of a variant have
     their names.
@@ -140,15 +141,15 @@ def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepK
     families = {curve.key.family for curve in members}
     alike = len(families) == 1
     family = family_name(report, *families) if alike else ""
-    found: dict[SweepKey, str] = {}
+    found: dict[SweepKey, Label] = {}
     for curve in members:
         info = report.workloads.get(curve.key.workload)
         several = counts[curve.key.workload, curve.axis.quantity] > 1
         same = info is not None and info.title == curve.key.variant  # a source of the user
         title = info.title.removeprefix(family).lstrip(" ,:") if info and not same else ""
         name = curve.key.variant if alike or same else curve.key.workload
-        parts = f"{name}{f', {curve.key.sweep_name}' if several else ''}", f"{title[:1].upper()}{title[1:]}"
-        found[curve.key] = ": ".join(filter(None, parts))
+        name += f", {curve.key.sweep_name}" if several else ""
+        found[curve.key] = (f"{name}: {title[:1].upper()}{title[1:]}", name) if title else name
     return found
 
 
