@@ -135,17 +135,16 @@ def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
 
 
 def arithmetic_table(arithmetic: Arithmetic) -> Table:
-    """List the steps of the calculation of one predicted time."""
+    """List the steps of the calculation of one predicted time, in SI base units."""
     return Table.of(
-        {"name": s.name, "formula": s.formula, "with numbers": s.numbers, "result": _result(s.name, s.value)}
-        for s in arithmetic.steps
+        {
+            "name": step.name,
+            "formula": step.formula,
+            "with numbers": step.numbers,
+            "result": format_time(step.value) if step.name == "time" else number(step.value),
+        }
+        for step in arithmetic.steps
     )
-
-
-def _result(name: str, value: float) -> str:
-    if name == "time":
-        return format_time(value)
-    return f"{number(value)} s" if name.startswith("t(") or name == "throughput" else number(value)
 
 
 def _unexpected(report: Report) -> tuple[str, ...]:
