@@ -25,48 +25,49 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options")
 
-_EXAMPLES = """
-gpureport                                # all, to reports/<device>-<date>
-gpureport --quick -o out                 # fewer workloads and points
-gpureport -d 1 -w memory,particles       # device 1, two families
-gpureport --resume out                   # continue an interrupted run
-gpureport measure -o node7.json
-gpureport measure --runs 4 -o before.json     # before/run-1, …
-gpureport render node7.json              # node7.html and node7.pdf
-gpureport render reports/published -o documents
-gpureport predict "RX 7900 XT"
-gpureport predict h200 -w memory --pdf   # a document of one family
-gpureport predict h200 a40 --pdf         # compared, as a document
-gpureport predict --lscpu node7.txt      # a CPU of another machine
-gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
-gpureport kernel saxpy.cl                # your own kernel: report with prediction
-gpureport kernel gemm.cl --size n=auto --size m=n --global n,m --local 16,16
-gpureport kernel --check saxpy.cl        # look for faults
-gpureport compare out a40 "RTX 4090"     # a run and two predictions
-gpureport compare old=a.json new=b.json -o differences
-gpureport compare before after --fail-on-regression 5
-gpureport validate                       # the results of the project
-gpureport validate out -w memory         # one family
-gpureport validate --times --json times.json   # every point
-gpureport devices                        # the devices of this machine
-gpureport devices --known "RTX 40"       # devices of the database
-gpureport devices check my_card.yaml
-gpureport devices check nvidia/a40
-gpureport devices new --report m.json -o gpureport-devices/my_card.yaml
-gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
-gpureport devices new                    # queries only
-gpureport fleet node --store fleet       # measure all devices of this machine
-gpureport fleet add --store fleet node7=report.json
-gpureport fleet add runs                 # runs/NODE/report.json
-gpureport fleet list
-gpureport fleet query "SELECT node, measured FROM key_figures WHERE name = 'Memory read'"
-gpureport fleet export figures.csv
-gpureport fleet report -o fleet-report   # page and PDF
-gpureport fleet report --fail-on-outlier --minimum-effect 5
-gpureport schema device > device.schema.json
-gpureport glossary taper
-gpureport glossary LSU                   # a bottleneck
-"""
+_EXAMPLES = (
+    ("", "                               # all, to reports/<device>-<date>"),
+    ("", "--quick -o out                 # fewer workloads and points"),
+    ("", "-d 1 -w memory,particles       # device 1, two families"),
+    ("", "--resume out                   # continue an interrupted run"),
+    ("measure", "-o node7.json"),
+    ("measure", "--runs 4 -o before.json     # before/run-1, …"),
+    ("render", "node7.json              # node7.html and node7.pdf"),
+    ("render", "reports/published -o documents"),
+    ("predict", '"RX 7900 XT"'),
+    ("predict", "h200 -w memory --pdf   # a document of one family"),
+    ("predict", "h200 a40 --pdf         # compared, as a document"),
+    ("predict", "--lscpu node7.txt      # a CPU of another machine"),
+    ("predict", 'h200 "RX 7900 XT" --kernel saxpy.yaml'),
+    ("kernel", "saxpy.cl                # your own kernel: report with prediction"),
+    ("kernel", "gemm.cl --size n=auto --size m=n --global n,m --local 16,16"),
+    ("kernel", "--check saxpy.cl        # look for faults"),
+    ("compare", 'out a40 "RTX 4090"     # a run and two predictions'),
+    ("compare", "old=a.json new=b.json -o differences"),
+    ("compare", "before after --fail-on-regression 5"),
+    ("validate", "                      # the results of the project"),
+    ("validate", "out -w memory         # one family"),
+    ("validate", "--times --json times.json   # every point"),
+    ("devices", "                       # the devices of this machine"),
+    ("devices", '--known "RTX 40"       # devices of the database'),
+    ("devices check", "my_card.yaml"),
+    ("devices check", "nvidia/a40"),
+    ("devices new", "--report m.json -o gpureport-devices/my_card.yaml"),
+    ("devices new", "--from a40 -o gpureport-devices/my_card.yaml"),
+    ("devices new", "                   # queries only"),
+    ("fleet node", "--store fleet       # measure all devices of this machine"),
+    ("fleet add", "--store fleet node7=report.json"),
+    ("fleet add", "runs                 # runs/NODE/report.json"),
+    ("fleet list", ""),
+    ("fleet query", "\"SELECT node, measured FROM key_figures WHERE name = 'Memory read'\""),
+    ("fleet export", "figures.csv"),
+    ("fleet report", "-o fleet-report   # page and PDF"),
+    ("fleet report", "--fail-on-outlier --minimum-effect 5"),
+    ("schema", "device > device.schema.json"),
+    ("glossary", "taper"),
+    ("glossary", "LSU                   # a bottleneck"),
+)
+"""Commands, and what follows them."""
 
 
 class _Devices(TyperGroup):
@@ -159,7 +160,7 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
                 Parameter("version", Parameter.KEYWORD_ONLY, default=False, annotation=_Version),
             ]
         )
-        examples = _examples(" ".join(filter(None, (group.info.name, name or "[ -]"))))
+        examples = _examples(" ".join(filter(None, (group.info.name, name))))
         if name:
             group.command(name, cls=_Command, epilog=examples, context_settings={"allow_extra_args": True})(run)
         else:
@@ -200,8 +201,8 @@ def _texts() -> Mapping[str, str]:
     }
 
 
-def _examples(pattern: str) -> str:
-    lines = re.findall(rf"^gpureport {pattern}.*$", _EXAMPLES, re.MULTILINE)
+def _examples(command: str) -> str:
+    lines = [" ".join(filter(None, ("gpureport", name, rest))) for name, rest in _EXAMPLES if name == command]
     return "\n  ".join(("\b\nExamples:", *lines)) if lines else ""
 
 

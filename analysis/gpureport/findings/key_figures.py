@@ -37,6 +37,10 @@ WORKLOADS = (
 Side = Literal["slower", "faster", "other"]
 """What a value outside its interval says about the device; energy says nothing about its speed."""
 MEMORY, FP32, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Local memory", "highest"
+_ENERGIES = ("memory read", "a byte from memory", "J/B"), ("fp32 FMA", "an fp32 operation", "J/FLOP")
+"""Loads whose energy is a key figure, with what it is of and its unit."""
+NO_SPEED = ("W", *(unit for *_, unit in _ENERGIES))
+"""Units of figures that are no speeds."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
 
@@ -345,10 +349,7 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
     if highest := max(powers.values(), default=None):
         measured = Estimate(highest)
         yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=bool(limit), main=False)
-    for name, work, unit in (
-        ("memory read", "a byte from memory", "J/B"),
-        ("fp32 FMA", "an fp32 operation", "J/FLOP"),
-    ):
+    for name, work, unit in _ENERGIES:
         load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
         if load and most and load.energy_per_work_j:
             measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)

@@ -16,6 +16,8 @@ from gpureport.workloads.residency import Residency
 
 WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
 """The workloads that count resident work-groups, and that show the usable part of a CPU's last cache."""
+TRANSFERS = {"transfer/pinned": "pinned", "transfer/pageable": "ordinary memory"}
+"""The workloads that use the link, with the memory of the host."""
 _BEYOND = 2.0
 """Working sets up to this multiple of the private caches say nothing about the last one."""
 
@@ -25,7 +27,7 @@ def link_under_load(report: Report) -> Link | None:
     readings = [
         reading
         for conditions in report.conditions
-        if conditions.workload.startswith("transfer/")
+        if conditions.workload in TRANSFERS
         for reading in conditions.readings
         if reading.measuring
     ]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from gpureport.errors import InputError
+from gpureport.findings.key_figures import NO_SPEED
 from gpureport.fleet.causes import Reason, reasons
 from gpureport.fleet.peers import (
     FEWEST_PEERS,
@@ -116,7 +117,7 @@ class Figure(NamedTuple):
     @property
     def speed(self) -> float | None:
         """The value, of times its reciprocal; ``None`` for power and energy, which are no speeds."""
-        if self.unit == "W" or self.unit.startswith("J/"):
+        if self.unit in NO_SPEED:
             return None
         return 1 / self.measured if self.unit == "s" else self.measured
 

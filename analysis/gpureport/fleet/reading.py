@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
@@ -60,6 +59,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
     readings = sorted((r for each in report.conditions for r in each.readings), key=lambda r: r.at_s)
     running = [r for r in readings if r.measuring]
     clocks = [r.clock_hz for r in running if r.clock_hz]
+    warm = [r.temperature_c for r in running if r.temperature_c is not None]
     others = [r.others_utilisation for r in running if r.others_utilisation]
     stolen = steal(readings)
     if report.device.architecture.on_host and (used := others_cpu(readings)) is not None:
@@ -83,7 +83,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
         "throttle_reasons": ", ".join(sorted(reasons)),
         "power_limit": facts.get("power limit"),
         "temperature": facts.get("temperature"),
-        "temperature_c": _celsius(facts.get("temperature", "")),
+        "temperature_c": median(warm) if warm else None,
         "ecc": facts.get("ECC"),
         "remapped_rows": facts.get("remapped rows") or facts.get("retired pages"),
         "mig": facts.get("MIG"),
@@ -99,12 +99,6 @@ def utc(moment: str) -> datetime:
     """Return an ISO 8601 time in UTC, without its zone; times without a zone are in UTC."""
     time = datetime.fromisoformat(moment)
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
-
-
-def _celsius(fact: str) -> float | None:
-    with suppress(ValueError):
-        return float(fact.removesuffix(" °C"))
-    return None
 
 
 def _interval(name: str, value: float | None, low: float | None, high: float | None) -> Row:

@@ -74,7 +74,7 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords]) -> str
     return text(
         "published_values",
         verdict=_verdict(statement, about),
-        compare=statement.compare.removesuffix("s"),
+        compare="time" if statement.compare == "times" else statement.compare,
         about=about,
         number=len(found),
         ratios=[ratio for _, ratio in found if ratio],

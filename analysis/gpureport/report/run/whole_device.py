@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.findings.whole_device import link_under_load, slow_link
+from gpureport.findings.whole_device import TRANSFERS, link_under_load, slow_link
 from gpureport.predict.ceilings import predicted_energy_j
 from gpureport.records.curves import Position
 from gpureport.records.measurement import IDLE, PowerLoad
@@ -22,8 +22,6 @@ from gpureport.units import (
     format_value,
 )
 
-_WAYS = {"pinned": "pinned", "pageable": "ordinary memory"}
-_TRANSFERS = {f"transfer/{way}" for way in _WAYS}
 _DIRECTIONS = {
     "to_device": "host to device",
     "to_host": "device to host",
@@ -64,12 +62,12 @@ def transfer_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List prediction and measurement of the transfers of each kind of memory; only predictions without any."""
     rows = (
         (
-            f"{_DIRECTIONS[curve.key.sweep]}, {_WAYS[curve.key.variant]}",
+            f"{_DIRECTIONS[curve.key.sweep]}, {TRANSFERS[curve.key.workload]}",
             *_cells(curve, "plateau"),
             *_cells(curve, "n90"),
         )
         for curve in found
-        if curve.key.workload in _TRANSFERS and report.device.host_link.kind != "shared"
+        if curve.key.workload in TRANSFERS and report.device.host_link.kind != "shared"
     )
     columns = ("transfer", "predicted", "measured", "ratio", "n90 predicted", "n90 measured", "n90 ratio")
     kept = [0, 1, 4] if all(curve.observation is None for curve in found) else range(len(columns))
