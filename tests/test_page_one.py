@@ -24,15 +24,15 @@ from gpureport.report.run.page_one import (
     page_one,
     state,
 )
-from gpureport.report.run.work import amount_of_work, enough_work
-from gpureport.report.text.sentences import paragraphs
+from gpureport.report.run.work import enough_work
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import kept_folders, predicted
 from gpureport.spec.models import EntryMatch
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered
-from tests.kept import CPU, GPU, database, kept_html, render_html
+from tests.kept import CPU, GPU, database, kept, kept_html, render_html
 from tests.make_report import make_report
 
 BASE = make_report(only=("game_of_life", "memory", "transpose"))
@@ -181,24 +181,20 @@ def test_an_installation_without_kept_reports_has_no_others(monkeypatch: pytest.
     assert kept_folders() == ()
 
 
-@pytest.mark.parametrize(("factor", "certain"), [(1.2, False), (1.3, True)])
-def test_an_n90_near_the_start_of_a_sweep_is_uncertain(factor: float, certain: bool) -> None:
-    (curve, *_) = (c for c in curves(BASE) if c.key.family == "game_of_life" and specified_values([c], "n90"))
-    assert curve.observation
-    begin = min(point.point.work_items for point in curve.points)
-    narrow = {"ci_low": 0.99 * factor * begin, "ci_high": 1.01 * factor * begin}
-    (finding,) = (f.model_copy(update={"observed": factor * begin, **narrow}) for f in specified_values([curve], "n90"))
-    (feature,) = (f for f in curve.observation.features if f.position == "n90")
-    feature = feature.model_copy(update={"value": factor * begin, **narrow})
-    seen = curve.observation.model_copy(update={"features": (feature,)})
-    found = [replace(curve, observation=seen, findings=(finding,))]
+@pytest.mark.parametrize("name", [GPU, CPU])
+def test_the_work_for_all_kernels_is_that_of_the_table(name: str) -> None:
+    found = [curve for curve in curves(kept(name)) if not (curve.is_work_group or curve.is_transfer)]
+    seen = [f.observed for f in specified_values(found, "n90") if f.observed and f.key.family != "launch"]
+    work = [value for value, _ in enough_work(kept(name), found)]
+    assert work == sorted(seen)
 
-    assert ("reach 90 %" in amount_of_work(BASE, found)) is certain
-    forecast = BASE.model_copy(update={"observations": ()})
-    assert curve.specification
-    early = curve.specification.model_copy(update={"features": (feature,)})
-    only = [replace(curve, specification=early, calibrated=None, observation=None, measurement=None, findings=())]
-    assert ("predicted to reach 90 %" in amount_of_work(forecast, only)) is certain
+
+def test_a_chapter_gives_the_onset_of_page_one_with_a_wide_interval() -> None:
+    found = cliff("L1", 25 * 1024.0, 29.3 * 1024, None)
+    wide = replace(found, onset=altered(found.onset, ci_low=11.3 * 1024, ci_high=36.1 * 1024))
+    written = text("working_set", measured=True, cliffs=[wide], cache=None, usable=None)
+    assert "29.3 KiB (95 % interval: 11.3 KiB to 36.1 KiB)" in written
+    assert "above the capacity of 25 KiB" in written
 
 
 def test_values_of_a_draft_are_no_specification() -> None:

@@ -1,5 +1,7 @@
 """The answers of chapters, on findings of known intervals."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpureport.records.curves import Feature, Level, Observation, ObservedPoint, Points, Position, SweepKey
@@ -8,7 +10,8 @@ from gpureport.records.report import Report
 from gpureport.report.curves import curves
 from gpureport.report.run import efficiency
 from gpureport.report.run.efficiency import limits, limits_table, most_frequent
-from gpureport.report.text.words import compared, value_text
+from gpureport.report.run.sweeps import curve_caption
+from gpureport.report.text.words import compared
 from tests.make_report import make_report
 
 MIB = 1024.0**2
@@ -86,18 +89,10 @@ def test_published_values_have_no_intervals() -> None:
     assert compared(bare.model_copy(update={"predicted": 57 * MIB, "ratio": 1.0})) == AS_PREDICTED
 
 
-@pytest.mark.parametrize(
-    ("observed", "text"),
-    [
-        (mib(57.04, 57.03, 57.05), "57 MiB"),
-        (mib(57.04, 52, 61), "57 MiB"),
-        (mib(44.83, 44.64, 45.2), "44.8 MiB"),
-        ((63123.0, 42e3, 84e3), "63 k work-items"),
-    ],
-)
-def test_digits_are_those_that_the_interval_supports(observed: Range, text: str) -> None:
-    position: Position = "n90" if observed[0] < MIB else "midpoint"
-    assert value_text(finding(position, observed, None)) == text
+def test_a_caption_names_calibrated_predictions_where_a_curve_has_one() -> None:
+    curve = curves(BASE)[0]
+    bare = replace(curve, calibrated=None)
+    assert ["calibrated" in curve_caption([each], cases=False) for each in (curve, bare)] == [True, False]
 
 
 def one_kernel(share: float, width: float) -> Report:

@@ -113,7 +113,7 @@ def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named
         ("midpoint", OTHER, "unexplained transition at 37 MiB"),
         ("plateau", OTHER, "plateau before the unexplained transition at 37 MiB"),
         ("plateau", Level.unexplained(37 * 2**20, beyond=True), "plateau beyond 37 MiB"),
-        ("plateau", IDLE, "plateau before the transition at 37 MiB (idle work-items)"),
+        ("plateau", IDLE, "plateau before the transition predicted at 37 MiB (idle work-items)"),
         ("midpoint", Level(name="L2"), "L2 cliff"),
     ],
 )

@@ -224,7 +224,7 @@ def precise_percent(share: float, sign: str = "") -> str:
     return format_percent(share, f"{sign}{'.1f' if abs(share) < 0.0995 else '.0f'}")
 
 
-def off_by(error: float, spec: str = ".0f") -> str:
+def off_by(error: float, spec: str = ".2g") -> str:
     """Write an error |ln ratio| as larger / smaller - 1, ``12 %``; from 2 on as the ratio, ``a factor of 2.3``."""
     factor = math.exp(error)
     return format_percent(factor - 1, spec) if factor < 2 else f"a factor of {format_number(factor, '.1f')}"

@@ -52,7 +52,7 @@ def observe(measurement: Measurement) -> Observation | None:
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     if np.any(stray):
         names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
-        warnings.append(f"Not used for features, because they are far from both neighbours: {names}.")
+        warnings.append(f"Points that are far from both neighbours are not used for features: {names}.")
     observed = tuple(
         _observed(point, part, measurement.metric, float(error), float(share))
         for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)

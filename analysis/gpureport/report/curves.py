@@ -22,10 +22,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 
 UNCERTAIN = 4.0
-"""An onset or n90 whose interval spans this factor gives no advice."""
-
-_SHORT = 0.25
-"""An n90 up to so much above the fewest work-items of its sweep may be smaller."""
+"""An onset whose interval spans this factor gives no advice."""
 
 
 @dataclass(frozen=True)
@@ -148,18 +145,9 @@ def specified_values(found: Iterable[CurveRecords], position: Position) -> list[
     return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
-def is_certain(value: Finding | CurveFeature) -> bool:
+def is_certain(value: CurveFeature) -> bool:
     """Return whether the interval of a value is narrow enough for advice."""
     return not value.ci_low or not value.ci_high or value.ci_high < UNCERTAIN * value.ci_low
-
-
-def is_certain_n90(n90: Finding | CurveFeature, curve: CurveRecords) -> bool:
-    """Return whether an n90 gives advice: a narrow interval, and a sweep that does not begin near it.
-
-    If it does, fewer work-items may reach as much.
-    """
-    value = n90.value if isinstance(n90, CurveFeature) else n90.observed or 0.0
-    return is_certain(n90) and value >= (1 + _SHORT) * min(point.point.work_items for point in curve.points)
 
 
 def curves(report: Report) -> tuple[CurveRecords, ...]:

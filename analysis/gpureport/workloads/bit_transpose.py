@@ -75,7 +75,8 @@ class Transpose(Workload):
             self.variant += "_8x8"
             self.essential = self.sweeps_memory = False
             self.counted = (
-                "transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16."
+                "transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16 "
+                "matrices."
             )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:

@@ -508,7 +508,7 @@ _EXCHANGED = "shuffles (with the lane four away) or ballots (each after an AND).
 WORKLOADS = (
     Barrier(
         *("barrier", "barriers", "Barriers by work-group size"),
-        "Work-groups wait at one barrier after another: a time for each wave and a constant time.",
+        "Work-groups wait at barriers, each of which takes a time for each wave and a constant time.",
         "barriers times work-items.",
     ),
     Latency(
@@ -539,7 +539,7 @@ WORKLOADS = (
     ),
     Rate(
         *("formats", "formats", "Instruction rate of further number formats"),
-        "Several independent chains of one operation that the architecture's file lists.",
+        "Several independent chains of one operation; operations are those that the architecture's file lists.",
         "instructions times lanes; an instruction on a pair is one.",
     ),
 )

@@ -49,7 +49,7 @@ class Groups(_Empty):
     microbenchmark = True
     calibrates = ("launch_cost", "group_rate")
     title = "Launch, number of work-groups"
-    description = "Empty work-groups of 64 work-items: few measure the launch cost, many the rate at which they start."
+    description = "Empty work-groups of 64 work-items: few measure the launch cost, many the rate of group starts."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         local = min(64, limits.max_work_group)

@@ -20,7 +20,10 @@ class Bandwidth(UnstoredResults):
     family = "local_memory"
     variant = "bandwidth"
     title = "Local-memory bandwidth by access width and stride"
-    description = "Work-items follow chains. Strides that share a factor with the number of banks cause bank conflicts."
+    description = (
+        "Work-items follow chains of indices in local memory. Strides that share a factor with the number of banks "
+        "cause bank conflicts."
+    )
     source = "local_memory.cl"
     kernel = "bandwidth"
     macros = ("width", "chains", "steps")

@@ -103,7 +103,8 @@ class Pinned(_Copies):
     variant = "pinned"
     title = "Transfer, pinned memory"
     description = (
-        "Timed by the device, without the cost of the call; on CPUs by the host. Two queues copy both ways at once."
+        "The device times a copy, without the cost of the call; on CPUs the host times the call. Two queues copy both "
+        "ways at once."
     )
     counted = "bytes copied, of both directions together."
     memory = "pinned"
@@ -114,7 +115,7 @@ class Pageable(_Copies):
     variant = "pageable"
     title = "Transfer, ordinary memory"
     description = (
-        "The host's memory is pageable: the driver copies through pinned memory of its own. Timed by the host."
+        "The host's memory is pageable: the driver copies through pinned memory of its own. The host times it."
     )
     memory = "pageable"
 

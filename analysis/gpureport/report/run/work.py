@@ -6,7 +6,7 @@ from itertools import chain
 from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches, worst_shape
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
+from gpureport.report.curves import CurveRecords, specified_values
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, known_range, largest_deviation, seen_in, shape_name
@@ -18,13 +18,13 @@ _FEW = 3  # the most families with losses that are listed
 
 
 def enough_work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
-    """Return n90 and workload of each curve, ascending, without those that :func:`is_certain_n90` excludes."""
+    """Return n90 and workload of each curve, ascending."""
     return sorted(
         (feature.value, curve.key.workload)
         for curve in found
         if not (curve.is_work_group or curve.is_transfer) and curve.key.family != "launch"
         for feature in curve.features(measured=bool(report.observations))
-        if feature.position == "n90" and is_certain_n90(feature, curve)
+        if feature.position == "n90"
     )
 
 

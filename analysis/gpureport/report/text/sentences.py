@@ -16,7 +16,6 @@ from gpureport.report.text.words import (
     feature_name,
     kernel_name,
     known_range,
-    value_text,
 )
 from gpureport.text import N90, counted, listed, sentence, shorten
 from gpureport.units import (
@@ -85,7 +84,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         listed=listed,
         median=median,
         mib=lambda size: format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
-        number=value_text,
         off_by=off_by,
         percent=format_percent,
         precise_percent=precise_percent,

@@ -17,7 +17,6 @@ from gpureport.units import (
     format_range,
     format_ratio,
     format_value,
-    interval_parts,
 )
 
 _POSITIONS = {
@@ -52,7 +51,7 @@ def feature_name(feature: CurveFeature | Finding) -> str:
     if feature.level.is_transition:
         level, size = feature.level, feature.level.transition_bytes
         named = level.is_unexplained or size is None
-        name = str(level) if named else f"transition at {format_bytes(size)} ({level.name})"
+        name = str(level) if named else f"transition predicted at {format_bytes(size)} ({level.name})"
         return _OF_A_TRANSITION[feature.position].format(level=name)
     whole = feature.position == "plateau" and str(feature.level) == "device"
     return "plateau" if whole else _POSITIONS[feature.position].format(level=feature.level)
@@ -121,13 +120,6 @@ def family_title(family: str, own: Mapping[str, str]) -> str:
 def shape_name(sides: Iterable[int]) -> str:
     """Write a work-group shape: ``64 x 4``, ``256``."""
     return " x ".join(map(str, sides))
-
-
-def value_text(seen: Finding | CurveFeature) -> str:
-    """Write an observed value with the digits that its interval supports, three at most."""
-    value = seen.value if isinstance(seen, CurveFeature) else seen.observed
-    supported, _ = interval_parts(value, seen.ci_low, seen.ci_high, seen.unit)
-    return min(supported, format_value(value, seen.unit), key=len)
 
 
 def compared(finding: Finding) -> str:

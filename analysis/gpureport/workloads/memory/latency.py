@@ -149,10 +149,10 @@ class Sectors(Chase):
     variant = "sectors"
     source = "memory/lines.cl"
     macros = ("distance",)
-    not_on_cpu = "The entries of processors list the lines of their caches."
+    not_on_cpu = "Not necessary: the entries of processors list the lines of their caches."
     verification_dispatches = 2
     title = "Latency of a second load nearby"
-    description = "After each load of a random cycle, a word 4 to 256 bytes further, which may be in the same sector."
+    description = "A random cycle of pairs of loads; the second is 4 to 256 bytes further, perhaps in the same sector."
     counted = "the time of a pair."
 
     verified = (
@@ -214,7 +214,7 @@ class Sectors(Chase):
 class Translation(Chase):
     variant = "translation"
     title = "Load latency, one load per page"
-    description = "A random cycle of dependent loads, one in each page of a range; the caches have all data."
+    description = "A random cycle of dependent loads, one in each page of a range; all data fit in the caches."
     counted = "the time of one load."
     source = "memory/translation.cl"
     verified = (
