@@ -3,6 +3,7 @@
 Every row is verified, then timed alternately with a copy of the same working set.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from gpureport.cli.options import separated
 from gpureport.cli.tables import Row as Cells
 from gpureport.cli.tables import print_table
 from gpureport.errors import DeviceError, GpuReportError, InputError
+from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
@@ -249,6 +250,7 @@ def main(
     size = parse(working_set, "bytes") if working_set else None
     note(f"Device: {match.device.name} ({present.runtime})")
     with ProgressBar("benchmark") as bar:
+        os.environ.update(candidate.runtime.environment())
         run = Run(OpenCLBackend(candidate), match.device, settings, bar, size)
         outcomes = [measured(run, each) for each in rows]
     print_table("Speed", COLUMNS, table(outcomes, match.device), right=(2, 3, 4, 5))

@@ -13,7 +13,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.records.report import Report
 from gpureport.spec.database import Database, load_database
 from tests.make_report import make_report
-from tests.present import working
+from tests.present import opened, working
 
 # A busy machine draws examples slowly; that is no fault of a test.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -94,6 +94,6 @@ def report() -> Report:
 @pytest.fixture(scope="module")
 def backend() -> Iterator[OpenCLBackend]:
     """The device of ``--device auto``."""
-    opened = OpenCLBackend(working())
-    yield opened
-    opened.clear()
+    backend = opened(working())
+    yield backend
+    backend.clear()

@@ -1,5 +1,5 @@
 """A simulated device: its clock advances only by the dispatches that run, so that timing is exact."""
-# ruff: noqa: ARG002 - see the protocol and the model
+# ruff: noqa: ARG002 - see the OpenCL backend and the model
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backends.protocol import AllocationError, BufferId, BuildError, LaunchError, LaunchId, ProgramId
+from gpureport.measure.backends.common import AllocationError, BufferId, BuildError, LaunchError, LaunchId, ProgramId
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Device, PresentDevice

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import BufferId, LaunchId, ProgramId
+from gpureport.measure.backends.common import BufferId, LaunchId, ProgramId
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer
 from tests.fake_backend import PRESENT, FakeBackend

@@ -19,8 +19,8 @@ import numpy as np
 import pyopencl as cl
 
 from gpureport.errors import DeviceError
+from gpureport.measure.backends.common import BufferId
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.backends.protocol import BufferId
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
@@ -28,7 +28,7 @@ from gpureport.measure.presence import find_devices
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, Parameters, Workload
 from tests.fake_backend import CopyWorkload
-from tests.present import working
+from tests.present import opened, working
 
 TIMEOUT_S = 300
 _LOG = "OCLGRIND_LOG"
@@ -113,7 +113,7 @@ def main() -> None:
     """Run the workloads; print each name before the workload runs, so that a crash can be attributed."""
     platform, which, *names = sys.argv[1:]
     candidate = _named(platform)
-    backend = (Traceable if _simulated() else OpenCLBackend)(candidate)
+    backend = opened(candidate, Traceable if _simulated() else OpenCLBackend)
     for name in names:
         _print(name, Outcome(problems=("it did not finish",)))
         _print(name, _outcome(backend, _workload(name), every=which == "all"))

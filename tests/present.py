@@ -1,17 +1,20 @@
 """The devices of tests: fakes without a runtime, and the real device that runs kernels."""
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
-from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.common import Backend
+from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.driver_process import DriverProcess
 from gpureport.measure.measurer import Measurer
@@ -40,6 +43,12 @@ def working() -> RuntimeDevice:
     """The device that ``--device auto`` selects: of PoCL, or of another runtime if PoCL runs no kernels."""
     with choose_working("auto") as measurer:
         return measurer.candidate
+
+
+def opened(candidate: RuntimeDevice, make: Callable[[RuntimeDevice], OpenCLBackend] = OpenCLBackend) -> OpenCLBackend:
+    """Open a device in this process, which loads one runtime only, and leave the environment as it was."""
+    with patch.dict(os.environ, candidate.runtime.environment()):
+        return make(candidate)
 
 
 def of_wheel() -> RuntimeDevice:

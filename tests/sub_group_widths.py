@@ -17,12 +17,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
 from gpureport.workloads.bit_transpose import WORKLOADS, Transpose
 from gpureport.workloads.sub_group import Exchanging
+from tests.present import opened
 
 VARIANTS: dict[str, Transpose] = {w.variant: w for w in WORKLOADS if isinstance(w, Exchanging)}
 OWN = 0
@@ -61,7 +61,7 @@ def problems() -> dict[tuple[str, str, int], str]:
 def verified() -> Iterator[tuple[str, str, int, str]]:
     """Verify each variant at each width."""
     candidate = next(each for each in find_devices().candidates if "Intel" in each.device.platform)
-    backend, present = OpenCLBackend(candidate), features(candidate.device)
+    backend, present = opened(candidate), features(candidate.device)
     for variant, back_end, lanes in CASES:
         workload = VARIANTS[variant]
         hidden = (_KHRONOS if back_end == "INTEL" else set()) | (_SIZED if lanes == OWN else set())

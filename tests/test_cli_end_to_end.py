@@ -16,7 +16,7 @@ from gpureport.records.report import Report, load_report
 from gpureport.run import pipeline
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
-from tests.present import stand_in, working
+from tests.present import opened, stand_in, working
 
 COMMAND = ("env", "--default-signal", sys.executable, "-m", "gpureport", "measure", "--quick")  # SIGINT may be ignored
 RUN = ("--workload", "bit_transpose/local,memory/copy", "-o")
@@ -90,7 +90,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(data.data_dir("kernels_cl"), copy)
     monkeypatch.setattr(opencl, "data_dir", lambda name: copy)  # noqa: ARG005 - of this process: it measures itself
     device = working().device.model_copy(update={"index": 0})
-    stand_in(monkeypatch, device, make=lambda: opencl.OpenCLBackend(working()))
+    stand_in(monkeypatch, device, make=lambda: opened(working()))
     return copy
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gpureport.errors import DeviceError
+from gpureport.measure.backends.common import AllocationError, BufferId
 from gpureport.measure.backends.pocl import provide_linker
-from gpureport.measure.backends.protocol import AllocationError, BufferId
 from gpureport.measure.buffers import BufferPool, RepeatedDraws
 from gpureport.measure.presence import Presence, kernel_problems
 from gpureport.workloads import all_workloads
@@ -107,9 +107,8 @@ def test_every_workload_can_draw_from_it() -> None:
 
 RUN_A_KERNEL = """
 import numpy as np, pyopencl as cl
-from gpureport.measure.backends.opencl import OpenCLBackend
-from tests.present import of_wheel
-backend = OpenCLBackend(of_wheel())
+from tests.present import of_wheel, opened
+backend = opened(of_wheel())
 context = cl.Context([backend._device])
 queue = cl.CommandQueue(context)
 values = np.arange(5, dtype=np.float32)

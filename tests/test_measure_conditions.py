@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.common import share
 from gpureport.measure.backends.pci import Sysfs, current_clock, scaled, whole
 from gpureport.measure.backends.processor import Processor, core_ticks, usable_cores
-from gpureport.measure.backends.protocol import share
 from gpureport.measure.backends.sensors import sources_of
 from gpureport.measure.watch import Watch
 from gpureport.observe.disturbance import Cause

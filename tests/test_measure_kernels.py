@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.measure.backends.protocol import LaunchId
+from gpureport.measure.backends.common import LaunchId
 from gpureport.measure.kernels import compile_sweep, difference, program_options, verify
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Features, Job, Parameters, Sweep

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from gpureport.measure.backends import opencl
+from gpureport.measure.backends.common import AllocationError, BuildError, LaunchError
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.backends.protocol import AllocationError, BuildError, LaunchError
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.sweep import Task, measure_workload
 from gpureport.records.measurement import Measurement
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
 from tests.fake_backend import CopyWorkload, Steps
-from tests.present import working
+from tests.present import opened, working
 
 pytestmark = pytest.mark.xdist_group("opencl")
 SOURCE = """
@@ -32,7 +32,7 @@ kernel void local_sum(global uint *out, local uint *mine) {
 
 @pytest.fixture(scope="module")
 def shared() -> OpenCLBackend:
-    return OpenCLBackend(working())
+    return opened(working())
 
 
 @pytest.fixture

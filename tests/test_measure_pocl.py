@@ -13,7 +13,7 @@ from gpureport.measure.bench import Bench, Point
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import PointerChase
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
-from tests.present import working
+from tests.present import opened, working
 from tests.toy import on_cpu
 
 
@@ -111,9 +111,9 @@ def backend() -> Iterator[OpenCLBackend]:
     candidate = working()
     if not candidate.device.platform.startswith("Portable"):
         pytest.skip("the device here is not PoCL's")
-    opened = OpenCLBackend(candidate)
-    yield opened
-    opened.clear()
+    backend = opened(candidate)
+    yield backend
+    backend.clear()
 
 
 def test_pocl_code_is_read_after_the_first_launch(backend: OpenCLBackend, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from gpureport.measure.child import Child, Message
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working, find_devices, kernel_problems, named
 from tests.fake_backend import PRESENT
-from tests.present import stand_in, working
+from tests.present import opened, stand_in, working
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has ICD files"),
@@ -219,9 +219,8 @@ def test_a_gpu_that_runs_no_kernels_is_skipped(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_results_of_the_test_kernel_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpureport.measure import driver_process
-    from gpureport.measure.backends.opencl import OpenCLBackend
 
-    backend = OpenCLBackend(working())
+    backend = opened(working())
     assert driver_process.kernel_problem(backend) is None
     read = backend.read
     monkeypatch.setattr(backend, "read", lambda buffer, nbytes: read(buffer, nbytes)[::-1].copy())

@@ -7,7 +7,6 @@ from unittest.mock import Mock, patch
 
 import pytest
 
-from gpureport.errors import DeviceError
 from gpureport.measure.backends import runtimes
 from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
 
@@ -105,17 +104,3 @@ def test_other_systems_use_the_runtime_of_their_loader(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "platform", "darwin")
     assert installed_runtimes() == (Runtime(""),)
     assert Runtime("").environment() == {}
-
-
-def test_a_loaded_runtime_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtimes, "_loaded", [])
-    monkeypatch.delenv("OCL_ICD_FILENAMES", raising=False)
-    monkeypatch.setenv("OCL_ICD_VENDORS", "before")
-    with Runtime("liba.so").loading():
-        assert os.environ["OCL_ICD_VENDORS"] == os.environ["OCL_ICD_FILENAMES"] == "liba.so"
-    assert os.environ["OCL_ICD_VENDORS"] == "before"
-    assert "OCL_ICD_FILENAMES" not in os.environ
-    with Runtime("liba.so").loading():
-        pass
-    with pytest.raises(DeviceError, match=r"has loaded another OpenCL runtime \(liba.so\)"), Runtime("b").loading():
-        pass

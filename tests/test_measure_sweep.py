@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.protocol import BufferId, LaunchError
+from gpureport.measure.backends.common import BufferId, LaunchError
 from gpureport.measure.bench import Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds

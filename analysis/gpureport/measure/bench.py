@@ -6,7 +6,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId
+from gpureport.measure.backends.common import AllocationError, Backend, BufferId, LaunchId
 from gpureport.measure.buffers import BufferPool, RepeatedDraws
 from gpureport.measure.kernels import program_options
 from gpureport.measure.limits import features

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId
+from gpureport.measure.backends.common import AllocationError, Backend, BufferId
 from gpureport.units import format_bytes
 from gpureport.workloads.model import Buffer, Limits
 

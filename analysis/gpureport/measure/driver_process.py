@@ -19,8 +19,8 @@ import numpy as np
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
 from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
+from gpureport.measure.backends.common import Backend, BuildError
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
-from gpureport.measure.backends.protocol import Backend, BuildError
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.energy import Load, measure_energy
 from gpureport.measure.kernels import compile_sweep

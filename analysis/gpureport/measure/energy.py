@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.common import Backend
 from gpureport.measure.limits import features
 from gpureport.records.measurement import Compilation, Verification
 from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Transfer, Workload

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpureport.errors import DeviceError
 from gpureport.measure import sampling
-from gpureport.measure.backends.protocol import Backend, LaunchError
+from gpureport.measure.backends.common import Backend, LaunchError
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.observe.disturbance import Spans, overlapping, undisturbed

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from gpureport.errors import DeviceError, InputError
-from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.common import Backend
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, features

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import Self, cast
 
-from gpureport.measure.backends.protocol import Backend, Source
+from gpureport.measure.backends.common import Backend, Source
 from gpureport.measure.backends.sensors import sources_of
 from gpureport.observe.disturbance import Span, spans
 from gpureport.records.measurement import Reading

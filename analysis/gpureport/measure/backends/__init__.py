@@ -1,1 +1,1 @@
-"""Runtimes and vendors: the protocol of an open device, OpenCL, PoCL, NVIDIA's management library, PCI."""
+"""Runtimes and vendors: an open device of OpenCL, PoCL, NVIDIA's management library, PCI."""

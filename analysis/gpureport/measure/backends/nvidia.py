@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpureport.measure.backends.protocol import known, share
+from gpureport.measure.backends.common import known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
 from gpureport.spec import drivers
 from gpureport.spec.models import PresentDevice

@@ -1,5 +1,4 @@
 """OpenCL: the devices that are present, and a backend that runs kernels on one. The only module with pyopencl."""
-# ruff: noqa: D102 - methods without a docstring do what the protocol says
 
 import contextlib
 import os
@@ -21,10 +20,7 @@ from gpureport.data import data_dir
 from gpureport.errors import DeviceError
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.buildlog import compilation, first_error, tidy
-from gpureport.measure.backends.describe import DeviceQuery, describe, kind
-from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
-from gpureport.measure.backends.processor import free_bytes
-from gpureport.measure.backends.protocol import (
+from gpureport.measure.backends.common import (
     AllocationError,
     BufferId,
     BuildError,
@@ -32,6 +28,9 @@ from gpureport.measure.backends.protocol import (
     LaunchId,
     ProgramId,
 )
+from gpureport.measure.backends.describe import DeviceQuery, describe, kind
+from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
+from gpureport.measure.backends.processor import free_bytes
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
@@ -133,17 +132,20 @@ class _Transfer:
 
 
 class OpenCLBackend:
-    """One open device, with an in-order queue that records time stamps; see :class:`~.protocol.Backend`."""
+    """One open device, with an in-order queue that records time stamps.
+
+    The environment of the process selects its runtime, see :meth:`.Runtime.environment`.
+    """
 
     def __init__(self, candidate: RuntimeDevice) -> None:
-        """Open a device, and load its runtime; a process can load only one runtime.
+        """Open a device, and load its runtime.
 
         Raises:
-            DeviceError: the device cannot be opened, or the process has loaded another runtime.
+            DeviceError: the device cannot be opened.
+            IndexError: the runtime does not list it any more.
         """
         device = self._present = candidate.device
-        with candidate.runtime.loading():
-            self._device = _devices()[candidate.position]
+        self._device = _devices()[candidate.position]
         self._on_host, links_kernels = device.on_host, device.implementation.links_kernels
         self._libraries = KernelLibraries() if links_kernels and self._on_host else None
         if links_kernels and candidate.runtime.of_wheel:
@@ -158,21 +160,23 @@ class OpenCLBackend:
         self._memory: dict[BufferId, _Memory] = {}
         self._launches: dict[LaunchId, _Launch | _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
-        self._compilations: dict[tuple[object, ...], Compilation] = {}
 
     @property
     def device(self) -> PresentDevice:
+        """The open device."""
         return self._present
 
     @property
     def compiles_at_launch(self) -> bool:
+        """Whether the machine code of a kernel exists only after its first launch with a work-group size."""
         return self._on_host
 
     def now(self) -> float:
+        """Return the seconds of a monotonic clock."""
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds in threads: the driver's compiler runs without Python's global lock."""
+        """Start builds of (source, options) in threads: the driver's compiler runs without Python's global lock."""
         if self.compiles_at_launch:
             return
         builders = ThreadPoolExecutor(_BUILDERS)
@@ -182,7 +186,11 @@ class OpenCLBackend:
         builders.shutdown(wait=False)
 
     def build(self, source: str, options: str) -> ProgramId:
-        """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached."""
+        """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached.
+
+        Raises:
+            BuildError: the compiler reports an error.
+        """
         key = source, options
         if key not in self._builds:
             made = Future[ProgramId]()
@@ -215,7 +223,13 @@ class OpenCLBackend:
         return identity
 
     def allocate(self, buffer: Buffer) -> BufferId:
-        """Allocate and initialise a buffer; waits, because drivers allocate the memory only then."""
+        """Allocate a buffer and initialise it with its contents, repeated (with a fixed pattern if it has none).
+
+        This waits, because drivers allocate the memory only then.
+
+        Raises:
+            AllocationError: there is not enough memory, or the device refuses the size.
+        """
         identity = BufferId(next(self._ids))
         try:
             if buffer.place == "device":
@@ -266,6 +280,11 @@ class OpenCLBackend:
         self._queue.finish()
 
     def read(self, buffer: BufferId, nbytes: int) -> _Array:
+        """Copy the first *nbytes* of a buffer back to the host.
+
+        Raises:
+            LaunchError: work queued before it failed.
+        """
         memory = self._memory[buffer]
         if memory.array is not None:
             return memory.array[:nbytes].copy()
@@ -275,6 +294,7 @@ class OpenCLBackend:
         return data
 
     def free(self, buffer: BufferId) -> None:
+        """Free one buffer; launches that use it must not run any more."""
         memory = self._memory.pop(buffer, None)
         if memory and memory.buffer is not None:
             if memory.array is not None:
@@ -283,7 +303,13 @@ class OpenCLBackend:
             memory.buffer.release()
 
     def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
-        """Create a kernel object for this launch and set its arguments; a transfer needs none."""
+        """Create a kernel object for this launch and set its arguments, so that repeated launches are cheap.
+
+        A transfer needs none.
+
+        Raises:
+            LaunchError: the kernel does not exist, or refuses the arguments.
+        """
         identity = LaunchId(next(self._ids))
         if isinstance(dispatch, Transfer):
             self._launches[identity] = self._transfer(dispatch, buffers)
@@ -307,13 +333,6 @@ class OpenCLBackend:
         PoCL has machine code of a kernel only after a launch; the code of the first requested size is cached.
         """
         (ready,) = self._kernels([launch])
-        local = tuple(each.nbytes for each in ready.dispatch.arguments if isinstance(each, Local))
-        key = ready.program, ready.dispatch.kernel, ready.dispatch.local_size, local
-        if key not in self._compilations or self._libraries:
-            self._compilations[key] = self._compiled(ready)
-        return self._compilations[key]
-
-    def _compiled(self, ready: _Launch) -> Compilation:
         facts = {query: self._kernel_fact(ready.kernel, query) for query in _KERNEL_FACTS}
         facts["MAX_SUB_GROUP_SIZE"] = self._sub_group_size(ready)
         return compilation(ready.dispatch, ready.program.options, ready.program.log, facts, self._binary(ready))
@@ -353,6 +372,11 @@ class OpenCLBackend:
                 self._libraries.note(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
 
     def run(self, launches: Sequence[LaunchId]) -> None:
+        """Run each of *launches* once, in order, and wait for the end.
+
+        Raises:
+            LaunchError: a launch was refused or failed.
+        """
         with _errors_as(LaunchError, "a kernel failed"):
             for ready in map(self._launches.__getitem__, launches):
                 if isinstance(ready, _Transfer):
@@ -392,11 +416,17 @@ class OpenCLBackend:
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
-        """Run both batches and return the device time of the second, in seconds.
+        """Run *untimed*, then *timed*, as back-to-back dispatches in one in-order queue.
 
         Short dispatches would run only as fast as the host queues them. A batch is therefore queued while a blocking
         kernel, which accesses no memory, occupies the device. If that kernel ended before all dispatches were queued,
         the batches run again behind a longer one.
+
+        Returns:
+            Device seconds from the start of the first of *timed* to the end of the last.
+
+        Raises:
+            LaunchError: a launch was refused or failed.
         """
         if isinstance(self._launches[timed[0]], _Transfer):
             self.run(untimed)
@@ -457,6 +487,7 @@ class OpenCLBackend:
 
     @cached_property
     def launch_cost_s(self) -> float:
+        """Shortest time between the time stamps of a dispatch that does almost nothing."""
         return self._time_blocking(0)
 
     def _time_blocking(self, iterations: int) -> float:
@@ -469,6 +500,7 @@ class OpenCLBackend:
         return min(times)
 
     def clear(self) -> None:
+        """Free all buffers and forget all launches; programs stay built."""
         self._launches.clear()
         for identity in [*self._memory]:
             self.free(identity)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gpureport.measure.backends.protocol import PowerSensor, known, share
+from gpureport.measure.backends.common import PowerSensor, known, share
 
 DEVICES = Path("/sys/bus/pci/devices")
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}

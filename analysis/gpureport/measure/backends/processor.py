@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 
 from gpureport.errors import limit_bytes
+from gpureport.measure.backends.common import PowerSensor
 from gpureport.measure.backends.pci import first_scaled, read_or_empty, whole
-from gpureport.measure.backends.protocol import PowerSensor
 
 PROC, CORES, POWERCAP = Path("/proc"), Path("/sys/devices/system/cpu"), Path("/sys/class/powercap")
 CGROUP = Path("/sys/fs/cgroup")

@@ -1,4 +1,4 @@
-"""The installed OpenCL runtimes, and how a process loads only one of them.
+"""The installed OpenCL runtimes, and what makes a process load only one of them.
 
 A runtime is a library that is listed in an ICD file. A process that loads only one is not affected by other, broken
 runtimes.
@@ -8,13 +8,11 @@ runtimes.
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.errors import DeviceError
 from gpureport.spec import drivers
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _KINDS = ("gpu", "accelerator", "cpu")
 _LONGEST_ICD_BYTES = 4096
 _BESIDE_LOADER = ".libs"
-_loaded: list["Runtime"] = []
 
 
 @dataclass(frozen=True)
@@ -54,27 +51,6 @@ class Runtime:
     def environment(self) -> dict[str, str]:
         """Return variables that make both common loaders (ocl-icd, Khronos) load only this runtime."""
         return {"OCL_ICD_VENDORS": self.library, "OCL_ICD_FILENAMES": self.library} if self.library else {}
-
-    @contextmanager
-    def loading(self) -> Iterator[None]:
-        """Let the loader of this process find only this runtime: it reads the variables once, at its first use.
-
-        Raises:
-            DeviceError: the process has loaded another runtime.
-        """
-        if _loaded and _loaded[0].library != self.library:
-            raise DeviceError(f"this process has loaded another OpenCL runtime ({_loaded[0]})")
-        before = {name: os.environ.get(name) for name in self.environment()}
-        os.environ.update(self.environment())
-        _loaded[:] = [self]
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
 
 
 @dataclass(frozen=True)

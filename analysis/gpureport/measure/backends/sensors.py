@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from math import inf
 
 from gpureport.measure.backends import nvidia, pci, processor
-from gpureport.measure.backends.protocol import PowerSensor, Source, known
+from gpureport.measure.backends.common import PowerSensor, Source, known
 from gpureport.spec.models import PresentDevice
 
 _NO_SENSOR = "The system has no power sensor of this device that this process can read."

@@ -1,0 +1,67 @@
+"""Types and errors of open devices, and what reads their state.
+
+Programs, buffers and launches are identified by numbers that a device issues once and never reuses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NewType, TypeAlias, TypeVar
+
+from gpureport.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gpureport.measure.backends.opencl import OpenCLBackend
+
+Backend: TypeAlias = "OpenCLBackend"
+"""One open device. Only the process that loads its driver imports the class; tests use an exact fake."""
+ProgramId = NewType("ProgramId", int)
+BufferId = NewType("BufferId", int)
+LaunchId = NewType("LaunchId", int)
+_T = TypeVar("_T")
+Source = Callable[[], dict[str, object]]
+"""Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
+
+
+class BuildError(DeviceError):
+    """A kernel did not build: its file, the device, and the compiler's reason."""
+
+    def __init__(self, source: str, device: str, reason: str) -> None:
+        super().__init__(source, device, reason)
+        self.source, self.device, self.reason = source, device, reason
+
+    def __str__(self) -> str:
+        return f"{self.source} does not build on {self.device}: {self.reason}"
+
+
+class AllocationError(DeviceError):
+    """A buffer could not be allocated."""
+
+
+class LaunchError(DeviceError):
+    """A kernel could not be launched, or failed while it ran."""
+
+
+@dataclass(frozen=True)
+class PowerSensor:
+    """Reads power, energy and state of one device; each value is optional.
+
+    Attributes:
+        name: what reports the values: ``NVML``.
+        scope: what the power includes.
+        limit_w: returns the power limit that the driver enforces.
+    """
+
+    name: str
+    scope: str
+    limit_w: Callable[[], float | None]
+    read: Source
+
+
+def known(**fields: _T | None) -> dict[str, _T]:
+    """Return the fields that are known, those with a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def share(percent: int | None) -> float | None:
+    """Return a percentage as a share of one; ``None`` for any other number."""
+    return percent / 100 if percent is not None and 0 <= percent <= 100 else None
