@@ -25,7 +25,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
-from gpureport.measure.limits import SweepSettings, features, run_limits
+from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.presence import choose_working
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.observe.statistics import median_interval
@@ -101,7 +101,7 @@ def measured(run: Run, row: Row) -> Outcome:
 
 def _obstacle(run: Run, workload: Workload) -> str | None:
     """Return why the workload cannot be timed: a missing feature or wrong results."""
-    missing = workload.missing(features(run.backend.device))
+    missing = workload.missing(run.backend.device)
     if missing:
         return missing
     verification = verify(run.backend, workload, np.random.default_rng(run.settings.seed))

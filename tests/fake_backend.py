@@ -12,7 +12,7 @@ from gpureport.measure.backends.common import AllocationError, BufferId, BuildEr
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
 
 PRESENT = PresentDevice(
     index=0,
@@ -33,8 +33,12 @@ PRESENT = PresentDevice(
     timer_resolution_s=1e-9,
     extensions=("cl_khr_fp64",),
 )
-FEATURES = Features(frozenset(), "gpu", 2**15)
 LIMITS = Limits(max_bytes=2**20, max_buffer_bytes=2**19, max_work_group=256)
+
+
+def having(*extensions: str, local_memory_bytes: int = 2**15) -> PresentDevice:
+    """The fake device with other extensions."""
+    return PRESENT.model_copy(update={"extensions": extensions, "local_memory_bytes": local_memory_bytes})
 
 
 @dataclass

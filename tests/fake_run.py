@@ -10,8 +10,8 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.records import report as document
 from gpureport.run.pipeline import Plan
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Device
-from gpureport.workloads.model import Demand, Features, Limits, Parameters, Stream, Sweep
+from gpureport.spec.models import Device, PresentDevice
+from gpureport.workloads.model import Demand, Limits, Parameters, Stream, Sweep
 from tests.fake_backend import LIMITS, PRESENT, CopyWorkload, FakeBackend
 from tests.make_report import make_report
 from tests.present import stand_in
@@ -81,7 +81,7 @@ class Missing(Copy):
 
     variant = "missing"
 
-    def missing(self, features: Features) -> str | None:  # noqa: ARG002
+    def missing(self, present: PresentDevice) -> str | None:  # noqa: ARG002
         return "the device has no such thing"
 
 

@@ -23,7 +23,6 @@ from gpureport.measure.backends.common import BufferId
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.measure.kernels import verify
-from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, Parameters, Workload
@@ -135,7 +134,7 @@ def _workload(name: str) -> Workload:
 
 
 def _outcome(backend: OpenCLBackend, workload: Workload, *, every: bool) -> Outcome:
-    reason = workload.missing(features(backend.device))
+    reason = workload.missing(backend.device)
     if reason:
         return Outcome(missing=reason)
     before = len(_log())

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gpureport.predict import limits_of
 from gpureport.workloads import bit_transpose, grid, instructions
 from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Columns, Shuffle, Transpose
-from gpureport.workloads.model import Features
 from gpureport.workloads.particles import BOUNCING, advanced, drawn
+from tests.fake_backend import having
 from tests.toy import TOY, toy
 
 VARIANTS: tuple[Transpose, ...] = WORKLOADS
@@ -87,7 +87,7 @@ def test_columns_conflict(x: int, y: int) -> None:
 )
 def test_back_ends_are_found_by_extension(extensions: tuple[str, ...], missing: str | None, options: str) -> None:
     """Each vendor has its own, and Khronos' comes first; what is missing is said in a sentence."""
-    present = Features(frozenset(extensions), "gpu", 1)
+    present = having(*extensions)
     assert (missing or "None") in str(SUB_GROUP_RATE.missing(present))
     assert Shuffle().options(present) == options
     assert (Shuffle().missing(present) is None) == bool(options)

@@ -42,7 +42,8 @@ from gpureport.spec.models import Device
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.faults import check
 from gpureport.workloads import select
-from gpureport.workloads.model import Features, Limits
+from gpureport.workloads.model import Limits
+from tests.fake_backend import having
 from tests.toy import MIB, TOY, on_cpu
 
 EXAMPLES = sorted((data_dir("kernels_cl") / "examples").glob("*.yaml"))
@@ -130,9 +131,7 @@ def test_any_text_is_a_value_or_an_error(text: str) -> None:
 def test_examples_give_the_expected_results(backend: OpenCLBackend, file: Path) -> None:
     for workload in load_kernels([file]):
         assert workload.is_verified
-        assert not workload.missing(
-            Features(frozenset(backend.device.extensions), "cpu", backend.device.local_memory_bytes)
-        )
+        assert not workload.missing(backend.device)
         received = pickle.loads(pickle.dumps(workload))  # noqa: S301 - as the driver process receives it
         verification = verify(backend, received, np.random.default_rng(5))
         assert verification.passed, verification.message
@@ -662,7 +661,7 @@ def test_sources_that_no_device_or_host_can_execute(tmp_path: Path) -> None:
     (local,) = load_kernels([_written(file, LOCAL)], {**GIVEN, "sizes": {"n": [64]}})
     with pytest.raises(InputError, match=r"--local: 400000 B of local memory are more than"):
         local.sweeps(TOY, small)
-    assert "it needs 400000 bytes of local memory" in str(local.missing(Features(frozenset(), "gpu", 1 << 16)))
+    assert "it needs 400000 bytes of local memory" in str(local.missing(having()))
     (groups,) = load_kernels([_written(file, GROUPS)], {**GIVEN, "sizes": {"n": [1_000_000_000]}})
     assert "Its results are not verified." in groups.description
     with pytest.raises(InputError, match="results cannot be checked"):

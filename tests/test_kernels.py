@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from gpureport.data import data_dir
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.kernels import verify
-from gpureport.measure.limits import features
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Job, Parameters, Workload
 from tests import sub_group_widths
@@ -98,7 +97,7 @@ def test_results_equal_the_reference_at_every_point(
 def _verified(
     backend: OpenCLBackend, workload: Workload, points: Sequence[Parameters], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    present = features(backend.device)
+    present = backend.device
     if reason := workload.missing(present):
         pytest.skip(reason)
     with monkeypatch.context() as patch:
@@ -154,7 +153,7 @@ def check(found: Mapping[str, Outcome]) -> None:
 @cache
 def lacked_here() -> dict[str, Outcome]:
     """Run on Intel's runtime what the device of ``--device auto`` lacks."""
-    present = features(working().device)
+    present = working().device
     return on_intel([w for w in WORKLOADS if w.missing(present)], every=False)
 
 

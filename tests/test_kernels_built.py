@@ -14,14 +14,15 @@ from gpureport.data import data_dir
 from gpureport.workloads.bit_transpose import WORKLOADS, Ballot, Hybrid, Shuffle, Transpose, Vector
 from gpureport.workloads.instructions import WORKLOADS as INSTRUCTIONS
 from gpureport.workloads.matrix import MatrixRate
-from gpureport.workloads.model import Features, Parameters, Workload
+from gpureport.workloads.model import Parameters, Workload
 from gpureport.workloads.sub_group import Exchanging
+from tests.fake_backend import having
 
 VARIANTS: tuple[Transpose, ...] = tuple(w for w in WORKLOADS if isinstance(w, Exchanging))
 LANES = {"gfx906": 64, "gfx1100": 32}
 generations = pytest.mark.parametrize("generation", [pytest.param("gfx906", marks=pytest.mark.slow), "gfx1100"])
-AMD = Features(frozenset({"cl_amd_device_attribute_query", "cl_khr_fp16"}), "gpu", 2**16)
-NVIDIA = Features(frozenset({"cl_nv_device_attribute_query", "cl_khr_fp64"}), "gpu", 48 << 10)
+AMD = having("cl_amd_device_attribute_query", "cl_khr_fp16", local_memory_bytes=2**16)
+NVIDIA = having("cl_nv_device_attribute_query", "cl_khr_fp64", local_memory_bytes=48 << 10)
 # Zig leaves out the header in which clang keeps the types and functions of OpenCL C.
 _DECLARED = """
 typedef unsigned int uint;

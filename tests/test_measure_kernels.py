@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpureport.measure.backends.common import LaunchId
 from gpureport.measure.kernels import compile_sweep, difference, program_options, verify
 from gpureport.spec.models import PresentDevice
-from gpureport.workloads.model import Features, Job, Parameters, Sweep
+from gpureport.workloads.model import Job, Parameters, Sweep
 from tests.fake_backend import FEATURES, PRESENT, CopyWorkload, FakeBackend
 
 
@@ -21,8 +21,8 @@ class Counted(CopyWorkload):
         super().__init__()
         self.made: list[int] = []
 
-    def options(self, features: Features) -> str:
-        return f"-DON_{features.kind.upper()}"
+    def options(self, present: PresentDevice) -> str:
+        return f"-DON_{present.kind.upper()}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         self.made.append(parameters["items"])

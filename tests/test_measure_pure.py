@@ -14,7 +14,7 @@ from gpureport.machine_code import Usage
 from gpureport.measure.backends import pci
 from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
 from gpureport.measure.backends.describe import describe, kind
-from gpureport.measure.limits import features, run_limits, sweep_budget_s
+from gpureport.measure.limits import run_limits, sweep_budget_s
 from gpureport.measure.presence import choose, in_order
 from gpureport.measure.sampling import MAX_DISPATCHES, between, dispatches, is_narrow, sample_length_s
 from gpureport.spec.models import Kind, PresentDevice
@@ -221,7 +221,6 @@ def test_memory_limits() -> None:
     assert (cpu.max_bytes, cpu.max_buffer_bytes) == (0.4 * 2**28, 0.4 * 2**28)
     with pytest.raises(DeviceError, match="has 10 MiB of memory free; measuring needs 107 MiB"):
         run_limits(PRESENT, 10 * 2**20, quick=True)
-    assert features(PRESENT).extensions == {"cl_khr_fp64"}
 
 
 def test_budgets() -> None:

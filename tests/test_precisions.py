@@ -17,7 +17,7 @@ from gpureport.spec.database import Database
 from gpureport.workloads import select
 from gpureport.workloads.instructions import ARITHMETIC, PRECISIONS, WORKLOADS, Operation
 from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit
-from gpureport.workloads.model import Features
+from tests.fake_backend import having
 from tests.toy import TOY, toy
 
 *_, LATENCY, _, _, RATE = WORKLOADS
@@ -150,7 +150,7 @@ def test_an_operation_without_its_extension_is_left_out_with_the_reason() -> Non
     workload = RATE
 
     def lacking(*extensions: str) -> set[str]:
-        features = Features(frozenset(extensions), "gpu", 1)
+        features = having(*extensions)
         points = [point for point in workload.verification() if workload.unsupported(point, features)]
         assert all("does not support" in (workload.unsupported(point, features) or "") for point in points)
         return {workload.case(point).name for point in points}

@@ -21,10 +21,11 @@ from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, Recorder, execute
 from gpureport.trace.program import Access, program
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Dispatch, Features, Workload
+from gpureport.workloads.model import Dispatch, Workload
+from tests.fake_backend import having
 
 pytest.importorskip("ziglang")
-SHOWN = Features(frozenset({"cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}), "gpu", 1 << 16)
+SHOWN = having("cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot")
 KERNELS = [*all_workloads(), *load_kernels(sorted((data_dir("kernels_cl") / "examples").glob("*.yaml")))]
 EXECUTED = [each for each in KERNELS if each.family not in ("transfer", "matrix") and list(each.verification())]
 FAST = (

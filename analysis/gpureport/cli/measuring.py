@@ -34,7 +34,7 @@ from gpureport.files import remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.kernels import difference
-from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, features, run_limits
+from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
 from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
@@ -269,7 +269,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
 
 def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:
     device, limits = plan.match.device, plan.settings.limits
-    there = [each for each in plan.workloads if not each.missing(features(measurer.device))]
+    there = [each for each in plan.workloads if not each.missing(measurer.device)]
     counts = list(filter(None, (len(each.sweeps(device, limits)) for each in there)))
     workloads, sweeps = len(counts or plan.workloads), sum(counts)
     seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])

@@ -16,13 +16,13 @@ from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
 from gpureport.kernel_files.formulas import Formulas, expected_results, function_place
 from gpureport.records.curves import Axis, Metric
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import shorten
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.program import Program
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, Workload
 
 _MOST_TEXT = 72
 """Characters of a source line that reports show."""
@@ -336,15 +336,15 @@ class KernelFileWorkload(Workload):
         lines = read_text(self.formulas.path).splitlines()
         return shorten(lines[line - 1], _MOST_TEXT) if 0 < line <= len(lines) else ""
 
-    def missing(self, features: Features) -> str | None:
+    def missing(self, present: PresentDevice) -> str | None:
         """Types and local memory that the device lacks."""
         types = {argument.dtype.str[1:] for argument in self.formulas.arguments}
         for kind, extension in (("f8", "cl_khr_fp64"), ("f2", "cl_khr_fp16")):
-            if kind in types and extension not in features.extensions:
+            if kind in types and extension not in present.extensions:
                 return f"the device does not support {extension}, which its arguments need"
         needed = self._local_memory_bytes(self.verification()[0])
-        if needed > features.local_memory_bytes:
-            return f"it needs {needed} bytes of local memory; the device has {features.local_memory_bytes}"
+        if needed > present.local_memory_bytes:
+            return f"it needs {needed} bytes of local memory; the device has {present.local_memory_bytes}"
         return None
 
     def build_options(self, parameters: Parameters) -> str:

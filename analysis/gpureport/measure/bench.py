@@ -9,7 +9,6 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import AllocationError, Backend, BufferId, LaunchId
 from gpureport.measure.buffers import BufferPool, RepeatedDraws
 from gpureport.measure.kernels import program_options
-from gpureport.measure.limits import features
 from gpureport.records.curves import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.workloads.model import Job, Limits, Transfer, Workload
@@ -95,7 +94,6 @@ class Bench:
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
         self._backend = backend
-        self._features = features(backend.device)
         self._pool = BufferPool(backend, limits)
         self._prepared: dict[Point, _Prepared] = {}
         self._drawn: dict[tuple[int, int, str, str], Any] = {}
@@ -154,7 +152,7 @@ class Bench:
             empty = {name: replace(buffer, contents=None) for name, buffer in with_contents().buffers.items()}
             point.job = replace(with_contents(), buffers=empty)
         job = point.job
-        options = program_options(point.workload, point.key.parameters, self._features)
+        options = program_options(point.workload, point.key.parameters, self._backend.device)
         program = self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
         pooled = self._pool.acquire(

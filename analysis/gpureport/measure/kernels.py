@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import Backend
-from gpureport.measure.limits import features
 from gpureport.records.measurement import Compilation, Verification
-from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Transfer, Workload
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Buffer, Parameters, Sweep, Transfer, Workload
 
 _GUARD_BYTES = 2**12
 """Behind each buffer of a kernel of the user while its results are checked."""
 
 
-def program_options(workload: Workload, parameters: Parameters, present: Features) -> str:
+def program_options(workload: Workload, parameters: Parameters, present: PresentDevice) -> str:
     """Return all build options of a point: its own, then those that the device requires."""
     return f"{workload.build_options(parameters)} {workload.options(present)}".strip()
 
 
-def programs(workload: Workload, sweeps: Sequence[Sweep], present: Features) -> Iterator[tuple[str, str]]:
+def programs(workload: Workload, sweeps: Sequence[Sweep], present: PresentDevice) -> Iterator[tuple[str, str]]:
     """Yield source and options of every program that verifying and measuring a workload may build."""
     if workload.missing(present):
         return
@@ -40,7 +40,7 @@ def compile_sweep(backend: Backend, workload: Workload, sweep: Sweep) -> tuple[C
     frequent work-group of the sweep: code for CPUs depends on the work-group. Builds are cached: measuring does not
     build again. ``None`` if the compiler or the device refused; measuring reports why.
     """
-    present = features(backend.device)
+    present = backend.device
     options = [program_options(workload, parameters, present) for parameters in sweep.points]
     usual = Counter(map(_work_group, sweep.points)).most_common(1)[0][0] if sweep.points else ()
     smallest: dict[str, Parameters] = {}
@@ -99,7 +99,7 @@ def verify(
         DeviceError: a kernel does not build, there is no memory, or a launch fails.
     """
     cases, dispatches = [], workload.verification_dispatches
-    present = features(backend.device)
+    present = backend.device
     for parameters in workload.verification() if sweeps is None else workload.to_verify(sweeps):
         if workload.unsupported(parameters, present):
             continue
@@ -116,7 +116,7 @@ def _check(backend: Backend, workload: Workload, parameters: Parameters, rng: np
     job = workload.verification_job(parameters, rng)
     # A simulator finds faulty accesses itself, unless memory follows the buffers.
     guarded = _with_guards(job.buffers, rng) if workload.described and not backend.device.is_software else {}
-    program = backend.build(workload.source, program_options(workload, parameters, features(backend.device)))
+    program = backend.build(workload.source, program_options(workload, parameters, backend.device))
     try:
         buffers = {name: backend.allocate(buffer) for name, buffer in {**job.buffers, **guarded}.items()}
         launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]

@@ -1,11 +1,11 @@
-"""Limits of time and memory of a run, and the features of the device. Pure."""
+"""Limits of time and memory of a run. Pure."""
 
 from dataclasses import dataclass
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.units import format_bytes
-from gpureport.workloads.model import Features, Limits
+from gpureport.workloads.model import Limits
 
 _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
 _LEAST_BYTES = 64 * 2**20
@@ -76,13 +76,4 @@ def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limi
         max_buffer_bytes=min(usable, device.max_allocation_bytes or usable),
         max_work_group=device.max_work_group,
         quick=quick,
-    )
-
-
-def features(device: PresentDevice) -> Features:
-    """Return the device's features, on which the choice and the build options of variants depend."""
-    return Features(
-        extensions=frozenset(device.extensions),
-        kind=device.kind,
-        local_memory_bytes=device.local_memory_bytes,
     )

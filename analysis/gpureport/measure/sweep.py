@@ -12,7 +12,7 @@ from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
-from gpureport.measure.limits import SweepSettings, features
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.observe.disturbance import Spans, undisturbed
 from gpureport.records.curves import Points, SweepKey
@@ -44,7 +44,7 @@ def measure_workload(
     if not task.sweeps:
         return
     workload = task.workload
-    reason, verification, failed = workload.missing(features(backend.device)), None, False
+    reason, verification, failed = workload.missing(backend.device), None, False
     if reason is None:
         checking = partial(progress.advance, workload.name, "checking results", 0.0)
         checking()
@@ -73,8 +73,7 @@ def measure_sweep(
     """
     begun_at, start = datetime.now(UTC), backend.now()
     workload, seed = task.workload, int(rng.integers(2**32))
-    present = features(backend.device)
-    reasons = [(parameters, workload.unsupported(parameters, present)) for parameters in sweep.points]
+    reasons = [(parameters, workload.unsupported(parameters, backend.device)) for parameters in sweep.points]
     keys = [workload.point(parameters, sweep) for parameters, reason in reasons if reason is None]
     points = [
         Point(workload, key, seed, expected_s=task.expected.get((sweep.name, key.label)), isolated=sweep.isolated)

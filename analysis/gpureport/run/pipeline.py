@@ -14,7 +14,7 @@ from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends import sensors
 from gpureport.measure.energy import power_loads
 from gpureport.measure.kernels import programs
-from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
+from gpureport.measure.limits import SweepSettings, sweep_budget_s
 from gpureport.measure.machine import machine_facts
 from gpureport.measure.measurer import Compilations, Measured, Measurer
 from gpureport.measure.rounds import Progress
@@ -99,7 +99,6 @@ class _Run:
         self.energy: Energy | None = None
         self._began_s = measurer.now()
         self._facts: Mapping[str, str] = sensors.facts(measurer.device)
-        self._features = features(measurer.device)
         self._host = machine_facts()
 
     def _in_order(self) -> list[WorkloadRun]:
@@ -109,7 +108,8 @@ class _Run:
         isolated dispatches last, because their times depend on the host.
         """
         unfinished = [part for part in self.parts if not part.measurements]
-        keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, self._features)) for part in unfinished}
+        present = self.measurer.device
+        keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, present)) for part in unfinished}
 
         def place(part: WorkloadRun) -> tuple[bool, bool, int, bool]:
             isolated, workload = any(sweep.isolated for sweep in part.sweeps), part.workload
@@ -205,7 +205,7 @@ class _Run:
     def _compiled(self, part: WorkloadRun) -> Compilations | None:
         """Return the compiler's facts for calibrated predictions, if there will be any."""
         observed = any(each.observations for each in self._microbenchmarks)
-        if part.workload.microbenchmark or not observed or part.workload.missing(self._features):
+        if part.workload.microbenchmark or not observed or part.workload.missing(self.measurer.device):
             return None
         return self.measurer.compiled(part.workload, part.sweeps)
 
@@ -235,7 +235,7 @@ class _Run:
             return
         part, measured = self.measured
         self.conditions.append(Conditions(workload=part.name, readings=measured.readings))
-        part.add(measured, self._features)
+        part.add(measured, self.measurer.device)
         self._facts = measured.facts
         part.evaluate()
         self.save(save)

@@ -16,8 +16,8 @@ from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
-from gpureport.spec.models import Device
-from gpureport.workloads.model import Features, Sweep, Workload
+from gpureport.spec.models import Device, PresentDevice
+from gpureport.workloads.model import Sweep, Workload
 
 DERIVED = ("observations", "findings", "explanations", "advice", "accesses", "evidence")
 """Records of a finished workload, as fields of a workload's run and of the report."""
@@ -100,15 +100,15 @@ class WorkloadRun:
             predict_sweep(device, self.workload, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
         )
 
-    def add(self, measured: Measured, features: Features) -> None:
-        """Add the measurements of the sweeps that were left; *features* of the device explain skipped ones."""
+    def add(self, measured: Measured, present: PresentDevice) -> None:
+        """Add the measurements of the sweeps that were left; the *present* device explains skipped ones."""
         order = [sweep.name for sweep in self.sweeps]
         measurements = (*self.ended, *measured.measurements)
         self.measurements = tuple(sorted(measurements, key=lambda each: order.index(each.key.sweep)))
         self.ended = ()
         reasons = {each.skipped for each in self.measurements}
         if None not in reasons:
-            missing = self.workload.missing(features)
+            missing = self.workload.missing(present)
             self.skipped = missing or next(filter(None, reasons), "none of its sweeps applies to this device")
 
     def evaluate(self) -> None:

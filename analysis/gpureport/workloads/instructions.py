@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
     Buffer,
     Calibration,
     Demand,
-    Features,
     Job,
     Limits,
     Parameters,
@@ -63,8 +62,8 @@ class Operation:
     folded: Callable[[Any], Words] = lambda words: words
     """From a state to a word of the result, which does not depend on the device."""
 
-    def missing(self, features: Features) -> str | None:
-        if not self.extensions or features.extensions.intersection(self.extensions):
+    def missing(self, present: PresentDevice) -> str | None:
+        if not self.extensions or {*self.extensions} & {*present.extensions}:
             return None
         named = [name for name in self.extensions if not name.endswith("_query")]
         return f"the device does not support {' or '.join(named) or 'this operation'}"
@@ -366,13 +365,13 @@ class Chains(Exchanging, UnstoredResults):
         ]
         return (grid.by_case("operation", "instruction class", points),) if points else ()
 
-    def unsupported(self, parameters: Parameters, features: Features) -> str | None:
-        return self.case(parameters).missing(features)
+    def unsupported(self, parameters: Parameters, present: PresentDevice) -> str | None:
+        return self.case(parameters).missing(present)
 
-    def options(self, features: Features) -> str:
+    def options(self, present: PresentDevice) -> str:
         """Dot products are functions of OpenCL C 3.0."""
-        used = self.of == "formats" and DOT_PRODUCT in features.extensions
-        return "-cl-std=CL3.0" if used else super().options(features)
+        used = self.of == "formats" and DOT_PRODUCT in present.extensions
+        return "-cl-std=CL3.0" if used else super().options(present)
 
     def case(self, parameters: Parameters) -> Operation:
         return self.cases[parameters["case"] - 1]

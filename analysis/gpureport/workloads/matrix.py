@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
-from gpureport.spec.models import Architecture, Device, MatrixInstruction
+from gpureport.spec.models import Architecture, Device, MatrixInstruction, PresentDevice
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
 
 _TABLE = 1024
 _GROUPS_PER_UNIT = 16
@@ -206,12 +206,12 @@ class MatrixRate(UnstoredResults):
     def unit(self, parameters: Parameters) -> Unit:
         return UNITS[parameters["unit"] - 1]
 
-    def unsupported(self, parameters: Parameters, features: Features) -> str | None:
+    def unsupported(self, parameters: Parameters, present: PresentDevice) -> str | None:
         unit = self.unit(parameters)
-        return None if unit.extension in features.extensions else f"the device's compiler lists no {unit.extension}"
+        return None if unit.extension in present.extensions else f"the device's compiler lists no {unit.extension}"
 
-    def missing(self, features: Features) -> str | None:
-        if any(unit.extension in features.extensions for unit in UNITS):
+    def missing(self, present: PresentDevice) -> str | None:
+        if any(unit.extension in present.extensions for unit in UNITS):
             return None
         return "the device's compiler has no instruction for matrices that this program knows"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.finding import AccessKind, AddressSpace
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, PresentDevice
 from gpureport.units import format_bytes, format_count
 
 Parameters = Mapping[str, int]
@@ -290,15 +290,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Features:
-    """Properties of the device on which variants depend."""
-
-    extensions: frozenset[str]
-    kind: str
-    local_memory_bytes: int
-
-
-@dataclass(frozen=True)
 class Sweep:
     """The points of one curve, in the order of the axis; all are predicted."""
 
@@ -387,11 +378,11 @@ class Workload(ABC):
     def name(self) -> str:
         return f"{self.family}/{self.variant}"
 
-    def missing(self, features: Features) -> str | None:
+    def missing(self, present: PresentDevice) -> str | None:
         """Return the reason why the variant cannot run on a device, in a sentence, or ``None``."""
-        return self.not_on_cpu or None if features.kind == "cpu" else None
+        return self.not_on_cpu or None if present.kind == "cpu" else None
 
-    def unsupported(self, parameters: Parameters, features: Features) -> str | None:
+    def unsupported(self, parameters: Parameters, present: PresentDevice) -> str | None:
         """Return the reason why one point cannot run on a device, in a sentence, or ``None``."""
         return None
 
@@ -399,7 +390,7 @@ class Workload(ABC):
         """Return build options, by default the :attr:`macros` (1 if a point lacks one); equal options share a build."""
         return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in self.macros)
 
-    def options(self, features: Features) -> str:
+    def options(self, present: PresentDevice) -> str:
         """Return build options that depend on the device (e.g. the sub-group back end)."""
         return ""
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from gpureport.workloads.model import Features, Workload
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Workload
 
 Exchange = Literal["shuffle", "ballot"]
 """An operation across the lanes of a sub-group."""
@@ -25,18 +26,18 @@ class Exchanging(Workload):
 
     required: tuple[Exchange, ...] = ()
 
-    def missing(self, features: Features) -> str | None:
+    def missing(self, present: PresentDevice) -> str | None:
         """One back end must have all exchanges."""
-        if not self.required or self.options(features):
-            return super().missing(features)
+        if not self.required or self.options(present):
+            return super().missing(present)
         sets = [{has[each] for each in self.required} for has in _BACK_ENDS.values() if {*self.required} <= has.keys()]
         listed = " or ".join(" with ".join(sorted(names)) for names in sets if not names & {_NVIDIA, _AMD})
         every = f"{listed}; NVIDIA's PTX; a builtin of AMD's compiler"
         return f"the device supports no sub-group {' and '.join(self.required)} ({every})"
 
-    def options(self, features: Features) -> str:
+    def options(self, present: PresentDevice) -> str:
         """Return the build options of the device's back end; empty if there is none."""
         for text, has in _BACK_ENDS.items() if self.required else ():
-            if {has.get(each) for each in self.required} <= features.extensions:
-                return f"{text} -DSUB_GROUP_SIZED" if _SIZED in features.extensions else text
+            if {has.get(each) for each in self.required}.issubset(present.extensions):
+                return f"{text} -DSUB_GROUP_SIZED" if _SIZED in present.extensions else text
         return ""
