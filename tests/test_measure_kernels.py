@@ -11,7 +11,7 @@ from gpureport.measure.backends.common import LaunchId
 from gpureport.measure.kernels import compile_sweep, difference, program_options, verify
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Job, Parameters, Sweep
-from tests.fake_backend import FEATURES, PRESENT, CopyWorkload, FakeBackend
+from tests.fake_backend import PRESENT, CopyWorkload, FakeBackend
 
 
 class Counted(CopyWorkload):
@@ -30,8 +30,8 @@ class Counted(CopyWorkload):
 
 
 def test_options_of_the_point_precede_those_of_the_device() -> None:
-    assert program_options(Counted(), {"items": 8, "local": 4}, FEATURES) == "-DLOCAL=4 -DON_GPU"
-    assert program_options(CopyWorkload(), {"items": 8}, FEATURES) == "-DLOCAL=1"
+    assert program_options(Counted(), {"items": 8, "local": 4}, PRESENT) == "-DLOCAL=4 -DON_GPU"
+    assert program_options(CopyWorkload(), {"items": 8}, PRESENT) == "-DLOCAL=1"
 
 
 def test_each_set_of_options_is_compiled_once_at_its_smallest_point() -> None:

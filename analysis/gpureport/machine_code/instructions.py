@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -56,38 +55,22 @@ def kind_of(name: str, table: Mapping[str, re.Pattern[str]]) -> str:
     return next((kind for kind, pattern in table.items() if pattern.match(name)), "other")
 
 
-Blocks = Mapping[int, Sequence[Instruction]]
-"""Basic blocks by the index of their first instruction."""
 Graph = Mapping[int, frozenset[int]]
-"""Successors of each block."""
+"""The instructions that may follow each one, by their indices."""
 
 
-def innermost(code: list[Instruction]) -> list[list[Instruction]]:
+def innermost(code: Sequence[Instruction]) -> list[list[Instruction]]:
     """Return the instructions of each loop that contains no other loop.
 
     Loops are the strongly connected components of the control-flow graph. A component without the edges back to its
     entry splits into the loops inside it.
     """
     index = {instruction.address: number for number, instruction in enumerate(code)}
-    blocks = _blocks(code, index)
-    following = _graph(blocks, index)
-    return [[one for start in sorted(loop) for one in blocks[start]] for loop in _loops(following)]
-
-
-def _blocks(code: Sequence[Instruction], index: Mapping[int, int]) -> Blocks:
-    targets = {index[one.target] for one in code if one.target is not None and one.target in index}
-    ends = {number + 1 for number, one in enumerate(code) if one.target is not None or not one.falls}
-    starts = sorted(targets | ends | {0, len(code)})
-    return {start: code[start:end] for start, end in pairwise(starts)}
-
-
-def _graph(blocks: Blocks, index: Mapping[int, int]) -> Graph:
-    following = {}
-    for start, block in blocks.items():
-        last, after = block[-1], start + len(block)
-        jump = {index[last.target]} if last.target is not None and last.target in index else set()
-        following[start] = frozenset(jump | ({after} & blocks.keys() if last.falls else set()))
-    return following
+    graph = {}
+    for number, one in enumerate(code):
+        following = {number + 1} if one.falls and number + 1 < len(code) else set()
+        graph[number] = frozenset(following | ({index[one.target]} if one.target in index else set()))
+    return [[code[number] for number in sorted(loop)] for loop in _loops(graph)]
 
 
 def _loops(graph: Graph) -> Iterator[frozenset[int]]:
