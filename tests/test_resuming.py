@@ -14,9 +14,8 @@ from gpureport.measure.rounds import Progress
 from gpureport.records.curves import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.run import workload_run
-from gpureport.run.keeping import keep_measurements, kept_measurements
+from gpureport.run.earlier import changes, keep_measurements, kept_measurements
 from gpureport.run.pipeline import run
-from gpureport.run.resuming import changes
 from tests.fake_backend import PRESENT, FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Slow, Two, Wide, install, plan
 from tests.kept import render_html
@@ -186,8 +185,7 @@ Change = Callable[[Report], Report]
 def test_each_change_is_named(change: Change, text: str) -> None:
     report = states()[2]
     assert report.machine
-    args = (report.tool_version, report.machine.opencl, report.device, report.settings)
-    found = "; ".join(changes(change(report), *args))
+    found = "; ".join(changes(change(report), report.machine.opencl, report.device, report.settings))
     assert text in found
     assert bool(text) == bool(found)
 

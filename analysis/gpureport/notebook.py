@@ -307,7 +307,7 @@ class Kernel:
         from gpureport.measure.measurer import checked
         from gpureport.measure.presence import choose_working
         from gpureport.report.run.conditions import affected
-        from gpureport.run.keeping import keep_measurements, kept_measurements
+        from gpureport.run.earlier import keep_measurements, kept_measurements
         from gpureport.run.pipeline import Plan, run
 
         silent = _Silent()

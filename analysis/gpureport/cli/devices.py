@@ -178,7 +178,7 @@ def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
     from gpureport.predict.calibration.learned import ObservedSweep
     from gpureport.records.report import load_report
     from gpureport.results.replay import host_of, report_result
-    from gpureport.run.drafting import known_from
+    from gpureport.run.earlier import known_from
     from gpureport.workloads import all_workloads
 
     report = load_report(path)

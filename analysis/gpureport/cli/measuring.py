@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpureport import __version__
 from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
 from gpureport.cli.console import TEMPLATE, ProgressBar, note, note_left_out, print_written
 from gpureport.cli.options import (
@@ -50,9 +49,8 @@ from gpureport.records.report import (
 from gpureport.report.render import documents_of, prepare, readable_time
 from gpureport.report.run.conditions import affected, load_sentences
 from gpureport.report.text.sentences import paragraphs, text
-from gpureport.run.keeping import keep_measurements, kept_measurements
+from gpureport.run.earlier import as_before, changes, keep_measurements, kept_measurements
 from gpureport.run.pipeline import Plan, run, wrong_results
-from gpureport.run.resuming import as_before, changes
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import sentence
 from gpureport.workloads import POWER
@@ -203,7 +201,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             else None,
             with_power=not options.only_kernels and (POWER in names if names else not options.quick),
         )
-        if earlier and (differences := "; ".join(changes(earlier, __version__, present, match.device, plan.requested))):
+        if earlier and (differences := "; ".join(changes(earlier, present, match.device, plan.requested))):
             file = report_file(options.resume or Path())
             raise InputError(
                 f"--resume: {file} cannot be continued, because {differences}; measure again without --resume"

@@ -23,7 +23,7 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.report import Report
-from gpureport.run.resuming import end_s, with_ended
+from gpureport.run.earlier import end_s, with_ended
 from gpureport.run.workload_run import DERIVED, WorkloadRun
 from gpureport.spec.models import DeviceMatch, EntryMatch
 from gpureport.workloads.model import Workload
