@@ -15,7 +15,7 @@ import pytest
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import AllocationError, BufferId
 from gpureport.measure.backends.pocl import provide_linker
-from gpureport.measure.buffers import BufferPool, RepeatedDraws
+from gpureport.measure.bench import BufferPool, RepeatedDraws
 from gpureport.measure.presence import Presence, kernel_problems
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Buffer, Limits

@@ -16,7 +16,7 @@ from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation,
 from gpureport.measure.backends.describe import describe, kind
 from gpureport.measure.limits import run_limits, sweep_budget_s
 from gpureport.measure.presence import choose, in_order
-from gpureport.measure.sampling import MAX_DISPATCHES, between, dispatches, is_narrow, sample_length_s
+from gpureport.measure.rounds import MAX_DISPATCHES, dispatches, is_narrow, most_informative, sample_length_s
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.workloads.model import Dispatch, Local
 from tests.fake_backend import PRESENT
@@ -235,14 +235,14 @@ def test_points_are_added_where_a_curve_bends_and_not_on_straight_lines() -> Non
     sizes = [2.0 ** (step / 4) for step in range(41)]
     step = [1.0 if size < 40 else 4.0 for size in sizes]  # between the points 21 and 22
     known = [time if index % 4 == 0 else None for index, time in enumerate(step)]
-    assert between(sizes, known, 1) == [22]
-    assert set(between(sizes, known, 9)) == {18, 22, 26}
+    assert most_informative(sizes, known, 1) == [22]
+    assert set(most_informative(sizes, known, 9)) == {18, 22, 26}
     for index in (18, 22, 26):
         known[index] = step[index]
-    assert between(sizes, known, 1) in ([21], [19])
+    assert most_informative(sizes, known, 1) in ([21], [19])
     known = [1 / size if index % 4 == 0 else None for index, size in enumerate(sizes)]
-    assert between(sizes, known, 9) == between([1.0], [1.0], 9) == []
-    assert between(sizes, [1.0, *[None] * 39, 5.0], 9) == []
+    assert most_informative(sizes, known, 9) == most_informative([1.0], [1.0], 9) == []
+    assert most_informative(sizes, [1.0, *[None] * 39, 5.0], 9) == []
 
 
 def test_samples_are_long_compared_with_tick_and_launch_and_narrow_within_a_percent() -> None:

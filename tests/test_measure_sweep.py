@@ -219,14 +219,15 @@ def test_samples_before_an_error_are_kept() -> None:
     assert 0 < len(point.samples_s) < 7
 
 
-def test_every_point_has_a_sample_however_slow_others_are() -> None:
+def test_every_point_has_a_sample_however_slow_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of fifty work-group sizes are a hundred times slower, as predicted or not: none is skipped."""
+    monkeypatch.setattr(SweepSettings, "longest_s", 20.0)
     sizes = tuple(range(50, 100))
     sweep = Sweep("group", CopyWorkload.axis, tuple({"items": n, "local": n} for n in sizes), "group")
     for factor in (1.0, 100.0):
         backend = FakeBackend(seconds=lambda items, _: 0.05 if items < 75 else 5e-4)
         predicted = {("group", str(n)): factor * backend.seconds(n, 0.0) for n in sizes if factor == 1.0 or n % 2}
-        settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=20.0)
+        settings = SweepSettings(LIMITS, budget_s=0.5)
         measured = measure(backend, sweep=sweep, settings=settings, expected=predicted)
         assert [len(p.samples_s) >= 1 for p in measured.points] == [True] * 50
         assert measured.missing_share == 0.0
@@ -234,10 +235,10 @@ def test_every_point_has_a_sample_however_slow_others_are() -> None:
         assert sorted(piloted) == list(sizes) != piloted  # in random order
 
 
-def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run() -> None:
+def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SweepSettings, "longest_s", 0.1)
     backend = FakeBackend()
-    settings = SweepSettings(LIMITS, longest_point_s=0.1)
-    measured = measure(backend, settings=settings, expected={("size", "60000"): 0.06, ("size", "10000"): 0.04})
+    measured = measure(backend, expected={("size", "60000"): 0.06, ("size", "10000"): 0.04})
     assert [p.late for p in measured.points] == [False, False, False, True]
     assert re.search(r"120 ms.*limit of 0\.1 s", str(measured.points[3].skipped))
     assert measured.missing_share == 0.25
@@ -478,10 +479,13 @@ def test_times_of_samples_begin_with_the_passes() -> None:
     ("items", "longest_s", "late"),
     [(3900, 2.1, False), (3900, 1.9, True), (310, 1.9, True), (4100, 1.9, False), (290, 1.9, False)],
 )
-def test_points_of_a_quarter_to_four_times_the_work_are_similar(items: int, longest_s: float, late: bool) -> None:
+def test_points_of_a_quarter_to_four_times_the_work_are_similar(
+    monkeypatch: pytest.MonkeyPatch, items: int, longest_s: float, late: bool
+) -> None:
     """Two took five and ten times as long as predicted: 0.2 s become 1 s, and a sample is two dispatches."""
     backend = FakeBackend(seconds=lambda n, _: {1000: 0.05, 1200: 0.1}.get(n, 0.2))
-    rounds = rounds_on(backend, SweepSettings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
+    monkeypatch.setattr(SweepSettings, "longest_s", longest_s)
+    rounds = rounds_on(backend, SweepSettings(LIMITS, budget_s=100.0))
     rounds.chosen([point_of(1000, 0.01), point_of(1200, 0.01)], 1, np.random.default_rng(0))
     (point,) = rounds.chosen([point_of(items, 0.2)], 1, np.random.default_rng(0))
     assert point.late == late

@@ -1,17 +1,22 @@
-"""One point of a sweep on one device: prepare it, run it, keep its samples."""
+"""One point of a sweep on one device: prepare it, run it, keep its samples; buffers that points share by name."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partialmethod
 from itertools import cycle, islice
 from typing import Any
 
+import numpy as np
+
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.common import AllocationError, Backend, BufferId, LaunchId
-from gpureport.measure.buffers import BufferPool, RepeatedDraws
+from gpureport.measure.backends.common import AllocationError, Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.kernels import program_options
 from gpureport.records.curves import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
-from gpureport.workloads.model import Job, Limits, Transfer, Workload
+from gpureport.units import format_bytes
+from gpureport.workloads.model import Buffer, Job, Limits, Transfer, Workload
+
+_LARGEST_DRAW_BYTES = 2**23
 
 
 @dataclass(eq=False)
@@ -77,13 +82,90 @@ class Point:
         )
 
 
+class RepeatedDraws(np.random.Generator):
+    """A generator whose n-th draw of one method and size is one constant array for all generators with one *cache*.
+
+    Drawing data again for each point would take longer than using them.
+    """
+
+    def __init__(self, seed: int, cache: dict[tuple[int, int, str, str], Any]) -> None:
+        super().__init__(np.random.PCG64(seed))
+        self._seed, self._cache, self._draws = seed, cache, 0
+
+    def _draw(self, name: str, *arguments: object, **keywords: object) -> Any:  # noqa: ANN401 - as the method it replaces
+        self._draws += 1
+        # sizes and bounds: no workload passes an array
+        key = self._seed, self._draws, name, repr((arguments, keywords))
+        drawn = self._cache.get(key)
+        if drawn is None:
+            drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **keywords)
+            if isinstance(drawn, np.ndarray):
+                drawn.setflags(write=False)  # others get the same
+            if getattr(drawn, "nbytes", 0) <= _LARGEST_DRAW_BYTES:
+                self._cache[key] = drawn
+        return drawn
+
+    integers = partialmethod(_draw, "integers")
+    random = partialmethod(_draw, "random")
+    permutation = partialmethod(_draw, "permutation")
+    uniform = partialmethod(_draw, "uniform")
+    choice = partialmethod(_draw, "choice")
+
+
+class BufferPool:
+    """Buffers by name: allocates and enlarges them; frees those used longest ago when memory runs short."""
+
+    def __init__(self, backend: Backend, limits: Limits) -> None:
+        self._backend = backend
+        self._limits = limits
+        self._pooled: dict[str, tuple[BufferId, int]] = {}  # with their sizes; least recently used first
+
+    def acquire(self, sizes: Mapping[str, int], make: Callable[[str], Buffer]) -> dict[str, BufferId]:
+        """Return for each name a buffer of at least the requested number of bytes.
+
+        *make* returns a buffer by its name. It is called only to initialise one, because contents may be large.
+
+        Raises:
+            AllocationError: the sizes exceed the limits, or memory is exhausted even after freeing all other buffers.
+        """
+        total, largest = sum(sizes.values()), max(sizes.values(), default=0)
+        if total > self._limits.max_bytes:
+            most = format_bytes(self._limits.max_bytes)
+            raise AllocationError(f"needs {format_bytes(total)} of memory, but a run may use at most {most}")
+        if largest > self._limits.max_buffer_bytes:
+            most = format_bytes(self._limits.max_buffer_bytes)
+            raise AllocationError(f"needs a buffer of {format_bytes(largest)}, but a buffer may have at most {most}")
+        return {name: self._ensure(name, sizes, make) for name in sizes}
+
+    def _ensure(self, name: str, sizes: Mapping[str, int], make: Callable[[str], Buffer]) -> BufferId:
+        identity, nbytes = self._pooled.pop(name, (None, 0))
+        if identity is not None and nbytes < sizes[name]:
+            self._backend.free(identity)
+        if identity is None or nbytes < sizes[name]:
+            nbytes = sizes[name]
+            self._free_others(self._limits.max_bytes - nbytes, sizes)
+            try:
+                identity = self._backend.allocate(make(name))
+            except AllocationError:
+                self._free_others(0, sizes)
+                identity = self._backend.allocate(make(name))
+        self._pooled[name] = identity, nbytes
+        return identity
+
+    def _free_others(self, most: float, sizes: Mapping[str, int]) -> None:
+        for name in [name for name in self._pooled if name not in sizes]:
+            if sum(nbytes for _, nbytes in self._pooled.values()) <= most:
+                return
+            self._backend.free(self._pooled.pop(name)[0])
+
+
 @dataclass
 class _Prepared:
+    program: ProgramId
     buffers: dict[str, BufferId]
     before: tuple[LaunchId, ...]
     cycle: tuple[LaunchId, ...]
     has_run: bool = False
-    allocations: int = 0
 
     def batch(self, dispatches: int) -> list[LaunchId]:
         return list(islice(cycle(self.cycle), dispatches))
@@ -137,13 +219,6 @@ class Bench:
         return [self._backend.compilation(launch) for launch, each in launched if not isinstance(each, Transfer)]
 
     def _prepare(self, point: Point) -> _Prepared:
-        prepared = self._prepared.get(point)
-        if prepared is None or prepared.allocations != self._pool.allocations:
-            prepared = self._again(point, prepared)
-            prepared.allocations = self._pool.allocations
-        return prepared
-
-    def _again(self, point: Point, prepared: _Prepared | None) -> _Prepared:
         @cache
         def with_contents() -> Job:
             return point.workload.job(point.key.parameters, RepeatedDraws(point.seed, self._drawn))
@@ -151,9 +226,9 @@ class Bench:
         if point.job is None:
             empty = {name: replace(buffer, contents=None) for name, buffer in with_contents().buffers.items()}
             point.job = replace(with_contents(), buffers=empty)
-        job = point.job
+        job, prepared = point.job, self._prepared.get(point)
         options = program_options(point.workload, point.key.parameters, self._backend.device)
-        program = self._backend.build(point.workload.source, options)
+        program = prepared.program if prepared else self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
         pooled = self._pool.acquire(
             {owner + name: buffer.nbytes for name, buffer in job.buffers.items()},
@@ -165,5 +240,5 @@ class Bench:
                 tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
                 for dispatches in (job.before, job.dispatches)
             )
-            prepared = self._prepared[point] = _Prepared(buffers, before, timed)
+            prepared = self._prepared[point] = _Prepared(program, buffers, before, timed)
         return prepared

@@ -20,19 +20,16 @@ class SweepSettings:
         budget_s: time budget of a sweep, seconds, for building kernels, initialising buffers and running. A sweep takes
             longer if otherwise not every point would get a sample.
         seed: of all random data and orders.
-        longest_point_s: a point is skipped if one of its samples is expected to take longer; by default 5 s, 2 s in a
-            quick run.
     """
 
     limits: Limits
     budget_s: float = 10.0
     seed: int = 0
-    longest_point_s: float | None = None
 
     @property
     def longest_s(self) -> float:
-        """Longest permitted sample, seconds."""
-        return self.longest_point_s or (2.0 if self.limits.quick else 5.0)
+        """Longest permitted sample, seconds; a point is skipped if one of its samples is expected to take longer."""
+        return 2.0 if self.limits.quick else 5.0
 
     @property
     def min_rounds(self) -> int:

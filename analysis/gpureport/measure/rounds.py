@@ -1,21 +1,22 @@
-"""The passes over points: pilot runs choose points and sample sizes; rounds in random order take the samples."""
+"""The passes over points: pilot runs choose points and sample sizes; rounds in random order take the samples.
+
+At the end: how points are sampled, as functions of numbers.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from math import ceil
+from typing import Protocol
 
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure import sampling
 from gpureport.measure.backends.common import Backend, LaunchError
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.observe.disturbance import Spans, overlapping, undisturbed
-from gpureport.observe.statistics import drifts
+from gpureport.observe.statistics import drifts, median_interval
+from gpureport.records.measurement import Compilation
 from gpureport.units import format_number, format_time
-
-if TYPE_CHECKING:
-    from gpureport.records.measurement import Compilation
 
 FEWEST_ROUNDS = 3
 """Samples that every point gets within twice the time budget; every point gets at least one."""
@@ -31,6 +32,13 @@ _OVERRUN = 2.0  # times the budget: then sampling ends, even below the fewest ro
 _AGAIN = 0.5  # times the budget, for points that are measured again
 _SIMILAR = 4.0  # largest ratio of the work, or of the working sets, of similar points
 _FEWEST_SIMILAR = 2
+MAX_DISPATCHES = 500
+"""Most dispatches in one sample: command queues accept about a thousand."""
+
+_MULTIPLE = 20.0
+_SHORTEST_SAMPLE_S = 200e-6
+_BEND = 0.04
+"""A gap between points is divided if the curve may deviate by more than this (in log) from the straight line across."""
 
 
 class Progress(Protocol):
@@ -59,7 +67,7 @@ class Rounds:
         self._start = backend.now()
         self._ratios: list[tuple[float, float]] = []  # work of a point, and its measured time / predicted time
         self._set_ups: list[tuple[float, float]] = []  # bytes of a point's working set, and seconds to prepare it
-        self.compilations: dict[Compilation, None] = {}
+        self.compilations = dict[Compilation, None]()
         progress(0.0)
 
     def _elapsed(self) -> float:
@@ -89,7 +97,7 @@ class Rounds:
         until = self._elapsed() + _REFINING * self._settings.budget_s
         while remaining and self._elapsed() < until:
             times = [point.s_per_work for point in points]
-            bends = sampling.between([point.key.x for point in points], times, remaining)
+            bends = most_informative([point.key.x for point in points], times, remaining)
             left_s = until - self._elapsed()
             more = [points[index] for index in bends if self._with_set_up_s(points[index]) < left_s]
             if not more:
@@ -159,20 +167,20 @@ class Rounds:
     def _size_sample(self, point: Point) -> float:
         """Set the point's dispatches and cost, and keep the time to prepare it; return the time of one dispatch."""
         tick_s = self._backend.device.timer_resolution_s
-        length_s = sampling.sample_length_s(tick_s, self._backend.launch_cost_s)
+        length_s = sample_length_s(tick_s, self._backend.launch_cost_s)
         began = self._backend.now()
         cycle = self._bench.cycle_length(point)  # which prepares the point
         self._set_ups.append((point.key.working_set_bytes, self._backend.now() - began))
         ratio = self._ratio(point)
-        first = sampling.dispatches(length_s, point.expected_s * ratio, cycle) if point.expected_s and ratio else 1
+        first = dispatches(length_s, point.expected_s * ratio, cycle) if point.expected_s and ratio else 1
         seconds, point.cost_s = self._timed(point, first)
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if point.isolated:
             return seconds
         usual_s = (cycle + first) * seconds + max(seconds, _OVERHEAD_S)
         if first * seconds < length_s / 2 or point.cost_s >= usual_s:  # it was short, or included a build
-            seconds, point.cost_s = self._timed(point, sampling.dispatches(length_s, seconds, cycle))
-        point.dispatches = sampling.dispatches(length_s, seconds, cycle)
+            seconds, point.cost_s = self._timed(point, dispatches(length_s, seconds, cycle))
+        point.dispatches = dispatches(length_s, seconds, cycle)
         return seconds
 
     def _timed(self, point: Point, batch: int) -> tuple[float, float]:
@@ -238,7 +246,7 @@ class Rounds:
                     point.samples.append((seconds, taken_at))
                 self._report()
             enough = done + 1 >= self._settings.min_rounds
-            active = [p for p in active if not (p.skipped or (enough and sampling.is_narrow(p.samples_s)))]
+            active = [p for p in active if not (p.skipped or (enough and is_narrow(p.samples_s)))]
 
     def _try(self, point: Point) -> float:
         """Return seconds of one dispatch; 0 after a device error, which skips the point."""
@@ -247,3 +255,52 @@ class Rounds:
         except DeviceError as error:
             point.skip(error)
             return 0.0
+
+
+def sample_length_s(tick_s: float, launch_cost_s: float) -> float:
+    """Return the shortest duration of a sample: timer tick and launch cost may each be at most 5 % of it."""
+    return max(_SHORTEST_SAMPLE_S, _MULTIPLE * max(tick_s, launch_cost_s))
+
+
+def dispatches(length_s: float, dispatch_s: float, cycle: int) -> int:
+    """Return the number of dispatches of a sample: one if that is long enough, otherwise whole cycles.
+
+    Args:
+        length_s: shortest duration of a sample.
+        dispatch_s: estimated time of one dispatch; 0 if it was below the timer's tick.
+        cycle: number of dispatches in the job's cycle (2 for ping-pong).
+    """
+    if dispatch_s >= length_s:
+        return 1
+    most = max(1, MAX_DISPATCHES // cycle)
+    cycle_s = max(dispatch_s * cycle, length_s / most)
+    return min(ceil(length_s / cycle_s), most) * cycle
+
+
+def is_narrow(samples: Sequence[float], width: float = 0.01) -> bool:
+    """Return whether the median's confidence interval is within ± *width* of the median; ``False`` without samples."""
+    found = median_interval(np.array(samples)) if samples else None
+    return bool(found and found.low and found.high and (found.high - found.low) / 2 <= width * found.value)
+
+
+def most_informative(positions: Sequence[float], times: Sequence[float | None], most: int) -> list[int]:
+    """Return the indices of the points to measure next, the most informative first.
+
+    The deviation from the line across a gap is estimated from the difference between its slope and the slopes of the
+    neighbouring gaps.
+
+    Args:
+        positions: of all points of the sweep on its axis, ascending, shape (n,).
+        times: seconds per unit of work, ``None`` for points that were not measured, shape (n,).
+        most: largest number of indices.
+    """
+    known = [index for index, time in enumerate(times) if time is not None]
+    widths = np.diff(np.log([positions[index] for index in known]))
+    steps = np.diff(np.log([time for time in times if time is not None]))
+    changes = np.pad(np.abs(np.diff(steps / widths)), 1)  # of the slope, at both ends of each gap
+    deviations = np.maximum(changes[:-1], changes[1:]) * widths / 2
+    # A jump also changes the slope difference of its neighbours: the gap with the jump comes first.
+    scores = deviations + np.abs(steps) / 4
+    order = np.argsort(-scores, kind="stable").tolist()
+    bent = [gap for gap in order if known[gap + 1] - known[gap] > 1 and deviations[gap] > _BEND]
+    return [(known[gap] + known[gap + 1]) // 2 for gap in bent[:most]]
