@@ -1,9 +1,9 @@
 """Match observed features with predicted ones, and name the observed features without a match."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import inf, log
+from itertools import combinations, product, starmap
+from math import log
 
 from gpureport.observe import features_of_points
 from gpureport.records.curves import CurveFeature, Level, Observation
@@ -49,7 +49,7 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
         return prediction
     same = _same_plateau(_first_plateau(prediction.features), _first_plateau(found))
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
-    shown = {match.predicted.level for match in matches if match.predicted and match.observed}
+    shown = {predicted.level for predicted, _ in both_of(matches)}
     kept = [f for f in prediction.features if not f.level.is_transition or f.level in shown]
     new = [f for f in found if f.position == "peak" or (f.feature == "taper" and same)]
     old = {f.position: f for f in kept if f.feature in {each.feature for each in new} and f.position != "plateau"}
@@ -86,6 +86,11 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     return (*matches, *(FeatureMatch(None, _with_name(feature, positions)) for feature in unmatched.values()))
 
 
+def both_of(matches: Iterable[FeatureMatch]) -> Iterator[tuple[CurveFeature, CurveFeature]]:
+    """Yield the predicted and the observed feature of complete *matches*."""
+    return ((each.predicted, each.observed) for each in matches if each.predicted and each.observed)
+
+
 def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
     """Return whether two plateaus have the same level or nearly the same rate, or one of them is missing."""
     if one is None or other is None or one.level == other.level:
@@ -110,7 +115,7 @@ def _position_names(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
 
 def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[Level, Level]:
     ours, theirs = midpoints_of(predicted), midpoints_of(observed)
-    names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
+    names = {o.level: p.level for p, o in _nearest_in_order(ours, theirs)}
     last = _last_plateau(observed)
     if last and last not in names and (beyond := _plateaus_beyond(predicted, ours, names.values())):
         value = next(f.value for f in observed if f.feature == "rate" and f.level == last)
@@ -142,24 +147,23 @@ def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
     return next((f.level for f in rates if f.level not in ended), None)
 
 
-def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:
-    """Return pairs of indices, ascending in both: as many as possible, with the smallest total distance.
+def _nearest_in_order(
+    ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]
+) -> Sequence[tuple[CurveFeature, CurveFeature]]:
+    """Return pairs, ascending in both: as many as possible, with the smallest total distance.
 
     An observed cliff may be at most :data:`FURTHEST` from a predicted one, unless it is within its interval.
     """
 
-    def distance(i: int, j: int) -> float:
-        return abs(log(ours[i].value / theirs[j].value))
+    def distance(predicted: CurveFeature, observed: CurveFeature) -> float:
+        return abs(log(predicted.value / observed.value))
 
     for size in range(min(len(ours), len(theirs)), 0, -1):
-        best, pairs = inf, []
-        for chosen in combinations(range(len(ours)), size):
-            for answers in combinations(range(len(theirs)), size):
-                found = list(zip(chosen, answers, strict=True))
-                total = sum(distance(i, j) for i, j in found)
-                near = (ours[i].expects(theirs[j].value) or distance(i, j) <= log(FURTHEST) for i, j in found)
-                if total < best and all(near):
-                    best, pairs = total, found
-        if pairs:
-            return pairs
-    return []
+        chosen = product(combinations(ours, size), combinations(theirs, size))
+        pairs = (tuple(zip(*sides, strict=True)) for sides in chosen)
+        near = [
+            found for found in pairs if all(p.expects(o.value) or distance(p, o) <= log(FURTHEST) for p, o in found)
+        ]
+        if near:
+            return min(near, key=lambda found: sum(starmap(distance, found)))
+    return ()

@@ -4,17 +4,17 @@ Only microbenchmarks calibrate, and only the predictions of other workloads. Eac
 measures (``Workload.calibrates``); :data:`_CALIBRATIONS` contains a function for each quantity.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import exp, hypot, log
 from statistics import median
 from typing import Literal
 
-from gpureport.matching import FURTHEST, FeatureMatch, match_features
+from gpureport.matching import FURTHEST, both_of, match_features
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.uncertainty.sensitivity import declared, figures, specified_deviation, visit_facts, with_figures
-from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
+from gpureport.records.curves import DRAM, CurveFeature, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.spec.models import Cache, Device, Transition
 from gpureport.spec.uncertainty import NORMAL_95
@@ -54,18 +54,14 @@ class _ObservedSweep:
         return tuple((p, o) for o, p in self.observation.points.pairs(self.prediction.points))
 
     @cached_property
-    def matches(self) -> tuple[FeatureMatch, ...]:
-        """Predicted features with the corresponding observed ones."""
-        return match_features(self.prediction.features, self.observation.features)
+    def matches(self) -> tuple[tuple[CurveFeature, CurveFeature], ...]:
+        """Predicted features that were observed, with the observed ones."""
+        return tuple(both_of(match_features(self.prediction.features, self.observation.features)))
 
     @cached_property
     def ratios(self) -> dict[Level, float]:
         """Observed / predicted of each plateau or case that both sides have, by level."""
-        return {
-            m.predicted.level: m.observed.value / m.predicted.value
-            for m in self.matches
-            if m.predicted and m.observed and m.predicted.feature == "rate"
-        }
+        return {p.level: o.value / p.value for p, o in self.matches if p.feature == "rate"}
 
     def cases(self, listed: Collection[str]) -> Iterator[tuple[tuple[str, ...], float, str | None]]:
         """Yield the instruction classes that each case calibrates, its ratio and its predicted bottleneck.
@@ -173,17 +169,16 @@ def _cache_bandwidths(_: Device, sweep: _ObservedSweep, scope: Scope) -> Iterato
             yield f"{path}.{'cyclic' if cache.cyclic_transition else 'bandwidth'}_transition", transition
 
 
-def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMatch]) -> Transition | None:
+def _transition(
+    cache: Cache, expected: Transition, matches: Iterable[tuple[CurveFeature, CurveFeature]]
+) -> Transition | None:
     """Return a cache's transition range: each *expected* position times observed / predicted.
 
     ``None`` if it was not observed, or only far away, within the wide interval of a cache that others use, too: there
     it differs from kernel to kernel.
     """
-    moved = {
-        m.predicted.position: m.observed.value / m.predicted.value
-        for m in matches
-        if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == Level(name=cache.name)
-    }
+    cliff = ((p, o) for p, o in matches if p.feature == "cliff" and p.level == Level(name=cache.name))
+    moved = {p.position: o.value / p.value for p, o in cliff}
     if not {"onset", "midpoint", "end"} <= moved.keys() or not 1 / FURTHEST <= moved["midpoint"] <= FURTHEST:
         return None
     middle = expected.midpoint * moved["midpoint"]

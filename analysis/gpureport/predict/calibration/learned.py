@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpureport.matching import match_features, midpoints_of
+from gpureport.matching import both_of, match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.uncertainty.sensitivity import figures
@@ -133,9 +133,7 @@ def _matched_cliffs(
     if len(ours) == len(theirs) and all(1 / _LARGEST_FACTOR < o.value / p.value < _LARGEST_FACTOR for p, o in pairs):
         yield from pairs
         return
-    for match in match_features(predicted, observed):
-        if match.predicted and match.observed and match.predicted.position == "midpoint":
-            yield match.predicted, match.observed
+    yield from ((p, o) for p, o in both_of(match_features(predicted, observed)) if p.position == "midpoint")
 
 
 def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:
@@ -161,7 +159,7 @@ def _translation(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Fo
         predicted = predict_sweep(device, one.workload, one.sweep, "specification").features
         features = one.observation.features
         matches = match_features(midpoints_of(predicted), midpoints_of(features))
-        levels = {m.observed.value: m.predicted.level for m in matches if m.observed and m.predicted}
+        levels = {o.value: p.level for p, o in both_of(matches)}
         plateaus = {f.level: f.value for f in features if f.position == "plateau"}
         following = dict(zip(plateaus, [*plateaus.values()][1:], strict=False))
         listed = {tlb.level: tlb for tlb in device.tlb}
