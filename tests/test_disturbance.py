@@ -203,13 +203,11 @@ def test_what_gpureport_does_between_measurements_is_no_other_load() -> None:
 def test_use_beyond_own_work_is_exact_where_the_device_is_used_evenly() -> None:
     """The run has work on the device in 30 % of every tenth of a second, and the driver reports 80 %."""
     readings = series(until_s=5.0, occupied_total_s=lambda at_s: 0.3 * at_s, utilisation=0.8)
-    times = [reading.at_s for reading in readings]
-    assert others_utilisation(readings, times, readings[-11:]) == (pytest.approx(0.5), False)
-    assert others_utilisation(readings, times, readings[5:11]) is None  # what was before is not known
+    assert others_utilisation(readings, readings[-11:]) == (pytest.approx(0.5), False)
+    assert others_utilisation(readings, readings[5:11]) is None  # what was before is not known
     # Between readings, too: those of the past second at whole seconds only.
     sparse = [*readings[:40:10], *readings[40:]]
-    times = [reading.at_s for reading in sparse]
-    assert others_utilisation(sparse, times, sparse[-11:]) == (pytest.approx(0.5), False)
+    assert others_utilisation(sparse, sparse[-11:]) == (pytest.approx(0.5), False)
 
 
 @pytest.mark.parametrize(

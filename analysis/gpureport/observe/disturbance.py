@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from operator import attrgetter
 from statistics import fmean, median
 
 from gpureport.records.measurement import Reading
@@ -36,6 +37,7 @@ SLOWDOWNS = frozenset({"hardware slowdown", "thermal slowdown", "hardware therma
 """Throttle reasons that no kernel causes on a device with proper cooling and power supply. Idle, clocks set by the
 owner and the power cap do not belong here; some kernels of every run reach the power cap."""
 
+_AT = attrgetter("at_s")
 _LAGS_S = (0.0, 0.25, 0.5, 0.75, 1.0)
 _FEWEST = 3  # least number of clock readings for a decision
 _SPANNED_S = 0.5 * WINDOW_S  # least time between the first and last reading of a window
@@ -101,22 +103,22 @@ def overlapping(began_s: float, ended_s: float, disturbed: Sequence[Span]) -> fr
 
 
 def _causes(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[tuple[float, frozenset[Cause]]]:
-    times = [reading.at_s for reading in readings]
-    if kind == "cpu":
-        for window in windows(readings, times, since_s):
-            shares = {Cause.CORES: others_cpu(window), Cause.STEAL: steal(window)}
-            yield window[-1].at_s, frozenset(cause for cause, share in shares.items() if (share or 0.0) > CPU_SHARE)
-        return
     usual_hz = usual_clock(readings)
-    for window in windows(readings, times, since_s):
-        others = others_utilisation(readings, times, window)
-        yield window[-1].at_s, frozenset(_device_causes(window, others, usual_hz))
+    for window in windows(readings, since_s):
+        found = _cpu_causes(window) if kind == "cpu" else _device_causes(readings, window, usual_hz)
+        yield window[-1].at_s, frozenset(found)
 
 
-def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float = -inf) -> Iterator[Sequence[Reading]]:
+def windows(readings: Sequence[Reading], since_s: float = -inf) -> Iterator[Sequence[Reading]]:
     """Yield, for each reading, the readings of the second that ends with it."""
-    for index in range(bisect_left(times, since_s), len(readings)):
-        yield readings[bisect_left(times, times[index] - WINDOW_S) : index + 1]
+    for index in range(bisect_left(readings, since_s, key=_AT), len(readings)):
+        yield readings[bisect_left(readings, readings[index].at_s - WINDOW_S, key=_AT) : index + 1]
+
+
+def _cpu_causes(window: Sequence[Reading]) -> Iterator[Cause]:
+    for cause, share in ((Cause.CORES, others_cpu(window)), (Cause.STEAL, steal(window))):
+        if (share or 0.0) > CPU_SHARE:
+            yield cause
 
 
 def others_cpu(readings: Sequence[Reading]) -> float | None:
@@ -142,9 +144,8 @@ def _share(readings: Sequence[Reading], name: str) -> float | None:
     return float(sum(after - before for before, after in totals) / seconds)
 
 
-def _device_causes(
-    window: Sequence[Reading], others: tuple[float, bool] | None, usual_hz: float | None
-) -> Iterator[Cause]:
+def _device_causes(readings: Sequence[Reading], window: Sequence[Reading], usual_hz: float | None) -> Iterator[Cause]:
+    others = others_utilisation(readings, window)
     if others is not None and others[0] > (OTHERS_REPORTED if others[1] else OTHERS_DERIVED):
         yield Cause.PROCESSES
     if SLOWDOWNS.intersection(window[-1].throttle_reasons or ()):
@@ -155,34 +156,32 @@ def _device_causes(
         yield Cause.CLOCK
 
 
-def others_utilisation(
-    readings: Sequence[Reading], times: Sequence[float], window: Sequence[Reading]
-) -> tuple[float, bool] | None:
+def others_utilisation(readings: Sequence[Reading], window: Sequence[Reading]) -> tuple[float, bool] | None:
     """Return the device's mean utilisation by others over a window, and whether the driver reported it directly.
 
     Otherwise it is derived: the device's utilisation minus the time in which this run may have had work there. A driver
     averages over an unknown time of up to a second. Of all possible windows, the one with most work of this run counts.
     """
     reported = [r.others_utilisation for r in window if r.others_utilisation is not None]
-    derived = _derived(readings, times, window)
+    derived = _derived(readings, window)
     if reported and (derived is None or fmean(reported) > OTHERS_REPORTED or derived <= OTHERS_DERIVED):
         return fmean(reported), True
     return None if derived is None else (derived, False)
 
 
-def _derived(readings: Sequence[Reading], times: Sequence[float], window: Sequence[Reading]) -> float | None:
+def _derived(readings: Sequence[Reading], window: Sequence[Reading]) -> float | None:
     used = [r.utilisation for r in window if r.utilisation is not None]
     last_s, span_s = window[-1].at_s, window[-1].at_s - window[0].at_s
-    if len(used) < len(window) or span_s < _SPANNED_S or times[0] > last_s - span_s - _LAGS_S[-1]:
+    if len(used) < len(window) or span_s < _SPANNED_S or readings[0].at_s > last_s - span_s - _LAGS_S[-1]:
         return None
     ends = [last_s - lag for lag in _LAGS_S]
-    own = [_occupied(readings, times, end) - _occupied(readings, times, end - span_s) for end in ends]
+    own = [_occupied(readings, end) - _occupied(readings, end - span_s) for end in ends]
     return max(0.0, fmean(used) - max(own) / span_s)
 
 
-def _occupied(readings: Sequence[Reading], times: Sequence[float], at_s: float) -> float:
+def _occupied(readings: Sequence[Reading], at_s: float) -> float:
     """Return the time until *at_s* in which this run occupied the device, interpolated; all without readings."""
-    after = bisect_left(times, at_s)
+    after = bisect_left(readings, at_s, key=_AT)
     before, behind = readings[max(after - 1, 0)], readings[min(after, len(readings) - 1)]
     low, high = before.occupied_total_s, behind.occupied_total_s
     if low is None or high is None:

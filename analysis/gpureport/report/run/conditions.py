@@ -116,11 +116,10 @@ def load_sentences(report: Report) -> str:
 def _loads(report: Report) -> dict[str, list[float | None]]:
     """Return the kinds of other load, each with its share in every second."""
     readings = _readings(report)
-    times = [reading.at_s for reading in readings]
-    seconds = [each for each in windows(readings, times) if each[-1].measuring and each[0] is not each[-1]]
+    seconds = [each for each in windows(readings) if each[-1].measuring and each[0] is not each[-1]]
     if report.device.architecture.on_host:
         return {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
-    used = (others_utilisation(readings, times, window) for window in seconds)
+    used = (others_utilisation(readings, window) for window in seconds)
     return {"device": [share and share[0] for share in used]}
 
 
