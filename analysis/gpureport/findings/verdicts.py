@@ -3,7 +3,7 @@
 They do not guess why prediction and observation differ: ``gpureport.explain.trials`` tests hypotheses about that.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 from typing import NamedTuple
@@ -216,18 +216,10 @@ class ErrorStatistics:
 
     n: int
     median: float
-    mean: float
     p90: float
 
 
-def error_statistics(errors: Sequence[float]) -> ErrorStatistics | None:
-    """Return the statistics of *errors*; ``None`` if there are none."""
-    if not errors:
-        return None
-    middle, p90 = (float(quantile) for quantile in np.quantile(errors, [0.5, 0.9]))
-    return ErrorStatistics(len(errors), middle, float(np.mean(errors)), p90)
-
-
-def time_errors(curves: Iterable[Curve], kind: Basis) -> list[float]:
-    """Return the error of every observed point that this *kind* of prediction contains."""
-    return [log_error(p.time_s, seen.time_s) for curve in curves for p, seen in curve.compared(kind)]
+def time_errors(curves: Iterable[Curve], kind: Basis) -> ErrorStatistics | None:
+    """Return the errors of every observed point that this *kind* of prediction contains; ``None`` without one."""
+    errors = [log_error(p.time_s, seen.time_s) for curve in curves for p, seen in curve.compared(kind)]
+    return ErrorStatistics(len(errors), *np.quantile(errors, [0.5, 0.9]).tolist()) if errors else None

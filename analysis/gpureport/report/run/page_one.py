@@ -20,7 +20,7 @@ from gpureport.findings.key_figures import (
     Side,
     key_figures,
 )
-from gpureport.findings.verdicts import error_statistics, time_errors
+from gpureport.findings.verdicts import time_errors
 from gpureport.findings.whole_device import most_counted
 from gpureport.inputs import read_yaml
 from gpureport.observe.disturbance import running_clocks
@@ -339,7 +339,7 @@ def trust(report: Report) -> str:
     name = report.device.device_class
     return text(
         "trust",
-        errors=error_statistics(time_errors(report.curves, "specification")),
+        errors=time_errors(report.curves, "specification"),
         seen=seen_in(report),
         device_class=name,
         of_class=_accuracies().get(name),

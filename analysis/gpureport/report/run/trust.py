@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
-from gpureport.findings.verdicts import error_statistics, time_errors
+from gpureport.findings.verdicts import time_errors
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.curves import BASES
@@ -41,8 +41,8 @@ def answers(report: Report) -> tuple[str, ...]:
     Calibration excludes microbenchmarks, so errors of the specification's predictions are also given without them.
     """
     curves = report.curves
-    of_all, of_calibrated = (error_statistics(time_errors(curves, kind)) for kind in BASES)
-    of_same = error_statistics(time_errors([curve for curve in curves if curve.calibrated], "specification"))
+    of_all, of_calibrated = (time_errors(curves, kind) for kind in BASES)
+    of_same = time_errors([curve for curve in curves if curve.calibrated], "specification")
     verdicts = Counter(pair.main.verdict for pair in specified(report))
     variants = {found.workload for found in report.evidence if found.agrees is not None}
     reliability = paragraphs(
