@@ -6,21 +6,19 @@ An effect of one kind of device belongs in its class, an effect of all here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, prod
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from gpureport.predict.accesses import constant_cycles, further_load_cycles, global_passes, local_passes
-from gpureport.predict.residency import ServingLevel, staircase
+from gpureport.predict.residency import staircase
 from gpureport.predict.uncertainty.propagation import as_norm, maximum, where
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, traced_lanes
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand
-
-T = TypeVar("T")
 
 THROUGHPUT_EXPONENT = constant(
     4.0,
@@ -230,15 +228,8 @@ class Execution(ABC):
         rate = self.architecture.wave_starts_per_cycle
         return maximum(dispatched_s, self.device.cycles(self.waves_per_place / rate)) if rate else dispatched_s
 
-    # Which memory level serves a working set
-
-    def loads_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
-        """Return the cost of dependent loads, and the level that serves most of them; *levels* as of ``staircase``."""
-        return staircase(working_set_bytes, levels)
-
-    def streams_served(self, working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
-        """Return the same for streams."""
-        return staircase(working_set_bytes, levels)
+    loads_served = streams_served = staticmethod(staircase)
+    """Cost of dependent loads, or of streams, and the level that serves most of them."""
 
     # What overlaps
 
