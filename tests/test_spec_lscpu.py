@@ -122,14 +122,14 @@ def test_a_processor_has_one_core_type(
 def test_an_unknown_core_is_typical_of_its_instruction_set(database: Database) -> None:
     unknown = facts(vendor="Unheard", instruction_set="aarch64", l2=ListedCache(instance_bytes=3 << 20))
 
-    name, core = core_of_machine(unknown, database)
+    host = core_of_machine(unknown, database)
 
-    assert name == generic_name(unknown, database.architectures()) == "aarch64"
-    assert core.l2_bytes == 3 << 20
-    assert core.memory_latency_s == database.core_type("aarch64").memory_latency_s
+    assert host.architecture == generic_name(unknown, database.architectures()) == "aarch64"
+    assert host.core.l2_bytes == 3 << 20
+    assert host.core.memory_latency_s == database.core_type("aarch64").memory_latency_s
     other = facts(vendor="Unheard", flags=frozenset({"avx512f"}))
     assert generic_name(other, database.architectures()) == "x86_64_avx512"
-    assert core_of_machine(facts(family=99), database)[0] == "amd_cpu"
+    assert core_of_machine(facts(family=99), database).architecture == "amd_cpu"
 
 
 def test_the_listing_says_how_far_it_is_that_of_the_hardware(database: Database) -> None:

@@ -78,10 +78,11 @@ def _list_known(options: DevicesOptions, database: Database) -> int:
     if options.as_json:
         print_json([device.model_dump(mode="json") for device in devices])
         return 0
+    here = {d.id for d in devices if database.is_this_processor(database.entries[d.id].file)}
     rows = [
         (
             d.id,
-            f"{d.name} (processor of this machine)" if database.is_this_processor(d.id) else d.name,
+            f"{d.name} (processor of this machine)" if d.id in here else d.name,
             str(d.compute_units),
             format_bandwidth(d.memory.bandwidth_bytes_per_s),
             format_frequency(d.clock_hz),

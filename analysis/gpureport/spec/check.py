@@ -17,9 +17,7 @@ from gpureport.spec.database import (
     Database,
     alike,
     is_architecture,
-    is_like,
     load_database,
-    on_host,
     wrong_ending,
 )
 from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, combined, declaration, levels, missing, resolve
@@ -128,8 +126,8 @@ def _check_values(document: Checked, database: Database, reported: set[Path]) ->
 def _check_device(document: Checked, file: DeviceFile, database: Database, reported: set[Path]) -> Iterator[Problem]:
     """Yield the problems of a device's values; without its architecture, only of single values."""
     overlay: Layer = {}
-    if is_like(file, database.host):
-        overlay, file = host_values(database.host), on_host(file, database.host)
+    if database.is_this_processor(file):
+        overlay, file = host_values(database.host), database.on_host(file)
     own = {**file.values, **overlay}
     yield from (document.problem(*remark) for remark in _out_of_range(own))
     try:

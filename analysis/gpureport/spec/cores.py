@@ -167,19 +167,35 @@ def generic_name(facts: ProcessorFacts, architectures: Mapping[str, Architecture
     return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
 
 
-def core_of_machine(facts: ProcessorFacts, database: "Database") -> tuple[str, CoreType]:
-    """Return the name of the architecture of a machine's processor, and its type of core.
+@dataclass(frozen=True)
+class HostCore:
+    """The type of core of a machine; *architecture* is the name of its file. A virtual machine has a *hypervisor*."""
+
+    architecture: str
+    core: CoreType
+    streams: StreamType
+    topology: Topology
+    hypervisor: bool
+
+    @property
+    def usable_l3(self) -> float:
+        """Part of the listed L3 that one thread can use."""
+        return float(usable_l3(self.core, self.topology))
+
+
+def core_of_machine(facts: ProcessorFacts, database: "Database") -> HostCore:
+    """Return the type of core of a machine's processor.
 
     A processor of an unknown type gets that of the generic architecture, with the private caches that it lists.
     """
     architectures = database.architectures()
-    name = core_type_name(facts, architectures)
-    if name is not None:
-        return name, database.core_type(name)
-    name = generic_name(facts, architectures)
-    listed = {"l1_bytes": facts.l1, "l2_bytes": facts.l2}
-    sizes = {field: cache.instance_bytes for field, cache in listed.items() if cache}
-    return name, database.core_type(name).model_copy(update=sizes)
+    known = core_type_name(facts, architectures)
+    name = known or generic_name(facts, architectures)
+    core = database.core_type(name)
+    if not known:
+        listed = {"l1_bytes": facts.l1, "l2_bytes": facts.l2}
+        core = core.model_copy(update={field: cache.instance_bytes for field, cache in listed.items() if cache})
+    return HostCore(name, core, database.stream_type(name), topology(facts, core), bool(facts.hypervisor))
 
 
 def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
@@ -219,22 +235,6 @@ def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
     ranges = [[int(end) for end in models.split("-")] for models in one.models]
     known = facts.model is not None and any(each[0] <= facts.model <= each[-1] for each in ranges)
     return known and one.family == facts.family
-
-
-@dataclass(frozen=True)
-class HostCore:
-    """The type of core of a machine; *architecture* is the name of its file. A virtual machine has a *hypervisor*."""
-
-    architecture: str
-    core: CoreType
-    streams: StreamType
-    topology: Topology
-    hypervisor: bool
-
-    @property
-    def usable_l3(self) -> float:
-        """Part of the listed L3 that one thread can use."""
-        return float(usable_l3(self.core, self.topology))
 
 
 def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuCompiler = "pocl") -> dict[str, Value]:

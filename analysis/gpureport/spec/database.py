@@ -11,7 +11,7 @@ from typing import TypeVar
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.spec.cores import HostCore, core_of_machine, cpu_values, topology
+from gpureport.spec.cores import HostCore, core_of_machine, cpu_values
 from gpureport.spec.files import ArchitectureFile, DeviceFile, part_of, resolve
 from gpureport.spec.host import HostProcessor, read_host
 from gpureport.spec.match import match
@@ -71,11 +71,7 @@ class Database:
     @property
     def host_core(self) -> HostCore | None:
         """The type of core of this machine's processor; ``None`` if the processor does not identify itself."""
-        facts = self.host.facts
-        if not facts.vendor:
-            return None
-        name, core = core_of_machine(facts, self)
-        return HostCore(name, core, self.stream_type(name), topology(facts, core), bool(facts.hypervisor))
+        return core_of_machine(self.host.facts, self) if self.host.facts.vendor else None
 
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
         """Return an architecture's file; an InputError, with *where* before it, if there is none or it is wrong."""
@@ -110,18 +106,24 @@ class Database:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
         entry = self.entries[entry_id]
         architecture = self.architecture(entry.file.architecture, f"{entry.path}: architecture: ")
-        if not self.is_this_processor(entry_id):
+        if not self.is_this_processor(entry.file):
             return resolve(entry.id, entry.file, architecture, overlay, str(entry.path))
-        file, core = on_host(entry.file, self.host), self.host_core
+        file, core = self.on_host(entry.file), self.host_core
         if core:
             architecture = self.architecture(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
         overlay = overlay or cpu_values(self.host, core)
         return resolve(entry.id, file, architecture, overlay, str(entry.path))
 
-    def is_this_processor(self, entry_id: str) -> bool:
+    def is_this_processor(self, file: DeviceFile) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""
-        return is_like(self.entries[entry_id].file, self.host)
+        other = "x86_64" if self.host.facts.generic == "aarch64" else "aarch64"
+        return file.host and not file.architecture.startswith(other)
+
+    def on_host(self, file: DeviceFile) -> DeviceFile:
+        """Return the generic CPU's file with this machine's name, without levels that it does not have."""
+        own = {"name": self.host.facts.name or file.name, "without": file.without | self.host.without}
+        return file.model_copy(update=own)
 
     def resolve(self, text: str) -> Device:
         """Return the device with this id or name, as :meth:`find` finds it."""
@@ -169,7 +171,7 @@ class Database:
         ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100. Empty: it does not fit.
         """
         known = list(filter(None, map(plain, entry.names)))
-        if name in known or (name == "cpu" and self.is_this_processor(entry.id)):
+        if name in known or (name == "cpu" and self.is_this_processor(entry.file)):
             return 0, not entry.own, name not in map(plain, entry.titles)
         if any(map(str.isdigit, name)) and name in _endings(entry):  # "rtx" alone does not mean TITAN RTX
             return (1,)
@@ -268,14 +270,3 @@ def wrong_ending(path: Path) -> str:
 def is_architecture(path: Path) -> bool:
     """Whether a file describes an architecture: it is in a folder ``architectures``."""
     return real_path(path).parent.name == "architectures"
-
-
-def is_like(file: DeviceFile, host: HostProcessor) -> bool:
-    """Whether an entry describes any CPU of the instruction set of *host*."""
-    other = "x86_64" if host.facts.generic == "aarch64" else "aarch64"
-    return file.host and not file.architecture.startswith(other)
-
-
-def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
-    """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
-    return file.model_copy(update={"name": host.facts.name or file.name, "without": file.without | host.without})

@@ -23,7 +23,7 @@ from gpureport.predict.cpu_memory import (
     socket_streams,
 )
 from gpureport.predict.transfers import BOTH_WAYS, Direction, link_bytes_per_s
-from gpureport.spec.cores import core_of_machine, topology
+from gpureport.spec.cores import core_of_machine
 from gpureport.spec.database import Database
 from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
@@ -185,12 +185,12 @@ def table_residuals(folder: Path, database: Database) -> Iterator[Residual]:
 
 
 def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
-    name, core = core_of_machine(machine.facts, database)
-    place, allocates = topology(machine.facts, core), database.write_allocate(name)
+    host = core_of_machine(machine.facts, database)
+    core, place, allocates = host.core, host.topology, database.write_allocate(host.architecture)
     values = machine.values
     sizes = values["working_set_bytes"].to_numpy()
     labels = [format_bytes(size) for size in sizes]
-    curve = partial(_of_cpu, CLOUD, name, machine.name, "cpu_memory")
+    curve = partial(_of_cpu, CLOUD, host.architecture, machine.name, "cpu_memory")
     yield from _residuals(curve("latency"), "latencies", labels, latency_curve(core, place, sizes), values["latency_s"])
     for operation, pattern in OPERATIONS.items():
         predicted = machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
