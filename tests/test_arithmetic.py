@@ -10,7 +10,7 @@ from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.execution import smooth_maximum
 from gpureport.predict.expressions import given, number
 from gpureport.predict.model import point_time
-from gpureport.predict.uncertainty.propagation import Uncertain, clamped, exp, log, note
+from gpureport.predict.propagation import Uncertain, clamped, exp, log, note
 from gpureport.records.prediction import Arithmetic
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Workload

@@ -7,7 +7,7 @@ import pytest
 
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated, combined, noise
-from gpureport.predict.uncertainty.sensitivity import specified_deviation
+from gpureport.predict.sensitivity import specified_deviation
 from gpureport.records.curves import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import load_database

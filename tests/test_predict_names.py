@@ -11,7 +11,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.features import SIGMA_OTHER_CLIFFS, with_intervals, with_level_names
 from gpureport.predict.residency import fraction_beyond, latency_levels
-from gpureport.predict.uncertainty.sensitivity import Fact, fact
+from gpureport.predict.sensitivity import Fact, fact
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.forecast import outlook_table

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.predict.uncertainty.sensitivity import uncertain
+from gpureport.predict.sensitivity import uncertain
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.files import ArchitectureFile, DeviceFile, file_schema
 from gpureport.spec.models import Architecture, Device, listed

@@ -13,7 +13,7 @@ from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.execution import Execution
 from gpureport.predict.features import with_intervals
 from gpureport.predict.model import PointTime, point_time
-from gpureport.predict.uncertainty.propagation import (
+from gpureport.predict.propagation import (
     Uncertain,
     apart,
     clamped,
@@ -27,16 +27,7 @@ from gpureport.predict.uncertainty.propagation import (
     together,
     where,
 )
-from gpureport.predict.uncertainty.sensitivity import (
-    Fact,
-    fact,
-    figures,
-    ranked,
-    sensitivities,
-    spread,
-    uncertain,
-    visit_facts,
-)
+from gpureport.predict.sensitivity import Fact, fact, figures, ranked, sensitivities, spread, uncertain, visit_facts
 from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition

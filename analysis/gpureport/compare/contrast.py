@@ -19,7 +19,7 @@ from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, Ra
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
-from gpureport.predict.uncertainty.sensitivity import Fact
+from gpureport.predict.sensitivity import Fact
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.curves import SweepKey
 from gpureport.spec.files import declaration

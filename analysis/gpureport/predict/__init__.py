@@ -13,7 +13,7 @@ from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import with_intervals, with_level_names
 from gpureport.predict.model import PointModel, execution_kind, point_times
 from gpureport.predict.occupancy import Compiled
-from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
+from gpureport.predict.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device

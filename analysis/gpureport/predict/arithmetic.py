@@ -1,6 +1,6 @@
 """The arithmetic behind one predicted time, written so that a reader can follow it with a calculator.
 
-The model runs on numbers that note each operation (:mod:`gpureport.predict.uncertainty.propagation`). The written
+The model runs on numbers that note each operation (:mod:`gpureport.predict.propagation`). The written
 formulas contain what was computed, without factors of 1 and terms of 0.
 
 Formulas name facts of the device by path (``memory.bandwidth``), the workload's demand by field (``work_items``,
@@ -16,8 +16,8 @@ from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.expressions import Expression, given
 from gpureport.predict.gpu import ISOLATED_EXPONENT
 from gpureport.predict.model import point_time
-from gpureport.predict.uncertainty.propagation import Uncertain, note
-from gpureport.predict.uncertainty.sensitivity import visit_facts
+from gpureport.predict.propagation import Uncertain, note
+from gpureport.predict.sensitivity import visit_facts
 from gpureport.records.curves import PointKey
 from gpureport.records.prediction import Arithmetic, ArithmeticStep
 from gpureport.spec.models import Device

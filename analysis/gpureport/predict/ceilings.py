@@ -5,9 +5,9 @@ from math import exp, sqrt
 from typing import Literal
 
 from gpureport.observe.statistics import Estimate
+from gpureport.predict.propagation import relative_deviations
+from gpureport.predict.sensitivity import uncertain
 from gpureport.predict.transfers import link_bytes_per_s
-from gpureport.predict.uncertainty.propagation import relative_deviations
-from gpureport.predict.uncertainty.sensitivity import uncertain
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact

@@ -21,9 +21,9 @@ from typing import ClassVar, TypeVar
 
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
+from gpureport.predict.propagation import log, maximum, minimum, where
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
 from gpureport.predict.traffic import requested_bytes
-from gpureport.predict.uncertainty.propagation import log, maximum, minimum, where
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, SIGMA_CPU_CODE, constant
 from gpureport.trace.chains import REORDERED

@@ -13,8 +13,8 @@ from math import ceil, inf, prod
 from typing import ClassVar
 
 from gpureport.predict.accesses import constant_cycles, further_load_cycles, global_passes, local_passes
+from gpureport.predict.propagation import as_norm, maximum, where
 from gpureport.predict.residency import staircase
-from gpureport.predict.uncertainty.propagation import as_norm, maximum, where
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, traced_lanes
 from gpureport.spec.uncertainty import constant

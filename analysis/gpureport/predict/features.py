@@ -13,7 +13,7 @@ import numpy as np
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
 from gpureport.observe.statistics import Floats, curve_noise
 from gpureport.observe.tapers import saturation
-from gpureport.predict.uncertainty.sensitivity import Fact, spread
+from gpureport.predict.sensitivity import Fact, spread
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device

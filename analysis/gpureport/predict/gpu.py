@@ -27,7 +27,7 @@ from math import ceil, inf
 from gpureport.predict import traffic
 from gpureport.predict.accesses import without_order
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
-from gpureport.predict.uncertainty.propagation import maximum, minimum, where
+from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import schedulers_of
 from gpureport.spec.uncertainty import constant
 

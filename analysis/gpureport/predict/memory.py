@@ -22,14 +22,8 @@ from gpureport.predict.accesses import (
 )
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, smooth_maximum
 from gpureport.predict.occupancy import local_memory_in_use_bytes
-from gpureport.predict.residency import (
-    NO_TRANSITION,
-    Misses,
-    ServingLevel,
-    latency_levels,
-    translation_levels,
-)
-from gpureport.predict.uncertainty.propagation import maximum, minimum, where
+from gpureport.predict.propagation import maximum, minimum, where
+from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, latency_levels, translation_levels
 from gpureport.records.curves import Level
 from gpureport.records.prediction import write_ceiling
 from gpureport.spec.models import Cache, Transition

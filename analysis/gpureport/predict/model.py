@@ -8,7 +8,7 @@ traffic by level      ``traffic``: bytes; ``residency``: which level serves a wo
 resources in use      ``execution``, with what differs in ``gpu`` and ``cpu``: instruction classes, pipes, one group;
                       ``accesses``: single load, store and atomic instructions
 ceilings, time        this one
-interval              ``uncertainty``: the model runs on numbers that know how they depend on the device's figures, once
+interval              ``propagation``: the model runs on numbers that know how they depend on the device's figures, once
                       on numbers of many points, or once for each part that differs
 ====================  ==================================================================================================
 
@@ -36,16 +36,8 @@ from gpureport.predict.execution import Execution
 from gpureport.predict.gpu import GpuExecution
 from gpureport.predict.memory import load_latency, traffic_time, usable_capacities
 from gpureport.predict.occupancy import occupancy
+from gpureport.predict.propagation import Divided, apart, for_all, maximum, named, relative_deviations, together
 from gpureport.predict.transfers import transfer_times
-from gpureport.predict.uncertainty.propagation import (
-    Divided,
-    apart,
-    for_all,
-    maximum,
-    named,
-    relative_deviations,
-    together,
-)
 from gpureport.records.curves import Level
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Device

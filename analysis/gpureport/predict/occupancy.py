@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, inf, prod
 from typing import Any
 
-from gpureport.predict.uncertainty.propagation import maximum, minimum, where
+from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.records.measurement import Compilation
 from gpureport.records.prediction import Limiter, Occupancy
 from gpureport.spec.models import Architecture, OccupancyRules

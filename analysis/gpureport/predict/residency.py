@@ -8,7 +8,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from gpureport.observe.statistics import Floats
-from gpureport.predict.uncertainty.propagation import clamped, exp, log, maximum, minimum, where
+from gpureport.predict.propagation import clamped, exp, log, maximum, minimum, where
 from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Device, Transition
 from gpureport.spec.uncertainty import constant

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import ceil
 
-from gpureport.predict.uncertainty.propagation import maximum, minimum, where
+from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Stream
 

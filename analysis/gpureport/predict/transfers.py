@@ -21,8 +21,8 @@ from itertools import accumulate
 from typing import Literal
 
 from gpureport.predict.cpu_memory import OPERATIONS, ordinary_s
+from gpureport.predict.propagation import maximum
 from gpureport.predict.residency import mean_time, streamed_misses
-from gpureport.predict.uncertainty.propagation import maximum
 from gpureport.spec.models import Device, Link
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import HostTraffic

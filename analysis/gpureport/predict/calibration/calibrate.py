@@ -13,7 +13,7 @@ from typing import Literal
 
 from gpureport.matching import FURTHEST, both_of, match_features
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
-from gpureport.predict.uncertainty.sensitivity import declared, figures, specified_deviation, visit_facts, with_figures
+from gpureport.predict.sensitivity import declared, figures, specified_deviation, visit_facts, with_figures
 from gpureport.records.curves import DRAM, CurveFeature, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.spec.models import Cache, Device, Transition
@@ -264,7 +264,7 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
 
         ln value = (1 - w) ln specified + w ln measured,   w = s^2 / (s^2 + t^2 + n^2)
 
-    ``s`` is the uncertainty of the specified value (:mod:`gpureport.predict.uncertainty.sensitivity`), the same as for
+    ``s`` is the uncertainty of the specified value (:mod:`gpureport.predict.sensitivity`), the same as for
     intervals: documented instruction rates are known better than bandwidths of a virtual machine. ``t`` is that of the
     transfer to another kernel, ``n`` the noise.
     """

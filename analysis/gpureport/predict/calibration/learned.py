@@ -12,7 +12,7 @@ from statistics import median
 from gpureport.matching import both_of, match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.predict.uncertainty.sensitivity import figures
+from gpureport.predict.sensitivity import figures
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import CurveFeature, Observation, ObservedPoint
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device

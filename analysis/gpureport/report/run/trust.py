@@ -7,7 +7,7 @@ from functools import partial
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
 from gpureport.findings.verdicts import time_errors
 from gpureport.predict.expressions import number
-from gpureport.predict.uncertainty.sensitivity import ranked
+from gpureport.predict.sensitivity import ranked
 from gpureport.records.curves import BASES
 from gpureport.records.finding import AGREEMENT, Explanation
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity

@@ -1,7 +1,7 @@
 """How uncertain a device's figures ("facts") are, and how that affects its predictions.
 
 Each fact has a relative standard deviation that depends on its kind and its source. The model propagates all of them at
-once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time add in quadrature.
+once (:mod:`gpureport.predict.propagation`). Their effects on a time add in quadrature.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ import numpy as np
 
 from gpureport.grouping import grouped
 from gpureport.observe.statistics import Floats
-from gpureport.predict.uncertainty.propagation import Uncertain
+from gpureport.predict.propagation import Uncertain
 from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.files import declaration
 from gpureport.spec.models import Device, Tlb, Transition, visited
