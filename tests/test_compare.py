@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from gpureport.compare import compare as compare_runs
+from gpureport.compare import contests as contests_of_best
 from gpureport.compare import excerpt, regressions
 from gpureport.compare.differences import Outcome, differences
-from gpureport.compare.records import Comparison, Difference, RatioEstimate, WorkloadComparison
-from gpureport.compare.results import BEST_SIZE, BEYOND
-from gpureport.compare.results import contests as contests_of_best
-from gpureport.compare.runs import Run, SweepSamples, samples_by_sweep
+from gpureport.compare.records import BEYOND, Comparison, Difference, RatioEstimate, WorkloadComparison
+from gpureport.compare.runs import BEST_SIZE, Run, samples_by_sweep
 from gpureport.errors import InputError
 from gpureport.records.curves import Observation, ObservedPoint, SweepKey
 from gpureport.records.report import Report, load_report
@@ -246,9 +245,8 @@ def _run(rng: np.random.Generator, factor: Spread = _equal, between: Spread = _u
     samples = {}
     for number in range(sweeps):
         offset = factor(number) * np.exp(rng.normal(0, between(number)))
-        times_s = 1e-3 * offset * np.exp(rng.normal(0, 0.01, POINTS * SAMPLES))
-        labels = tuple(f"{2**i} KiB" for i in range(POINTS))
-        samples[_name(number)] = SweepSamples(labels, (SAMPLES,) * POINTS, times_s)
+        times_s = 1e-3 * offset * np.exp(rng.normal(0, 0.01, (POINTS, SAMPLES)))
+        samples[_name(number)] = {f"{2**i} KiB": times for i, times in enumerate(times_s)}
     return replace(TEMPLATE, samples=samples)
 
 
@@ -260,12 +258,7 @@ def _runs(
 
 def _with_points(run: Run, chosen: slice, *names: str) -> Run:
     """The same run with some of the points of these sweeps, or of all, only."""
-    kept = slice(SAMPLES * (chosen.start or 0), SAMPLES * chosen.stop)
-    fewer = {
-        name: SweepSamples(sweep.labels[chosen], sweep.counts[chosen], sweep.times_s[kept])
-        for name, sweep in run.samples.items()
-        if name in (names or run.samples)
-    }
+    fewer = {name: dict([*run.samples[name].items()][chosen]) for name in names or run.samples}
     return replace(run, samples={**run.samples, **fewer})
 
 
@@ -283,7 +276,7 @@ def test_runs_recorded_on_one_h200_do_not_differ() -> None:
 
     def recorded(number: int, factor: float = 1.0) -> Run:
         times = {name: factor * np.array(runs[number]) for name, runs in kept.items()}
-        samples = {name: SweepSamples(tuple(map(str, range(len(t)))), (1,) * len(t), t) for name, t in times.items()}
+        samples = {name: {str(i): t[i : i + 1] for i in range(len(t))} for name, t in times.items()}
         return replace(TEMPLATE, samples=samples)
 
     runs = [recorded(number) for number in range(4)]
@@ -478,8 +471,8 @@ def test_samples_are_times_of_a_unit_of_work() -> None:
 
     for samples in found:
         (sweep,) = samples.values()
-        assert (sweep.labels, sweep.counts) == ((timed.point.label,), (len(timed.samples_s),))
-        assert sweep.times_s == pytest.approx(np.array(timed.samples_s) / timed.point.work)
+        assert list(sweep) == [timed.point.label]
+        assert sweep[timed.point.label] == pytest.approx(np.array(timed.samples_s) / timed.point.work)
 
 
 def test_other_devices_are_not_tested_for_differences() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from gpureport.compare.records import (
+    BEYOND,
+    WITHIN,
     Comparison,
     Condition,
     Difference,
@@ -15,7 +17,6 @@ from gpureport.compare.records import (
     RatioEstimate,
     WorkloadComparison,
 )
-from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
 from gpureport.records.curves import Metric, SweepKey
 from gpureport.report.comparison.figures import speed_chart

@@ -1,15 +1,25 @@
 """Comparisons of machines: measured by us, published by others, or only predicted."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from math import hypot, log
 
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
 from gpureport.compare.contrast import contrast
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import FEW, Comparison, Contrast
-from gpureport.compare.results import contests
-from gpureport.compare.runs import Run, excerpt, same_device
+from gpureport.compare.records import (
+    BEYOND,
+    FEW,
+    WITHIN,
+    Comparison,
+    Contrast,
+    MachineResult,
+    RatioEstimate,
+    WorkloadComparison,
+)
+from gpureport.compare.runs import BEST_SIZE, BestPoints, ComparedPoint, ContestKey, Run, excerpt, rank, same_device
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
@@ -109,3 +119,81 @@ def _common_curves(machines: Mapping[str, Run]) -> Iterator[dict[str, Observatio
         alike = {name: curve for name, curve in found if (curve.metric, curve.axis) == (first.metric, first.axis)}
         if len(alike) > 1:
             yield alike
+
+
+def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[WorkloadComparison, ...]:
+    """Compare the best points of all machines, workload by workload.
+
+    Devices have different sizes, so sweeps have different points. Each workload is therefore compared once where memory
+    serves it and once where a cache does, at the best point of each machine. Cases (an instruction, a stride) are
+    compared one by one.
+    """
+    sized = {key[:2] for best in machines.values() for key, point in best.items() if point.sized}
+    common: dict[ContestKey, dict[str, ComparedPoint]] = {}
+    for machine, best in machines.items():
+        for key, point in best.items():
+            if (key[:2] in sized) == (key[2] in (BEYOND, WITHIN, BEST_SIZE)):
+                common.setdefault(key, {})[machine] = point
+    if all(len(points) < 2 for points in common.values()):
+        common = _of_any_size(machines)
+    return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
+
+
+def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[str, ComparedPoint]]:
+    """Return the best points of few sizes, which are within the caches of some machines only."""
+    found: dict[ContestKey, dict[str, ComparedPoint]] = {}
+    for machine, best in machines.items():
+        for (family, variant, _), point in best.items():
+            if point.sized:
+                points = found.setdefault((family, variant, BEST_SIZE), {})
+                points[machine] = max(points.get(machine, point), point, key=lambda each: rank(each, BEST_SIZE))
+    return found
+
+
+def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str) -> WorkloadComparison:
+    family, variant, regime = key
+    base = points.get(baseline)
+    others = [name for name, point in points.items() if base is not None and not _comparable(point, base)]
+    return WorkloadComparison(
+        family=family,
+        variant=variant,
+        regime=regime,
+        metric=next(iter(points.values())).metric,
+        refused=f"{baseline} and {', '.join(others)} count work differently" if others else "",
+        standings=tuple(_result(name, point, base) for name, point in points.items()),
+    )
+
+
+def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
+    same_counting = one.counting == other.counting or not (one.counting and other.counting)
+    return same_counting and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
+
+
+def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> MachineResult:
+    low, high = point.interval or (None, None)
+    return MachineResult(
+        machine=name,
+        point=point.label,
+        value=point.value,
+        ci_low=low,
+        ci_high=high,
+        predicted_peak=point.predicted_peak,
+        efficiency=_efficiency(point),
+        to_baseline=_speed_ratio(point, base) if base is not None and _comparable(point, base) else None,
+    )
+
+
+def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
+    peak = point.predicted_peak
+    if not point.observed or peak is None:
+        return None
+    return _speed_ratio(point, replace(point, value=peak, interval=(peak, peak)))
+
+
+def _speed_ratio(one: ComparedPoint, other: ComparedPoint) -> RatioEstimate:
+    """Return speed of *one* / speed of *other*; the half-widths of both intervals add in quadrature."""
+    if one is other:
+        return RatioEstimate(value=1.0)
+    sign = 1 if one.metric.kind == "rate" else -1
+    known = [log(high / low) / 2 for low, high in filter(None, (one.interval, other.interval))]
+    return RatioEstimate.of_log(sign * log(one.value / other.value), hypot(*known) if len(known) == 2 else None)

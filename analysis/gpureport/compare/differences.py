@@ -7,9 +7,9 @@ from math import log, sqrt
 import numpy as np
 
 from gpureport.compare.records import Difference, RatioEstimate
-from gpureport.compare.runs import Run, SweepSamples, same_device
+from gpureport.compare.runs import Run, Samples, same_device
 from gpureport.observe.significance import EXCESS_OF_MEDIAN, interval_in_errors, judged, shrunk
-from gpureport.observe.statistics import Floats
+from gpureport.observe.statistics import Floats, medians, sampling_noise
 from gpureport.spec.uncertainty import MAD_TO_SIGMA
 
 MINIMUM_EFFECT = 0.03
@@ -119,15 +119,15 @@ def _sweeps(runs: Sequence[Run], base: Sequence[Run]) -> Iterator[_Sweep]:
             yield sweep
 
 
-def _sweep(name: str, machines: Sequence[Sequence[SweepSamples | None]]) -> _Sweep | None:
+def _sweep(name: str, machines: Sequence[Sequence[Samples | None]]) -> _Sweep | None:
     """Compare the points that all runs of both machines share; return ``None`` if there are too few."""
     numbers = [number for number, run in enumerate(run for machine in machines for run in machine) if run]
     present = [[run for run in machine if run] for machine in machines]
     every = [run for machine in present for run in machine]
-    common = tuple(label for label in every[0].labels if all(label in run.labels for run in every))
-    if len(common) < min(_COMMON_POINTS, *(len(run.labels) for run in every)) or not common:
+    common = tuple(label for label in every[0] if all(label in run for run in every))
+    if len(common) < min(_COMMON_POINTS, *map(len, every)) or not common:
         return None
-    pairs = [[run.log_medians(common) for run in machine] for machine in present]
+    pairs = [[_log_medians([run[label] for label in common]) for run in machine] for machine in present]
     times = [np.array([medians for medians, _ in machine]) for machine in pairs]
     noise = [np.sqrt(np.sum([errors**2 for _, errors in machine], axis=0)) / len(machine) for machine in pairs]
     logs = times[1].mean(axis=0) - times[0].mean(axis=0)
@@ -140,6 +140,12 @@ def _sweep(name: str, machines: Sequence[Sequence[SweepSamples | None]]) -> _Swe
         variance_factor=sum(1 / len(machine) for machine in present),
         deviations=dict(zip(numbers, map(float, deviations), strict=True)),
     )
+
+
+def _log_medians(samples: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the logarithms of the medians of points, and their standard errors."""
+    counts = np.array(list(map(len, samples)))
+    return np.log(medians(np.concatenate(samples), counts)), sampling_noise(samples)
 
 
 def _whole(sweeps: Sequence[_Sweep]) -> _Sweep:

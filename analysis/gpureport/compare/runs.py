@@ -1,61 +1,65 @@
 """Data that a comparison keeps of each run: hundreds fit into memory, while one report takes tens of megabytes."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.contrast import Forecast
-from gpureport.compare.records import Landmark, Machine, MachineFigure
-from gpureport.compare.results import SIZES, BestPoints, best_points, shown
+from gpureport.compare.records import BEYOND, WITHIN, Landmark, Machine, MachineFigure
 from gpureport.findings.key_figures import key_figures
-from gpureport.observe.statistics import Floats, medians, sampling_noise
+from gpureport.observe.statistics import Floats
 from gpureport.predict.ceilings import Ceiling, ceilings, listed_rates
 from gpureport.records.columns import Curve
-from gpureport.records.curves import Observation
+from gpureport.records.curves import DRAM, Metric, Observation
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report, described_families
 from gpureport.spec.models import Device
+from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
+Samples = Mapping[str, Floats]
+"""Times per unit of work by the label of the point, of a sweep. Versions repeat work different numbers of times."""
 _MATRIX = ("matrix_fp16", "matrix_bf16")
 
 
-@dataclass(frozen=True)
-class SweepSamples:
-    """The samples of one sweep in one array.
+BEST_SIZE = "best size"
+"""In place of a regime, of workloads without data."""
+SIZES = ("working_set", "work_items")
+"""Axes along which the working set moves from level to level."""
+_FAR = 2.0
+"""Working set / last cache's capacity from which the data certainly do not fit: just beyond it, a part may stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPoint:
+    """One point of one machine.
 
     Attributes:
-        labels: one for each point with samples.
-        counts: number of samples of each point.
-        times_s: time per unit of work, point after point. Versions repeat a kernel's work different numbers of times.
+        counting: what its work counts.
+        reach: its working set / the size that is certainly beyond all caches.
+        sized: whether the machine has a sweep of the workload over sizes.
     """
 
-    labels: tuple[str, ...]
-    counts: tuple[int, ...]
-    times_s: Floats
+    metric: Metric
+    label: str
+    value: float
+    interval: tuple[float, float] | None
+    predicted_peak: float | None
+    observed: bool
+    counting: str
+    reach: float
+    sized: bool
 
-    def log_medians(self, labels: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """Return the logarithms of the medians of the points with these *labels*, and their standard errors."""
-        if labels == self.labels:
-            return self._log_medians, self._noise
-        indices = [self.labels.index(label) for label in labels]
-        points = self._points()
-        return self._log_medians[indices], sampling_noise([points[index] for index in indices])
 
-    def _points(self) -> list[Floats]:
-        return np.split(self.times_s, np.cumsum(self.counts)[:-1])
-
-    @cached_property
-    def _log_medians(self) -> Floats:
-        return np.log(medians(self.times_s, np.array(self.counts)))
-
-    @cached_property
-    def _noise(self) -> Floats:
-        return sampling_noise(self._points())
+ContestKey = tuple[str, str, str]
+"""Family, variant, and regime or case."""
+BestPoints = Mapping[ContestKey, ComparedPoint]
+"""The best points of one machine, by workload and regime; those of a workload without a sweep over sizes also by case,
+because another machine may have only one of the two."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Run:
     machine: Machine
     best: BestPoints
     landmarks: tuple[Landmark, ...]
-    samples: Mapping[str, SweepSamples]
+    samples: Mapping[str, Samples]
     limits: tuple[Ceiling, ...] = ()
     forecast: Forecast | None = None
     curves: tuple[Observation | Prediction, ...] = ()
@@ -129,15 +133,80 @@ def same_device(one: Run, other: Run) -> bool:
     return (one.machine.entry, one.described) == (other.machine.entry, other.described)
 
 
-def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, SweepSamples]:
+def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, Samples]:
     """Return the samples of each sweep that has any."""
-    found = {}
+    found = dict[str, Samples]()
     for measurement in measurements:
-        points = {point.point.label: point for point in measurement.points if point.samples_s}
-        times = [np.array(point.samples_s) / point.point.work for point in points.values()]
-        if times:
-            found[str(measurement.key)] = SweepSamples(tuple(points), tuple(map(len, times)), np.concatenate(times))
+        points = ((point.point, point.samples_s) for point in measurement.points if point.samples_s)
+        if times := {point.label: np.array(samples_s) / point.work for point, samples_s in points}:
+            found[str(measurement.key)] = times
     return found
+
+
+def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
+    """Return the best points of a machine on some *curves* of its report."""
+    chosen = [(record, curve.specification) for curve in curves if (record := shown(curve, report))]
+    found: dict[ContestKey, ComparedPoint] = {}
+    for (family, variant, regime), point in _all_points(report, chosen):
+        for kind in (regime,) if point.sized else (regime, point.label):
+            key = family, variant, kind
+            if key not in found or rank(point, kind) > rank(found[key], kind):
+                found[key] = point
+    return found
+
+
+def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
+    """Return what was observed; of a report without observations, what is predicted."""
+    return curve.observation if report.observations else curve.specification
+
+
+def _all_points(
+    report: Report, curves: Sequence[tuple[Observation | Prediction, Prediction | None]]
+) -> Iterator[tuple[ContestKey, ComparedPoint]]:
+    """Yield every point with its regime; no rates of a part of the compute units: its size differs by device."""
+    far_bytes = _FAR * last_cache_bytes(report.device)
+    sized = {record.key.workload for record, _ in curves if record.axis.quantity in SIZES}
+    sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")
+    for curve, prediction in curves:
+        parameters = (point.point.parameters for point in curve.points)
+        if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
+            continue
+        workload = curve.key.workload
+        info, fixed = report.workloads.get(workload), _is_without_data(curve, last_cache_bytes(report.device))
+        of_transfers = curve.axis.quantity == "transfer"
+        name = f", {curve.key.sweep}" if of_transfers or sweeps_of_cases[workload] > 1 else ""
+        largest = max((point.point.x for point in curve.points), default=0.0)
+        for point in curve.points:
+            if of_transfers and point.point.x < largest:
+                continue
+            predicted = prediction.points.at(point.point) if prediction else None
+            far = predicted is None or predicted.level == DRAM
+            yield (
+                (curve.key.family, curve.key.variant, BEST_SIZE if fixed else BEYOND if far else WITHIN),
+                ComparedPoint(
+                    metric=curve.metric,
+                    label=f"{'large transfers' if of_transfers else point.point.label}{name}",
+                    value=point.value,
+                    interval=point.interval if point.interval[0] < point.interval[1] else None,
+                    predicted_peak=predicted.value if predicted else None,
+                    observed=isinstance(curve, Observation),
+                    counting=info.counting if info else "",
+                    reach=point.point.working_set_bytes / far_bytes,
+                    sized=workload in sized,
+                ),
+            )
+
+
+def _is_without_data(curve: Observation | Prediction, cache_bytes: float) -> bool:
+    """Return whether more work-items of a sweep use the same data, which fit in the last cache of *cache_bytes*."""
+    sizes = {point.point.working_set_bytes for point in curve.points}
+    return curve.axis.quantity == "work_items" and len(sizes) == 1 and max(sizes) <= cache_bytes
+
+
+def rank(point: ComparedPoint, regime: str) -> tuple[float, float]:
+    """Return the key of the best point: speed, but beyond the caches first the certainty that no cache serves it."""
+    speed = point.value if point.metric.kind == "rate" else 1 / point.value
+    return (min(point.reach, 1.0) if regime == BEYOND else 1.0, speed)
 
 
 def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
