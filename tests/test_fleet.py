@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -27,12 +27,11 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.fleet.analysis import Difference, Figure, Fleet, analyse
 from gpureport.fleet.causes import reasons
-from gpureport.fleet.document import _drawn, write_documents
+from gpureport.fleet.document import FILE, _drawn, parts_of, sentence, write_documents
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.store import Store
-from gpureport.fleet.summary import FILE, parts_of, sentence
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
@@ -497,9 +496,8 @@ def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(
 
 
 def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:
-    peers = [SimpleNamespace(number=number, members=range(size)) for number, size in enumerate((2, 3, 1))]
-    found = _drawn(SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers=peers[2])]))  # type: ignore[arg-type]
-    assert [each.number for each in found] == [2, 1]
+    peers = [Mock(members=range(size)) for size in (2, 3, 1)]
+    assert _drawn(Mock(peers=peers, outliers=[Mock(peers=peers[2])])) == [peers[2], peers[1]]
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:

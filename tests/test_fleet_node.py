@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from gpureport.cli import main
-from gpureport.fleet.node import DeviceRun
 from gpureport.records.report import FILE_NAME, load_report
 from tests.make_fleet import REPORT, saved
 
@@ -20,8 +19,8 @@ def test_measured_devices_are_added_and_failures_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     device: Any = SimpleNamespace(name="the device")
-    measured = DeviceRun(device, saved(tmp_path / "0", REPORT), 0, "")
-    came = [measured, DeviceRun(device, tmp_path / "1", 1, "the driver hangs")]
+    measured = device, saved(tmp_path / "0", REPORT), ""
+    came = [measured, (device, tmp_path / "1", "exit code 1: the driver hangs")]
     monkeypatch.setattr(import_module("gpureport.fleet.node"), "measure_devices", lambda *_, **__: came)
     store = str(tmp_path / "store")
     assert main(["fleet", "node", "--store", store, "-d", "0", "-d", "0"]) == 1

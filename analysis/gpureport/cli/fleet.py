@@ -146,8 +146,7 @@ def export_runs(options: FleetExportOptions) -> int:
 def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
-    from gpureport.fleet.document import NAME, write_documents
-    from gpureport.fleet.summary import conclusion, reservations, sentence
+    from gpureport.fleet.document import NAME, conclusion, reservations, sentence, write_documents
     from gpureport.report.render import documents
 
     store = opened(options.store)
@@ -181,13 +180,10 @@ def measure_node(options: FleetNodeOptions) -> int:
     folders = [(device, output / f"{device.index}-{slug(device.name)}") for device in chosen]
     workloads = [part for name in options.workloads for part in ("--workload", name)]
     settings = [*(("--quick",) if options.quick else ()), *workloads]
-    measured, left_out = [], 0
-    for run in measure_devices(folders, settings, parallel=options.parallel):
-        if run.exit_code:
-            print_lines(f"not measured: {run.device.name}: exit code {run.exit_code}: {run.last_line}")
-        else:
-            print_lines(f"measured: {run.device.name}: {run.folder}")
-            measured.append(f"{node}={run.folder}")
+    measured, left_out = list[str](), 0
+    for device, folder, problem in measure_devices(folders, settings, parallel=options.parallel):
+        print_lines(f"not measured: {device.name}: {problem}" if problem else f"measured: {device.name}: {folder}")
+        measured += [] if problem else [f"{node}={folder}"]
     if measured and (options.store or os.environ.get(VARIABLE)):
         left_out = add_runs(FleetAddOptions(paths=measured, store=options.store))
     return 1 if left_out or len(measured) < len(folders) else 0

@@ -149,9 +149,7 @@ class Peers:
     """The devices of a model, measured in the same way.
 
     Attributes:
-        number: its index among the models.
         title: unique: name of the device, with its entry, compute units or kind of run if there are several.
-        model: id of the entry.
         runs: rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices).
         parts: of sweeps.
         values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
@@ -161,10 +159,7 @@ class Peers:
         layers: effect of each device on each layer (devices,).
     """
 
-    number: int
     title: str
-    model: str
-    quick: bool
     members: tuple[Member, ...]
     runs: pd.DataFrame
     parts: tuple[Part, ...]
@@ -294,7 +289,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     Raises:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
-    every = tuple(_groups(*store.read(_tables)))
+    every = tuple(store.read(_groups))
     if not every:
         raise InputError(f"{store.folder}: contains no run with predictions; add reports that gpureport measured")
     compared, single = ([each for each in every if (each.basis == "peers") is few] for few in (True, False))
@@ -315,48 +310,37 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     )
 
 
-def _tables(
-    connection: "DuckDBPyConnection",
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[tuple[str, str, str], list[Figure]]]:
+def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
     runs = connection.execute(_RUNS).df()
     connection.execute(_POINTS)
-    parts = connection.execute(_PARTS).df()
-    values = connection.execute(_VALUES).df()
+    parts, values = connection.execute(_PARTS).df(), connection.execute(_VALUES).df()
     figures = grouped((row[:3], Figure(*row[3:])) for row in connection.execute(_FIGURES).fetchall())
-    return runs, parts, values, figures
-
-
-def _groups(
-    runs: pd.DataFrame,
-    parts: pd.DataFrame,
-    values: pd.DataFrame,
-    figures: Mapping[tuple[str, str, str], Sequence[Figure]],
-) -> Iterator[Peers]:
+    groups = []
     texts = [name for name, column in TABLES["runs"].items() if column is TEXT]
     runs[texts] = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
     several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     values_of = dict(iter(values.groupby("peers")))
-    for number, (key, own) in enumerate((k, own) for k, own in runs.groupby("peers") if k in values_of):
+    for key, own in ((key, own) for key, own in runs.groupby("peers") if key in values_of):
         own_parts, first = parts[parts["peers"] == key], own.iloc[0]
         member, day = (np.asarray(own[name], np.intp) for name in ("member", "day"))
         table = values_of[key].pivot(index="number", columns="part", values="deviation")
         matrix = table.reindex(index=own.index, columns=own_parts["part"]).to_numpy(float)
         named = tuple(Part(*pair) for pair in zip(own_parts["sweep"], own_parts["layer"], strict=True))
         found = effects(matrix, member, day, named, own_parts["noise"].to_numpy(float))
-        yield Peers(
-            number=number,
-            title=_title(first, several.loc[first["device"]]),
-            model=str(first["model"]),
-            quick=bool(first["quick"]),
-            members=tuple(_members(own, figures)),
-            runs=own.reset_index(drop=True),
-            parts=named,
-            values=matrix,
-            predicted=own_parts["centre"].to_numpy(float),
-            widths=own_parts["width"].to_numpy(float),
-            effects=found,
-            layers=layer_effects(found.devices, found.errors, named),
+        groups.append(
+            Peers(
+                title=_title(first, several.loc[first["device"]]),
+                members=tuple(_members(own, figures)),
+                runs=own.reset_index(drop=True),
+                parts=named,
+                values=matrix,
+                predicted=own_parts["centre"].to_numpy(float),
+                widths=own_parts["width"].to_numpy(float),
+                effects=found,
+                layers=layer_effects(found.devices, found.errors, named),
+            )
         )
+    return groups
 
 
 def _title(first: pd.Series, several: pd.Series) -> str:

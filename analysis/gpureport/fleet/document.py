@@ -1,35 +1,87 @@
-"""The documents of a fleet: a page and a PDF."""
+"""The state of a fleet: sentences, and documents with charts of devices by layer and over time."""
 
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from math import expm1
 from pathlib import Path
 from statistics import median
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 
 from gpureport import __version__
-from gpureport.fleet.analysis import Difference, Fleet, Peers
-from gpureport.fleet.figures import MOST_LINES, percents, strip_chart, trend_chart
-from gpureport.fleet.peers import nanmedian
-from gpureport.fleet.summary import as_percent, conclusion, reservations, sentence
+from gpureport.fleet.analysis import Difference, Fleet, Layers, Peers, affected
+from gpureport.fleet.causes import LOAD
+from gpureport.fleet.peers import Indices, nanmedian
 from gpureport.grouping import grouped
 from gpureport.inputs import is_there
+from gpureport.observe.statistics import Floats
+from gpureport.records.ceilings import Kind
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
+from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series
 from gpureport.report.figures.picture import Picture
 from gpureport.report.render import Content, write_filled
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.spec.uncertainty import MAD_TO_SIGMA
 from gpureport.text import counted
-from gpureport.units import format_percent, format_value
+from gpureport.units import format_percent, format_value, precise_percent
 
 NAME = "fleet"
 """Stem of the page and of the PDF."""
+FILE = "fleet_sentences.j2"
+MANY = 20
+"""Devices from which the share of healthy fleets with an outlier hardly depends on how much healthy devices differ."""
+_OF_HOST = (Kind.LAUNCH, Kind.LINK)
 _MOST_SENTENCES, _MOST_CHANGES = 10, 6
 _MOST_ROWS = 40  # of a table of ratios
 _MOST_MODELS = 2  # that the PDF draws
+_ROLES: tuple[Role, ...] = ("observed", "green", "pink", "amber")  # of devices that are drawn one by one in a trend
+_LEAST_PERCENT, _ROOM = 3.0, 1.15
+
+
+def conclusion(fleet: Fleet) -> str:
+    """Return the main result in a sentence."""
+    return text("conclusion", FILE, fleet=fleet, bases=sorted({each.basis for each in fleet.peers}))
+
+
+def reservations(fleet: Fleet) -> tuple[str, ...]:
+    """Return sentences about the limits of the result."""
+    few = any(each.basis == "peers" and len(each.peers.members) < MANY for each in fleet.outliers)
+    loads = [load for each in fleet.peers for load in each.last["others_utilisation"]]
+    loaded = sum(load >= LOAD for load in loads)
+    return paragraphs("reservations", FILE, few=few, many=MANY, loaded=loaded, known=len(loads))
+
+
+def sentence(difference: Difference) -> str:
+    """Write what differs: how much, where, why and since when."""
+    return text("difference", FILE, it=difference, parts_of=parts_of)
+
+
+def parts_of(layers: Layers) -> list[str]:
+    """Return the parts of the device that explain the pattern of *layers*: layers, or the whole device or core clock.
+
+    The launch of kernels follows the clock: it counts only by itself.
+    """
+    every = affected(layers)
+    found, on_chip = set(every) - set(_OF_HOST), set(layers) - {Kind.MEMORY, *_OF_HOST}
+    if not found:
+        return [name for name in _OF_HOST if name in every]
+    parts = sorted(found)
+    if Kind.MEMORY in found and on_chip and on_chip <= found:
+        parts = ["whole device"]
+    elif Kind.COMPUTE in found and Kind.MEMORY not in found and len(found) > 1 and len(found) >= len(on_chip) - 1:
+        parts = ["core clock"]
+    return [*parts, *([Kind.LINK] if Kind.LINK in every else [])]
+
+
+def _as_percent(effect: float) -> str:
+    """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
+    return precise_percent(expm1(effect), "+")
 
 
 def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Paper = "a4") -> list[Path]:
@@ -43,7 +95,7 @@ def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper:
 
 def _content(fleet: Fleet, folder: Path) -> Content:
     drawn = _drawn(fleet)
-    strips = {peers.number: _strips(fleet, peers) for peers in fleet.peers if peers.basis == "peers"}
+    strips = {peers: _strips(fleet, peers) for peers in fleet.peers if peers.basis == "peers"}
     starts = [time for each in fleet.peers for time in each.runs["created_at"]]
     return {
         "fleet": fleet,
@@ -58,10 +110,10 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
         "bases": {each.basis for each in fleet.peers},
         "ratios": list(_ratios(fleet, drawn)),
-        "strips": [strips[peers.number] for peers in drawn if peers.number in strips],
+        "strips": [strips[peers] for peers in drawn if peers in strips],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
         "models": [
-            (f"{each.title}: {counted(len(each.members), 'device')}", strips.get(each.number), _figures(each))
+            (f"{each.title}: {counted(len(each.members), 'device')}", strips.get(each), _figures(each))
             for each in fleet.peers
         ],
         "devices": _devices(fleet, folder),
@@ -69,8 +121,8 @@ def _content(fleet: Fleet, folder: Path) -> Content:
 
 
 def _drawn(fleet: Fleet) -> list[Peers]:
-    outliers = Counter(outlier.peers.number for outlier in fleet.outliers)
-    return sorted(fleet.peers, key=lambda each: (-outliers[each.number], -len(each.members)))[:_MOST_MODELS]
+    outliers = Counter(outlier.peers for outlier in fleet.outliers)
+    return sorted(fleet.peers, key=lambda each: (-outliers[each], -len(each.members)))[:_MOST_MODELS]
 
 
 def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
@@ -112,27 +164,72 @@ def _ratio_table(rows: Sequence[tuple[str, str, Mapping[str, float]]], caption: 
         yield f"{caption} Blue: faster; orange: slower.{more}", table
 
 
+def _percents(logs: Floats) -> Floats:
+    """Return effects on ln(speed) as percent."""
+    return 100 * np.expm1(logs)
+
+
 def _strips(fleet: Fleet, peers: Peers) -> Picture:
-    names = {member: peers.members[member].label for member in _odd(fleet, peers)}
-    layers = {layer: percents(values) for layer, values in peers.layers.items()}
+    """Draw a row for each layer, with a dot for each device; outliers are orange, with their names."""
+    odd = _odd(fleet, peers)
+    layers = {layer: _percents(values) for layer, values in peers.layers.items()}
+    usual, outliers = [], []
+    for row, values in enumerate(layers.values()):
+        for number in np.flatnonzero(~np.isnan(values)).tolist():
+            if number in odd:
+                outliers.append((float(values[number]), row - 0.1, peers.members[number].label))
+            else:
+                usual.append((float(values[number]), row + 0.2 * (2 * (number * 0.618 % 1) - 1)))
+    series = [Series.of("devices", "muted", "small dots", usual)] if usual else []
+    if outliers:
+        x, y, names = zip(*sorted(outliers, key=lambda each: -abs(each[0])), strict=True)
+        series.append(Series("outliers", "observed", "dots", x, y, texts=names, labelled=True))
+    x_axis = Axis("speed relative to the median device", "%", ends=_ends(list(layers.values())))
+    rows = Axis(scale="rows", rows=tuple(layers))
+    panel = Panel(x_axis, rows, tuple(series), height_in=0.3 * len(layers), marks=(Mark(0, 0),))
     caption = f"{peers.title}: speed of each device on the sweeps that a layer limits. Orange: outliers."
-    return Picture(strip_chart(layers, names), caption)
+    return Picture(Chart(((panel,),)), caption)
+
+
+def _ends(values: Sequence[Floats]) -> tuple[float, float]:
+    reach = max(_LEAST_PERCENT, *(_ROOM * float(np.nanmax(np.abs(each), initial=0.0)) for each in values))
+    return -reach, reach
 
 
 def _trends(fleet: Fleet, peers: Peers) -> Iterator[Picture]:
+    """Draw each layer over time: the range of nine in ten runs and their median by day; some devices as lines."""
     if peers.runs["day"].max() == 0:
         return
-    single = peers.members if len(peers.members) == 1 else ()
-    shown = single or [peers.members[number] for number in list(_odd(fleet, peers))[:MOST_LINES]]
-    lines = tuple((member.label, tuple(np.flatnonzero(peers.of(member)).tolist())) for member in shown)
-    times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
-    layers = {
-        layer: percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]]))
-        for layer in peers.layers
-    }
+    single = peers.members if len(peers.members) == 1 else ()  # which needs no median
+    shown = single or [peers.members[number] for number in _odd(fleet, peers)]
+    lines = [(member.label, np.flatnonzero(peers.of(member))) for member in shown]
+    seconds = np.array([time.tz_localize(UTC).timestamp() for time in peers.runs["created_at"]])  # a store has UTC
+    time = Axis(scale="time", ends=(float(seconds.min()), float(seconds.max())))
+    panels = list[Panel]()
+    for layer in peers.layers:
+        values = _percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]]))
+        series = [*(() if single else _daily(seconds, values)), *_lines(seconds, values, lines)]
+        last = len(panels) + 1 == len(peers.layers)
+        panels.append(Panel(time, Axis(unit="%", ends=_ends([values])), tuple(series), layer, 1.05, joined=not last))
+    legend = {each.name: each.role for panel in panels for each in panel.series}
     caption = f"{peers.title}: speed by layer, relative to the median run."
     caption += "" if single else " Line: median of the day; area: nine in ten runs."
-    yield Picture(trend_chart(layers, times, lines), caption)
+    yield Picture(Chart((tuple(panels),), legend=tuple(legend.items())), caption)
+
+
+def _daily(seconds: Floats, values: Floats) -> Iterator[Series]:
+    noon = (seconds // 86400 + 0.5) * 86400
+    daily = pd.Series(values).groupby(noon).quantile(np.array([0.05, 0.5, 0.95])).unstack().dropna()
+    if len(daily):
+        x, y, low, high = (tuple(each) for each in (daily.index, daily[0.5], daily[0.05], daily[0.95]))
+        yield Series("median", "ink", "line", x, y, low, high)
+
+
+def _lines(seconds: Floats, values: Floats, lines: Sequence[tuple[str, Indices]]) -> Iterator[Series]:
+    for (name, runs), role in zip(lines, _ROLES, strict=False):
+        found = [run for run in runs.tolist() if not np.isnan(values[run])]
+        if found:
+            yield Series(name, role, "line", tuple(seconds[found]), tuple(values[found]))
 
 
 def _devices(fleet: Fleet, folder: Path) -> Table:
@@ -143,7 +240,7 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
             outlier = odd.get(member.number)
             normal = "like its peers" if peers.basis == "peers" else "as predicted"
             state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
-            effect = as_percent(outlier.effect) if outlier else ""
+            effect = _as_percent(outlier.effect) if outlier else ""
             rows.append((member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}"))
             links.append(_report_link(report or "", folder))
     columns = ("device", "model", "state", "difference", "runs", "last run")

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpureport.measure.presence import in_order
@@ -12,22 +11,6 @@ from gpureport.spec.models import PresentDevice
 
 _LOG = "log.txt"
 _MOST_LINE = 500
-
-
-@dataclass(frozen=True)
-class DeviceRun:
-    """The measurement of one device.
-
-    Attributes:
-        folder: of its report and log.
-        exit_code: of ``gpureport measure``; negative: ended by a signal.
-        last_line: of its log.
-    """
-
-    device: PresentDevice
-    folder: Path
-    exit_code: int
-    last_line: str
 
 
 def devices_to_measure(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
@@ -43,16 +26,18 @@ def devices_to_measure(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
 
 def measure_devices(
     devices: Sequence[tuple[PresentDevice, Path]], settings: Sequence[str], *, parallel: bool
-) -> Iterator[DeviceRun]:
-    """Measure *devices* into their folders, in sequence or in *parallel*; yield each when it has ended.
+) -> Iterator[tuple[PresentDevice, Path, str]]:
+    """Measure *devices* into their folders, in sequence or in *parallel*; yield each, with its problem, at its end.
 
     A report that an earlier job left incomplete is continued; others are measured with these *settings*, options of
-    ``gpureport measure``.
+    ``gpureport measure``. The problem is its exit code (negative: ended by a signal) and the last line of its log;
+    empty: none.
     """
     for together in [devices] if parallel else [[each] for each in devices]:
         started = [(device, folder, _started(device, folder, settings)) for device, folder in together]
         for device, folder, process in started:
-            yield DeviceRun(device, folder, process.wait(), _last_line(folder / _LOG))
+            code = process.wait()
+            yield device, folder, f"exit code {code}: {_last_line(folder / _LOG)}" if code else ""
 
 
 def _started(device: PresentDevice, folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -89,7 +89,6 @@ class Effects:
         p_values: of the devices' effects (devices, parts).
         period: of each day; all devices change between two periods (days,).
         shifts: effect of each period on all devices; 0 if it is not significant or cannot be told (periods, parts).
-        residuals: runs without the effects of periods and the centre of the model (runs, parts).
         present: runs since the last change of their device (runs,).
     """
 
@@ -98,7 +97,6 @@ class Effects:
     p_values: Floats
     period: Indices
     shifts: Floats
-    residuals: Floats
     present: Flags
 
 
@@ -129,7 +127,7 @@ def effects(
     centre = nanmedian(found)
     devices = found - centre
     errors, dof = _errors(devices, residuals - centre, device, present, assumed)
-    return Effects(devices, errors, p_values(devices, errors, dof), period, shifts, residuals - centre, present)
+    return Effects(devices, errors, p_values(devices, errors, dof), period, shifts, present)
 
 
 def significant_parts(every: Sequence[Effects], minimum_effect: float) -> list[Flags]:
