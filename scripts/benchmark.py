@@ -15,10 +15,9 @@ import numpy as np
 import typer
 
 from benchmark_rows import ROWS, Row
-from gpureport.cli.console import ProgressBar, note, print_text
+from gpureport.cli.console import ProgressBar, note, print_table, print_text
+from gpureport.cli.console import Row as Cells
 from gpureport.cli.options import separated
-from gpureport.cli.tables import Row as Cells
-from gpureport.cli.tables import print_table
 from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend

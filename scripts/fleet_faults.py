@@ -19,8 +19,7 @@ import numpy as np
 import typer
 from pydantic import BaseModel
 
-from gpureport.cli.console import print_text
-from gpureport.cli.tables import print_table
+from gpureport.cli.console import print_table, print_text
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, effects, significant_parts
 from gpureport.observe.statistics import Floats
 from gpureport.predict import limits_of, predict

@@ -12,8 +12,7 @@ from typing import Annotated
 
 import typer
 
-from gpureport.cli.console import print_text
-from gpureport.cli.tables import Row, print_table
+from gpureport.cli.console import Row, print_table, print_text
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.trials import explanations
 from gpureport.findings.verdicts import find

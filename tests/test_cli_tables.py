@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.cli.tables import Row, print_table
+from gpureport.cli.console import Row, print_table
 from gpureport.text import printable, sentence
 
 WORD = st.text("abcde", min_size=1, max_size=6)

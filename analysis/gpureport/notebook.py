@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from gpureport.compare import FEW, MINIMUM_EFFECT
-from gpureport.compare import compare as compare_runs
+from gpureport.compare import MINIMUM_EFFECT
 from gpureport.compare import records as compared
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
@@ -29,16 +28,7 @@ from gpureport.records.curves import CurveFeature, Level, Metric, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report, RunSettings
-from gpureport.results.opening import (
-    Source,
-    by_name,
-    machines_in,
-    matching_name,
-    open_machine,
-    open_report,
-    predicted,
-    source_text,
-)
+from gpureport.results.opening import Source, compare_sources, machines_in, open_report, predicted
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
 from gpureport.text import quoted, shorten
@@ -210,12 +200,10 @@ def compare(
         raise InputError(f"machines: {shorten(repr(machines))} is no list; give a list of two or more machines")
     database = own_database()
     given = machines.items() if isinstance(machines, Mapping) else ((None, machine) for machine in machines)
-    named = by_name((name or own, runs) for name, machine in given for own, runs in _machines(machine, database))
-    chosen, few = select(_several(workloads)), len(named) <= FEW
+    named = ((name or own, runs) for name, machine in given for own, runs in _machines(machine, database))
+    chosen = select(_several(workloads))
     only = {workload.name for workload in chosen} if workloads else set[str]()
-    opened = {name: open_machine(runs, database, chosen, only, few=few) for name, runs in named.items()}
-    sources = {name: source_text(runs) for name, runs in named.items()}
-    return ComparisonFrames(compare_runs(opened, matching_name(baseline, opened), sources, minimum_effect))
+    return ComparisonFrames(compare_sources(named, database, chosen, only, baseline, minimum_effect))
 
 
 def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> pd.DataFrame:

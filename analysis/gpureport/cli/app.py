@@ -462,7 +462,7 @@ class KernelOptions(RunOptions):
     barriers."""
 
 
-@command(app, "compare", "comparing.compare_machines")
+@command(app, "compare", "predicting.compare_machines")
 class CompareOptions:
     """Compare machines: measured, published or predicted."""
 

@@ -18,9 +18,8 @@ from gpureport.cli.app import (
     FleetQueryOptions,
     FleetReportOptions,
 )
-from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_text, print_written
+from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
-from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened

@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences
+from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences, print_table
 from gpureport.cli.options import described, open_all, open_database, selected, writing
-from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
 from gpureport.records.curves import BASES

@@ -1,15 +1,21 @@
 """Open a measured report, a published record or a predicted device as a report."""
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from gpureport import __version__
+from gpureport.compare import FEW, Comparison, Run, compare, excerpt
+from gpureport.compare.contrast import Forecast
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there
+from gpureport.predict import ModelInput, limits_of, predict_sweeps
+from gpureport.predict.advice import advice, source_accesses
 from gpureport.records.report import (
     FILE_NAME,
     Report,
@@ -22,16 +28,12 @@ from gpureport.records.report import (
 )
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device, EntryMatch
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from gpureport.compare import Run
-    from gpureport.compare.contrast import Forecast
-    from gpureport.workloads.model import Workload
+from gpureport.workloads.model import Workload
 
 Source: TypeAlias = Path | Device | Report
 """A run of a machine: a report's file or folder, a published record, a device to predict, or a report in memory."""
+Open: TypeAlias = Callable[[tuple[Source, ...]], tuple[Run, ...]]
+"""Opens the runs of a machine."""
 
 
 def is_record(path: Path) -> bool:
@@ -65,7 +67,7 @@ def runs_of(source: str) -> tuple[str, ...]:
     return tuple(str(file.parent) for file in reports_below(path, deep=False)) or (source,)
 
 
-def machines_in(text: str, database: Database) -> "Iterator[tuple[str, tuple[Source, ...]]]":
+def machines_in(text: str, database: Database) -> Iterator[tuple[str, tuple[Source, ...]]]:
     """Yield the machines that *text* selects, with their names and runs: each record of a folder is a machine.
 
     Raises:
@@ -80,7 +82,7 @@ def machines_in(text: str, database: Database) -> "Iterator[tuple[str, tuple[Sou
     yield short_name(path if is_there(path) else Path(runs[0])), found
 
 
-def by_name(machines: "Iterable[tuple[str, tuple[Source, ...]]]") -> "dict[str, tuple[Source, ...]]":
+def by_name(machines: Iterable[tuple[str, tuple[Source, ...]]]) -> dict[str, tuple[Source, ...]]:
     """Return the runs of machines by their names, with numbers after repeated ones: ``a``, ``a (2)``.
 
     Raises:
@@ -95,7 +97,7 @@ def by_name(machines: "Iterable[tuple[str, tuple[Source, ...]]]") -> "dict[str, 
     return found
 
 
-def refuse_repeated(sources: "Iterable[Source]") -> None:
+def refuse_repeated(sources: Iterable[Source]) -> None:
     """Raise InputError if two of *sources* are one device or file, also through a symbolic link."""
     first: dict[Path | str, str] = {}
     for source in sources:
@@ -109,37 +111,49 @@ def refuse_repeated(sources: "Iterable[Source]") -> None:
         first[same] = text
 
 
-def matching_name(text: str | None, names: "Collection[str]") -> str | None:
-    """Return the one of *names* that *text* selects, in any case, or by a file or the id of a device; else *text*."""
+def compare_sources(
+    machines: Iterable[tuple[str, tuple[Source, ...]]],
+    database: Database,
+    workloads: Sequence[Workload],
+    only: Collection[str],
+    baseline: str | None,
+    minimum_effect: float,
+    in_order: Callable[[Open, list[tuple[Source, ...]]], Iterable[tuple[Run, ...]]] = map,
+) -> Comparison:
+    """Compare machines with names and runs.
+
+    Args:
+        machines: in the order of the comparison.
+        database: the current one.
+        workloads: to predict for a device.
+        only: names of the workloads to keep; empty for all.
+        baseline: one of their names, in any case, or its file or id; the first for ``None``.
+        minimum_effect: relative difference below which none is significant.
+        in_order: does work on each of several items, as ``map``.
+
+    Raises:
+        InputError: a run is given twice, a file is invalid, or :func:`compare` refuses the machines.
+    """
+    runs = by_name(machines)
+    work = partial(_opened, database=database, workloads=workloads, only=only, few=len(runs) <= FEW)
+    opened = dict(zip(runs, in_order(work, list(runs.values())), strict=True))
+    sources = {name: _source_text(own) for name, own in runs.items()}
+    return compare(opened, _matching_name(baseline, runs), sources, minimum_effect)
+
+
+def _matching_name(text: str | None, names: Collection[str]) -> str | None:
     if not text or text in names:
         return text
     name = short_name(Path(text))
     return next((each for each in names if each.casefold() == name.casefold()), text)
 
 
-def open_machine(
-    runs: "Iterable[Source]",
-    database: Database,
-    workloads: "Sequence[Workload]",
-    only: "Collection[str]" = (),
-    *,
-    few: bool = True,
-) -> "tuple[Run, ...]":
-    """Open the runs of a machine; each is reduced to the data of a comparison before the next is opened.
+def _opened(
+    runs: Iterable[Source], database: Database, workloads: Sequence[Workload], only: Collection[str], *, few: bool
+) -> tuple[Run, ...]:
+    """Open the runs of a machine; each is reduced to the data of a comparison before the next is opened."""
 
-    Args:
-        runs: of the machine.
-        database: the current one.
-        workloads: to predict for a device.
-        only: names of the workloads to keep; empty for all.
-        few: whether the comparison is of a few machines, and shows whole predictions and curves.
-
-    Raises:
-        InputError: a file is invalid.
-    """
-    from gpureport.compare import excerpt
-
-    def opened(run: Source) -> "Run":
+    def opened(run: Source) -> Run:
         if isinstance(run, Device):
             report, forecast = predicted(run, workloads)
             return excerpt(report, only, forecast, few=few)
@@ -148,13 +162,13 @@ def open_machine(
     return tuple(map(opened, runs))
 
 
-def source_text(runs: "Iterable[Source]") -> str:
+def _source_text(runs: Iterable[Source]) -> str:
     """Return the files and ids of *runs*, without the folders of this machine."""
     texts = (run.device.id if isinstance(run, Report) else run.id if isinstance(run, Device) else run for run in runs)
     return ",".join("/".join(Path(text).parts[-2:]) if Path(text).is_absolute() else str(text) for text in texts)
 
 
-def device_named(source: str, database: Database) -> "Device":
+def device_named(source: str, database: Database) -> Device:
     """Return the device with this name, which is no file.
 
     Raises:
@@ -169,15 +183,11 @@ def device_named(source: str, database: Database) -> "Device":
         raise InputError(f"{source or repr(source)}: there is no such file or folder, and {error}") from None
 
 
-def predicted(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> "tuple[Report, Forecast]":
+def predicted(device: Device, workloads: Sequence[Workload], *, quick: bool = False) -> tuple[Report, Forecast]:
     """Return the report of the specification predictions for *device*, and whole predictions; *quick*: shorter sweeps.
 
     The report has no machine, measurements and findings.
     """
-    from gpureport.compare.contrast import Forecast
-    from gpureport.predict import ModelInput, limits_of, predict_sweeps
-    from gpureport.predict.advice import advice, source_accesses
-
     limits, known = limits_of(device, quick=quick), ModelInput(device)
     planned = [(workload, workload.sweeps(device, limits)) for workload in workloads]
     found = tuple(each for workload, sweeps in planned for each in predict_sweeps(device, workload, sweeps))
