@@ -1,6 +1,5 @@
 """Runs of the devices of a node, which are added to a store."""
 
-from importlib import import_module
 from pathlib import Path
 from socket import gethostname
 from types import SimpleNamespace
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.cli import main
+from gpureport.cli import fleet, main
 from gpureport.records.report import FILE_NAME, load_report
 from tests.make_fleet import REPORT, saved
 
@@ -21,7 +20,7 @@ def test_measured_devices_are_added_and_failures_named(
     device: Any = SimpleNamespace(name="the device")
     measured = device, saved(tmp_path / "0", REPORT), ""
     came = [measured, (device, tmp_path / "1", "exit code 1: the driver hangs")]
-    monkeypatch.setattr(import_module("gpureport.fleet.node"), "measure_devices", lambda *_, **__: came)
+    monkeypatch.setattr(fleet, "measure_devices", lambda *_, **__: came)
     store = str(tmp_path / "store")
     assert main(["fleet", "node", "--store", store, "-d", "0", "-d", "0"]) == 1
     assert "the device: exit code 1: the driver hangs" in capsys.readouterr().out

@@ -82,20 +82,14 @@ class _Devices(TyperGroup):
         return super().parse_args(context, arguments)
 
 
-_PYTHON_TYPE = re.compile(r"(?<=[A-Z]) <.*>$")
-
-
 class _Command(TyperCommand):
     """A command whose help does not show types of Python after the names of arguments, as typer would."""
 
     def format_options(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]
         """Write a list of arguments and one of options."""
-        for kind in ("argument", "option"):
-            parameters = [each for each in self.get_params(ctx) if each.param_type_name == kind]
-            records = [record for each in parameters if (record := each.get_help_record(ctx))]
-            if records:
-                with formatter.section(f"{kind.capitalize()}s"):
-                    formatter.write_dl([(_PYTHON_TYPE.sub("", name), text) for name, text in records])
+        for each in (each for each in self.params if each.param_type_name == "argument"):
+            each.display_type_rich = lambda **_: None  # type: ignore[attr-defined]
+        super().format_options(ctx, formatter)
 
 
 def _group(name: str, text: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:

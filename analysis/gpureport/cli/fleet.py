@@ -2,13 +2,15 @@
 
 import os
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from socket import gethostname
+from typing import TYPE_CHECKING
 
 from gpureport.cli.app import (
     FleetAddOptions,
@@ -27,12 +29,17 @@ from gpureport.inputs import is_there
 from gpureport.isolation import isolated
 from gpureport.text import counted, quoted
 
+if TYPE_CHECKING:
+    from gpureport.spec.models import PresentDevice
+
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 """Folders of one run of a machine, and of one device of a node."""
 _MOST_ROWS = 1000
 _MOST_S, _MOST_BYTES = 120, 2 << 30  # of a query
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
+_LOG = "log.txt"
+_MOST_LINE = 500  # characters
 
 
 def add_runs(options: FleetAddOptions) -> int:
@@ -168,7 +175,6 @@ def report_fleet(options: FleetReportOptions) -> int:
 
 def measure_node(options: FleetNodeOptions) -> int:
     """Measure the devices of this node, and add the runs to the store, if one is given; return 1 if a device failed."""
-    from gpureport.fleet.node import devices_to_measure, measure_devices
     from gpureport.measure.presence import choose, find_devices
 
     node, time = gethostname().partition(".")[0], datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
@@ -186,3 +192,49 @@ def measure_node(options: FleetNodeOptions) -> int:
     if measured and (options.store or os.environ.get(VARIABLE)):
         left_out = add_runs(FleetAddOptions(paths=measured, store=options.store))
     return 1 if left_out or len(measured) < len(folders) else 0
+
+
+def devices_to_measure(devices: "Sequence[PresentDevice]") -> "list[PresentDevice]":
+    """Return all GPUs and accelerators, by index; the best CPU if there are none.
+
+    Raises:
+        InputError: all devices are simulators.
+    """
+    from gpureport.measure.presence import in_order
+
+    real = in_order(devices)
+    others = [device for device in real if not device.on_host]
+    return sorted(others, key=lambda device: device.index) or real[:1]
+
+
+def measure_devices(
+    devices: "Sequence[tuple[PresentDevice, Path]]", settings: Sequence[str], *, parallel: bool
+) -> "Iterator[tuple[PresentDevice, Path, str]]":
+    """Measure *devices* into their folders, in sequence or in *parallel*; yield each, with its problem, at its end.
+
+    A report that an earlier job left incomplete is continued; others are measured with these *settings*, options of
+    ``gpureport measure``. The problem is its exit code (negative: ended by a signal) and the last line of its log;
+    empty: none.
+    """
+    for together in [devices] if parallel else [[each] for each in devices]:
+        started = [(device, folder, _started(device, folder, settings)) for device, folder in together]
+        for device, folder, process in started:
+            code = process.wait()
+            yield device, folder, f"exit code {code}: {_last_line(folder / _LOG)}" if code else ""
+
+
+def _started(device: "PresentDevice", folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:
+    from gpureport.records.report import FILE_NAME
+
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / FILE_NAME
+    new = ["--device", str(device.index), "--output", str(report), *settings]
+    how = ["--resume", str(report)] if report.exists() else new
+    with (folder / _LOG).open("ab") as log:
+        command = [sys.executable, "-P", "-m", "gpureport", "measure", *how]
+        return subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603 - this program
+
+
+def _last_line(file: Path) -> str:
+    lines = file.read_text(errors="replace").splitlines()
+    return next((line.strip()[:_MOST_LINE] for line in reversed(lines) if line.strip()), "")

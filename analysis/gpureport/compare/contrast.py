@@ -164,7 +164,7 @@ def ratio_points(shared: Columns, first: Rates, other: Rates) -> tuple[RatioPoin
     )
 
 
-def _effect(name: str, members: Iterable[tuple[str, RatioPoint]], kind: Callable[[str], str]) -> Effect:
+def _effect(name: Kind, members: Iterable[tuple[str, RatioPoint]], kind: Callable[[str], Kind]) -> Effect:
     by_kernel = grouped(members)
     ratios = [_middle([point.ratio for point in points]) for points in by_kernel.values()]
     others = Counter(kind(point.other_bottleneck) for points in by_kernel.values() for point in points)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
+from gpureport.records.ceilings import Kind
 from gpureport.records.curves import Feature, Level, Metric, Observation, Record, SweepKey
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Compact, Count, Name, Rough, Table, Whole
@@ -195,9 +196,9 @@ class SweepContrast(Record):
 class Effect(Record):
     """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device."""
 
-    bottleneck: str
-    """On the first device, as :class:`~gpureport.records.ceilings.Kind`."""
-    other_bottleneck: str
+    bottleneck: Kind
+    """On the first device."""
+    other_bottleneck: Kind
     """On the other device, the most frequent kind."""
     kernels: tuple[str, ...]
     """Their names, ``family/variant``."""

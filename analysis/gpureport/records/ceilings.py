@@ -22,9 +22,6 @@ class Kind(Labelled):
     LINK = "link", "transfers to and from the host"
 
 
-KIND_TEXTS: Mapping[str, str] = {kind: kind.text for kind in Kind}
-
-
 @dataclass(frozen=True)
 class Bottleneck:
     """What can limit the speed of a kernel or transfer: a row of :data:`CEILINGS`.

@@ -7,7 +7,6 @@ from typing import Literal
 from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
-from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
 from gpureport.spec.uncertainty import SIGMA_MODEL
@@ -92,7 +91,6 @@ def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
         changed=_most_important([effect for effect in found.effects if effect not in equal]),
         equal=equal,
         all_equal=all(effect.unchanged == len(effect.kernels) for effect in equal),
-        kinds=KIND_TEXTS,
         capacities=sorted(sizes),
     )
 

@@ -30,7 +30,6 @@ from gpureport.compare.summary import (
 )
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
-from gpureport.records.ceilings import KIND_TEXTS
 from gpureport.records.curves import DRAM
 from gpureport.report.comparison.sentences import work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
@@ -186,8 +185,8 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
     a, b = short[comparison.baseline], short[found.machine]
     return Table.of(
         {
-            f"limited on {a} by": KIND_TEXTS[e.bottleneck],
-            f"on {b} by": KIND_TEXTS[e.other_bottleneck],
+            f"limited on {a} by": e.bottleneck.text,
+            f"on {b} by": e.other_bottleneck.text,
             "kernels": str(len(e.kernels)),
             f"{b} / {a}": _with_interval(e.ratio),
             "range": format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
