@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from typing import Literal, NamedTuple
 
 Table = Literal["runs", "key_figures", "features", "points"]
 Value = str | float | int | bool | datetime | None
@@ -108,10 +105,3 @@ class StoredRun:
 
     run: str
     rows: Mapping[Table, tuple[Row, ...]]
-
-
-def arrow_schema() -> "pa.Schema":
-    """Return the columns of a file as types of Parquet."""
-    import pyarrow as pa
-
-    return pa.schema([(name, pa.type_for_alias(column.arrow)) for name, column in COLUMNS.items()])

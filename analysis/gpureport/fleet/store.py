@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, scratch_folder, write_file
-from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table, arrow_schema
+from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table
 from gpureport.inputs import is_there
 from gpureport.text import quoted
 
@@ -94,8 +94,9 @@ class Store:
         if is_there(path):
             raise InputError(f"{path}: {_IRREGULAR}")
         rows = [{"kind": kind, **row} for kind, rows in run.rows.items() for row in rows]
+        schema = pa.schema([(name, pa.type_for_alias(column.arrow)) for name, column in COLUMNS.items()])
         stream = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), stream, compression="zstd")
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), stream, compression="zstd")
         try:
             write_file(path, stream.getvalue())
         except GpuReportError as error:

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
-from gpureport.grouping import grouped
 from gpureport.records.curves import (
     Axis,
     Basis,
@@ -42,7 +41,7 @@ from gpureport.records.tables import (
     type_like,
 )
 
-_SHARED = tuple(SweepRecord.model_fields)
+SHARED = tuple(SweepRecord.model_fields)
 _PARTS: dict[str, tuple[type[Record], type[Point]]] = {
     "specification": (Prediction, PredictedPoint),
     "calibrated": (Prediction, PredictedPoint),
@@ -83,24 +82,6 @@ class Curve:
         return predicted.points.pairs(self.observation.points) if predicted and self.observation else iter(())
 
 
-def joined(
-    records: Iterable[SweepRecord],
-    findings: Iterable[Finding] = (),
-    explanations: Iterable[Explanation] = (),
-) -> tuple[Curve, ...]:
-    """Join the records of each sweep, in the order of the first of its *records*."""
-    found: dict[SweepKey, Columns] = {}
-    for record in records:
-        part = record.kind if isinstance(record, Prediction) else type(record).__name__.lower()
-        found.setdefault(record.key, {name: getattr(record, name) for name in _SHARED})[part] = record
-    compared = grouped((finding.key, finding) for finding in findings)
-    tested = {explanation.key: explanation for explanation in explanations}
-    return tuple(
-        Curve(**fields, findings=tuple(compared.get(key, ())), explanation=tested.get(key))
-        for key, fields in found.items()
-    )
-
-
 @cache
 def stored_type(report: type[Record]) -> type[BaseModel]:
     """Return the type of a *report* in a file."""
@@ -110,7 +91,7 @@ def stored_type(report: type[Record]) -> type[BaseModel]:
         own: Columns = {
             n: (Annotated[f.annotation, *f.metadata, None] | None, None)
             for n, f in record.model_fields.items()
-            if n not in (*_SHARED, "kind", "points")
+            if n not in (*SHARED, "kind", "points")
         }
         points = create_model(f"{name}Points", __base__=columns_type(row, "point"), at=(Many[Whole] | None, None))
         fields[name] = (type_like(record, f"{name.capitalize()}Part", own | {"points": (points, ...)}) | None, None)
@@ -133,13 +114,13 @@ def packed(curve: Curve) -> Columns:
     parts: Columns = {}
     for name, (_, kind) in _PARTS.items():
         if (record := getattr(curve, name)) is not None:
-            part = record.model_dump(mode="json", exclude={*_SHARED, "kind"}, exclude_defaults=True)
+            part = record.model_dump(mode="json", exclude={*SHARED, "kind"}, exclude_defaults=True)
             at = [places[row.point.identity] for row in record.points]
             columns = {} if at == list(places.values()) else {"at": at}
             parts[name] = {**part, "points": {**columns, **columns_of(part.get("points", ()), kind, "point")}}
     if "calibrated" in parts and "specification" in parts:
         parts["calibrated"] = {"points": {}, **_difference(parts["calibrated"], parts["specification"])}
-    shared = {name: getattr(curve, name).model_dump(mode="json") for name in _SHARED}
+    shared = {name: getattr(curve, name).model_dump(mode="json") for name in SHARED}
     keys = [point.model_dump(mode="json") for point in points.values()]
     return {**shared, "points": columns_of(keys, PointKey), **parts}
 
@@ -171,7 +152,7 @@ def unpacked(curves: Iterable[Any]) -> Columns:
                 own = _required(kind, _fields(curve, part))
             with _place(f"{place}.{part}.points"):
                 own["points"] = _part_points(_PARTS[part][1], own["points"], keys)
-            own |= {name: getattr(curve, name) for name in _SHARED} | ({"kind": part} if kind is Prediction else {})
+            own |= {name: getattr(curve, name) for name in SHARED} | ({"kind": part} if kind is Prediction else {})
             found[part].append(kind.model_construct(**own))
     specified, calibrated, *others = map(tuple, found.values())
     return dict(zip(GROWING, (specified + calibrated, *others), strict=True))
@@ -204,7 +185,7 @@ def _merged(base: Columns, own: Columns) -> Columns:
 
 
 def _required(kind: type[Record], fields: Columns) -> Columns:
-    missing = (n for n, f in kind.model_fields.items() if f.is_required() and n not in (*_SHARED, "kind", "point"))
+    missing = (n for n, f in kind.model_fields.items() if f.is_required() and n not in (*SHARED, "kind", "point"))
     for name in missing:
         if fields.get(name) is None:
             raise ValueError(f"must have {name}")

@@ -12,7 +12,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.grouping import grouped
 from gpureport.inputs import PACKED, is_there, read_json
-from gpureport.records.columns import GROWING, Curve, joined, packed, stored_type, unpacked
+from gpureport.records.columns import GROWING, SHARED, Curve, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Conditions, Energy, Measurement
@@ -220,7 +220,16 @@ class Report(Record):
     @property
     def curves(self) -> tuple[Curve, ...]:
         """All records by sweep, in the order of the predictions."""
-        return joined((*self.predictions, *self.measurements, *self.observations), self.findings, self.explanations)
+        found: dict[SweepKey, dict[str, Any]] = {}
+        for record in (*self.predictions, *self.measurements, *self.observations):
+            part = record.kind if isinstance(record, Prediction) else type(record).__name__.lower()
+            found.setdefault(record.key, {name: getattr(record, name) for name in SHARED})[part] = record
+        compared = grouped((finding.key, finding) for finding in self.findings)
+        tested = {explanation.key: explanation for explanation in self.explanations}
+        return tuple(
+            Curve(**fields, findings=tuple(compared.get(key, ())), explanation=tested.get(key))
+            for key, fields in found.items()
+        )
 
     @property
     def specified(self) -> tuple[Prediction, ...]:
