@@ -35,18 +35,15 @@ def varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **f
         assert isinstance(row["measured"], float)
         return {**row, "run": name, "measured": row["measured"] * factor}
 
-    (first,) = run.rows["runs"]
+    (first,) = run["runs"]
     created = pd.Timestamp(2026, 11, day, 10).to_pydatetime()
     own: Row = {**first, "run": name, "node": node, "created_at": created, **facts}
-    return StoredRun(
-        name,
-        {
-            "runs": (own,),
-            "key_figures": tuple(changed(row) for row in run.rows["key_figures"] if "measured" in row),
-            "features": tuple({**row, "run": name} for row in run.rows["features"]),
-            "points": tuple(map(changed, run.rows["points"])),
-        },
-    )
+    return {
+        "runs": (own,),
+        "key_figures": tuple(changed(row) for row in run["key_figures"] if "measured" in row),
+        "features": tuple({**row, "run": name} for row in run["features"]),
+        "points": tuple(map(changed, run["points"])),
+    }
 
 
 def eight_nodes(run: StoredRun, folder: Path) -> Store:

@@ -126,7 +126,8 @@ def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Pa
 
 def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, capsys: Captured) -> None:
     Store(tmp_path).add(run)
-    content = Store(tmp_path).path_of(run.run).read_bytes()
+    good = Store(tmp_path).path_of(run["runs"][0]["run"])
+    content = good.read_bytes()
     flipped = bytes(byte ^ 0x5A if 500 < number < 9000 else byte for number, byte in enumerate(content))
     names = ("runs/cut", "runs/flipped", "runs/text", "runs/\udcff", "runs/fifo", "runs/folder", "runs/loop")
     files = [tmp_path / f"{name}.parquet" for name in names]
@@ -140,11 +141,11 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
         assert main(["fleet", *command, "--store", str(tmp_path)]) == 0
         named = re.findall(r"^Left out: (.+): is", capsys.readouterr().err, re.MULTILINE)
         assert set(named) == {str(file).replace("\udcff", " ") for file in files}
-    Store(tmp_path).path_of(run.run).unlink()
+    good.unlink()
     assert main(["fleet", "list", "--store", str(tmp_path)]) == 2
     assert "is no regular file" in capsys.readouterr().err
     with pytest.raises(InputError, match="regular"):
-        Store(tmp_path).add(StoredRun("fifo", {}))
+        Store(tmp_path).add({"runs": ({"run": "fifo"},)})
 
 
 def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
     conditions = (Conditions(workload="memory/read", readings=readings),)
     report = REPORT.model_copy(update={"device": on_cpu(REPORT.device), "conditions": conditions})
 
-    (row,) = read_run(saved(tmp_path, report), "node").rows["runs"]
+    (row,) = read_run(saved(tmp_path, report), "node")["runs"]
 
     assert row["others_utilisation"] == pytest.approx(0.6)
     assert row["cpu_steal"] == pytest.approx(0.1)
@@ -501,7 +502,7 @@ def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> N
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:
-    sweep = tuple(run.rows["points"][0][name] for name in ("family", "variant", "sweep"))
+    sweep = tuple(run["points"][0][name] for name in ("family", "variant", "sweep"))
 
     def slower(row: Row) -> Row:
         measured = row["measured"]
@@ -509,7 +510,7 @@ def _with_slow_sweep(run: StoredRun) -> StoredRun:
         same = tuple(row[name] for name in ("family", "variant", "sweep")) == sweep
         return {**row, "measured": measured * (2 if row["unit"] == "s" else 0.5) if same else measured}
 
-    return StoredRun(run.run, {**run.rows, "points": tuple(map(slower, run.rows["points"]))})
+    return {**run, "points": tuple(map(slower, run["points"]))}
 
 
 @pytest.mark.parametrize(("runs", "found"), [(1, 0), (2, 1)])
@@ -545,9 +546,9 @@ def test_noise_within_runs_is_no_difference_between_devices(
         own = varied(run, f"run{number}", f"node{number}", 1, -0.05 * (number == 2))
         points = tuple(
             {**row, "measured_low": float(row["measured"]) / width, "measured_high": float(row["measured"]) * width}  # type: ignore[arg-type]
-            for row in own.rows["points"]
+            for row in own["points"]
         )
-        Store(tmp_path).add(StoredRun(own.run, {**own.rows, "points": points}))
+        Store(tmp_path).add({**own, "points": points})
 
     assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == found
 
@@ -564,7 +565,7 @@ def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Pa
             return {**row, **ends, "measured": predicted * 1.1 ** (widths if row["unit"] == "s" else -widths)}
 
         facts = varied(run, f"run{number}", f"node{number}", 1, 0.0, device=f"device {number}")
-        Store(tmp_path).add(StoredRun(facts.run, {**facts.rows, "points": tuple(map(changed, facts.rows["points"]))}))
+        Store(tmp_path).add({**facts, "points": tuple(map(changed, facts["points"]))})
 
     assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == ["node2"]
 

@@ -101,7 +101,7 @@ def _added(store: Store, report: tuple[Path, str]) -> tuple[str, bool] | str:
         run = read_run(*report)
     except GpuReportError as error:
         return str(error)
-    return run.run, store.add(run)
+    return str(run["runs"][0]["run"]), store.add(run)
 
 
 def list_nodes(options: FleetListOptions) -> int:

@@ -43,7 +43,7 @@ def read_run(path: Path, node: str) -> StoredRun:
         "features": map(_feature, (f for f in report.findings if f.specified)),
         "points": points,
     }
-    return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
+    return {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()}
 
 
 def _run_id(report: Report, points: Iterable[Row]) -> str:

@@ -1,13 +1,14 @@
 """The tables of a store: names and types of their columns, in SI base units."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 Table = Literal["runs", "key_figures", "features", "points"]
 Value = str | float | int | bool | datetime | None
 Row = dict[str, Value]
+StoredRun = Mapping[Table, tuple[Row, ...]]
+"""A run: the rows of each table, all with its id."""
 
 VERSION = 1
 """Version of the schema. A reader takes files that lack columns, so columns may be added to a version."""
@@ -97,11 +98,3 @@ TABLES: dict[Table, dict[str, Type]] = {
 }
 COLUMNS = {"kind": TEXT, **{name: column for table in TABLES.values() for name, column in table.items()}}
 """The columns of a file: those of all tables, and ``kind``, the table of a row."""
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run as rows of a store: its id, and the rows of each table."""
-
-    run: str
-    rows: Mapping[Table, tuple[Row, ...]]

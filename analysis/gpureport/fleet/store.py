@@ -75,7 +75,7 @@ class Store:
     folder: Path
     left_out: dict[Path, str] = field(default_factory=dict)
 
-    def path_of(self, run: str) -> Path:
+    def path_of(self, run: object) -> Path:
         """Return the file of a run."""
         return self.folder / "runs" / f"{run}{_SUFFIX}"
 
@@ -88,12 +88,12 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = self.path_of(run.run)
+        path = self.path_of(run["runs"][0]["run"])
         if path.is_file():
             return False
         if is_there(path):
             raise InputError(f"{path}: {_IRREGULAR}")
-        rows = [{"kind": kind, **row} for kind, rows in run.rows.items() for row in rows]
+        rows = [{"kind": kind, **row} for kind, rows in run.items() for row in rows]
         schema = pa.schema([(name, pa.type_for_alias(column.arrow)) for name, column in COLUMNS.items()])
         stream = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), stream, compression="zstd")
