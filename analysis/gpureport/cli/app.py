@@ -1,7 +1,6 @@
 """Commands with their arguments and options, each declared once. Nothing heavy is imported, so ``--help`` is fast."""
 
 import ast
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy

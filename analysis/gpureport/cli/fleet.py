@@ -22,6 +22,7 @@ from gpureport.cli.app import (
 )
 from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
+from gpureport.cli.rendering import written
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
@@ -166,9 +167,9 @@ def report_fleet(options: FleetReportOptions) -> int:
         for text in (conclusion(fleet), *outliers, *reservations(fleet), *chain.from_iterable(others)):
             print_text(text)
         if options.output:
-            with ProgressBar("writing the report"):
-                written = write_documents(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
-            print_written(written)
+            with_pdf = not options.no_pdf
+            write = partial(write_documents, fleet, options.output, with_pdf=with_pdf, paper=options.paper)
+            print_written(written(write, noted=with_pdf))
         note_left_out(store.left_out.values())
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
 

@@ -79,6 +79,25 @@ class InstructionClass(Bottleneck):
     rate: Rate | None = None
 
 
+def _format(text: str, definition: str, rate: Rate, standard: str = "") -> InstructionClass:
+    """Return the class of a number format, or of a unit, that not all devices have."""
+    return InstructionClass(
+        text=text,
+        definition=definition,
+        standard=standard,
+        listed="special",
+        latency="some",
+        roofline=True,
+        rate=rate,
+    )
+
+
+def _matrix(numbers: str, matrices: str, unit: Literal["FLOP/s", "op/s"], *, main: bool = False) -> InstructionClass:
+    """Return the class of a matrix unit: multiply-adds of *matrices* of these *numbers*."""
+    definition, rate = f"multiply-adds of {matrices}.", Rate(numbers.lower(), unit, 2.0, main)
+    return InstructionClass(text=f"the matrix unit ({numbers})", definition=definition, listed="special", rate=rate)
+
+
 INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
     "fp32": InstructionClass(
         text="floating-point instructions",
@@ -175,64 +194,39 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         listed="none",
         latency="some",
     ),
-    "fp64": InstructionClass(
-        text="double-precision instructions",
-        definition="double-precision multiply-adds.",
-        listed="special",
-        roofline=True,
-        rate=Rate("fp64 FMA", "FLOP/s", 2.0, main=True),
-        latency="some",
+    "fp64": _format(
+        "double-precision instructions",
+        "double-precision multiply-adds.",
+        Rate("fp64 FMA", "FLOP/s", 2.0, main=True),
     ),
-    "fp16": InstructionClass(
-        text="half-precision instructions",
-        definition="half-precision multiply-adds of single numbers.",
-        listed="special",
-        roofline=True,
-        rate=Rate("fp16 FMA", "FLOP/s", 2.0),
-        latency="some",
+    "fp16": _format(
+        "half-precision instructions",
+        "half-precision multiply-adds of single numbers.",
+        Rate("fp16 FMA", "FLOP/s", 2.0),
     ),
-    "fp16x2": InstructionClass(
-        text="packed half-precision instructions",
-        definition="half-precision multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
+    "fp16x2": _format(
+        "packed half-precision instructions",
+        "half-precision multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
+        Rate("Packed fp16 FMA", "FLOP/s", 4.0),
         standard="packed half precision",
-        listed="special",
-        roofline=True,
-        rate=Rate("Packed fp16 FMA", "FLOP/s", 4.0),
-        latency="some",
     ),
-    "bf16x2": InstructionClass(
-        text="packed bfloat16 instructions",
-        definition="bfloat16 multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
-        listed="special",
-        roofline=True,
-        rate=Rate("Packed bf16 FMA", "FLOP/s", 4.0),
-        latency="some",
+    "bf16x2": _format(
+        "packed bfloat16 instructions",
+        "bfloat16 multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
+        Rate("Packed bf16 FMA", "FLOP/s", 4.0),
     ),
-    "dot_int8": InstructionClass(
-        text="dot products of bytes",
-        definition="dot products of four bytes, added to a 32-bit integer: one instruction, four multiply-adds.",
+    "dot_int8": _format(
+        "dot products of bytes",
+        "dot products of four bytes, added to a 32-bit integer: one instruction, four multiply-adds.",
+        Rate("int8 dot product", "op/s", 8.0),
         standard="dp4a, dot4",
-        listed="special",
-        roofline=True,
-        rate=Rate("int8 dot product", "op/s", 8.0),
-        latency="some",
     ),
-    "int64": InstructionClass(
-        text="64-bit additions",
-        definition="64-bit integer additions.",
-        listed="special",
-        roofline=True,
-        rate=Rate("int64 add", "op/s", 1.0),
-        latency="some",
-    ),
-    "transcendental": InstructionClass(
-        text="transcendental instructions",
-        definition="approximate reciprocals, roots, exponentials, logarithms and sines. Reciprocals are measured.",
+    "int64": _format("64-bit additions", "64-bit integer additions.", Rate("int64 add", "op/s", 1.0)),
+    "transcendental": _format(
+        "transcendental instructions",
+        "approximate reciprocals, roots, exponentials, logarithms and sines. Reciprocals are measured.",
+        Rate("Reciprocal", "op/s", 1.0),
         standard="special function unit, MUFU",
-        listed="special",
-        roofline=True,
-        rate=Rate("Reciprocal", "op/s", 1.0),
-        latency="some",
     ),
     "conversion": InstructionClass(
         text="conversions",
@@ -247,36 +241,11 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         definition="conversions of 32-bit integers to single-precision numbers, where other conversions are slower.",
         listed="some",
     ),
-    "matrix_fp16": InstructionClass(
-        text="the matrix unit (fp16)",
-        definition="multiply-adds of half-precision matrices with single-precision sums.",
-        listed="special",
-        rate=Rate("fp16", "FLOP/s", 2.0),
-    ),
-    "matrix_bf16": InstructionClass(
-        text="the matrix unit (bf16)",
-        definition="multiply-adds of bfloat16 matrices with single-precision sums.",
-        listed="special",
-        rate=Rate("bf16", "FLOP/s", 2.0, main=True),
-    ),
-    "matrix_tf32": InstructionClass(
-        text="the matrix unit (TF32)",
-        definition="multiply-adds of TF32 matrices (19 bits) with single-precision sums.",
-        listed="special",
-        rate=Rate("tf32", "FLOP/s", 2.0),
-    ),
-    "matrix_int8": InstructionClass(
-        text="the matrix unit (int8)",
-        definition="multiply-adds of matrices of bytes with 32-bit integer sums.",
-        listed="special",
-        rate=Rate("int8", "op/s", 2.0),
-    ),
-    "matrix_fp8": InstructionClass(
-        text="the matrix unit (fp8)",
-        definition="multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums.",
-        listed="special",
-        rate=Rate("fp8", "FLOP/s", 2.0),
-    ),
+    "matrix_fp16": _matrix("fp16", "half-precision matrices with single-precision sums", "FLOP/s"),
+    "matrix_bf16": _matrix("bf16", "bfloat16 matrices with single-precision sums", "FLOP/s", main=True),
+    "matrix_tf32": _matrix("TF32", "TF32 matrices (19 bits) with single-precision sums", "FLOP/s"),
+    "matrix_int8": _matrix("int8", "matrices of bytes with 32-bit integer sums", "op/s"),
+    "matrix_fp8": _matrix("fp8", "8-bit floating-point matrices (e4m3) with single-precision sums", "FLOP/s"),
 }
 """In the order of files."""
 
