@@ -120,8 +120,9 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
     """Make a class a command of *group*, or without a *name* what *group* does without a subcommand.
 
     The class becomes a dataclass. Its fields of an ``Annotated`` type are the arguments and options of the command, and
-    the docstrings are the help. The *action* is a function ``module.function`` of this package, which gets an instance
-    and returns the exit code; its module is imported when the command runs, while drivers load if it needs them.
+    the docstrings of fields, or else of their types, are the help. The *action* is a function ``module.function`` of
+    this package, which gets an instance and returns the exit code; its module is imported when the command runs, while
+    drivers load if it needs them.
     """
 
     def register(cls: type[Options]) -> type[Options]:
@@ -174,7 +175,7 @@ def _parameter(each: Field[Any], owner: type) -> Parameter:
     kind, option = get_args(each.type)
     option = copy(option)
     texts = (_texts().get(f"{cls.__name__}.{each.name}") for cls in owner.__mro__)
-    option.help = option.help or next(filter(None, texts), None)
+    option.help = next(filter(None, texts), None)
     if kind is bool and option.default is ...:
         option.default = f"--{each.name.replace('_', '-')}"
     if get_origin(kind) is Sequence:
@@ -185,13 +186,23 @@ def _parameter(each: Field[Any], owner: type) -> Parameter:
 
 @cache
 def _texts() -> Mapping[str, str]:
-    return {
-        f"{each.name}.{ast.unparse(line.target)}": " ".join(ast.literal_eval(text.value).split())
-        for each in ast.parse(Path(__file__).read_text(encoding="utf-8")).body
-        if isinstance(each, ast.ClassDef)
-        for line, text in pairwise(each.body)
-        if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr)
-    }
+    """Return the docstrings of types and, by ``class.field``, of fields; a field without one has that of its type."""
+    body, found = ast.parse(Path(__file__).read_text(encoding="utf-8")).body, dict[str, str]()
+    for line, after in pairwise(body):
+        if isinstance(line, ast.Assign):
+            found[ast.unparse(line.targets[0])] = _text(after)
+    for each in (each for each in body if isinstance(each, ast.ClassDef)):
+        for line, after in pairwise((*each.body, each)):
+            if isinstance(line, ast.AnnAssign):
+                of_type = found.get(ast.unparse(line.annotation), "")
+                found[f"{each.name}.{ast.unparse(line.target)}"] = _text(after) or of_type
+    return found
+
+
+def _text(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        return " ".join(str(statement.value.value).split())
+    return ""
 
 
 def _examples(command: str) -> str:
@@ -228,8 +239,8 @@ def _path_of(text: str | Path) -> Path:
     return Path(text)
 
 
-def _path(metavar: str, *names: str, text: str | None = None) -> object:
-    return typer.Option(*names, metavar=metavar, parser=_path_of, help=text)
+def _path(metavar: str, *names: str) -> object:
+    return typer.Option(*names, metavar=metavar, parser=_path_of)
 
 
 def _operand(metavar: str) -> object:
@@ -252,80 +263,42 @@ _OutputFile = Annotated[Path | None, _path("FILE", "--output", "-o")]
 _Runs = Annotated[int, typer.Option(metavar="N", min=1, max=1000)]
 _Percent = Annotated[float, typer.Option(metavar="PERCENT", min=0, max=100)]
 _Device = Annotated[str, typer.Option("--device", "-d", metavar="DEVICE")]
-_Quick = Annotated[
-    bool, typer.Option("--quick", help="Only the essential workloads, with fewer points and shorter sweeps.")
-]
-_Workloads = Annotated[
-    Sequence[str],
-    typer.Option(
-        "--workload",
-        "-w",
-        help="Family or family/variant; repeat the option or separate names by commas. Default: all.",
-        metavar="NAME",
-    ),
-]
-_Kernels = Annotated[
-    Sequence[Path],
-    _path(
-        "FILE",
-        "--kernel",
-        text="OpenCL C file (FILE.cl:KERNEL if it has several) or YAML description of your own; repeatable.",
-    ),
-]
-_Sizes = Annotated[
-    Sequence[str],
-    typer.Option(
-        "--size",
-        metavar="NAME=VALUE",
-        help="Integer argument of a kernel without description: a number or an expression of other sizes; for "
-        "one size also auto, a range (2^10..2^26) or a list (1000,4000). Repeatable.",
-    ),
-]
-_Global = Annotated[
-    str,
-    typer.Option(
-        "--global",
-        metavar="SIZES",
-        help="Global size of this kernel: work-items in each dimension, such as n or width,height.",
-    ),
-]
-_Local = Annotated[
-    Sequence[str],
-    typer.Option(
-        "--local", metavar="SIZES", help="Work-group size, such as 256 or 16,16; repeat the option to try several."
-    ),
-]
-_Data = Annotated[
-    Sequence[str],
-    typer.Option(
-        "--data", metavar="NAME=VALUES", help="Initial contents of a buffer, such as 'columns=random(0,n)'; repeatable."
-    ),
-]
-_Macros = Annotated[
-    Sequence[str],
-    typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Preprocessor macro of the build; repeatable."),
-]
-_Folders = Annotated[
-    Sequence[Path], _path("DIR", "--include", "-I", text="Folder of files that a kernel includes; repeatable.")
-]
-_Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
-]
-_Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-_NoPdf = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
-_Paper = Annotated[Paper, typer.Option(help="Paper size of the PDF.")]
-_Seed = Annotated[int, typer.Option(help="Seed of random data and the order of points.", min=0, max=2**63, metavar="N")]
-_Json = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
-_Entries = Annotated[
-    Sequence[Path],
-    _path(
-        "DIR",
-        "--devices",
-        text="Another folder of device entries; repeatable. Its entries replace those with the same id in "
-        "./gpureport-devices, in ~/.config/gpureport/devices and in the built-in database.",
-    ),
-]
-_Store = Annotated[Path | None, _path("DIR", text="Folder of the store. Default: $GPUREPORT_STORE.")]
+_Quick = Annotated[bool, typer.Option()]
+"""Only the essential workloads, with fewer points and shorter sweeps."""
+_Workloads = Annotated[Sequence[str], typer.Option("--workload", "-w", metavar="NAME")]
+"""Family or family/variant; repeat the option or separate names by commas. Default: all."""
+_Kernels = Annotated[Sequence[Path], _path("FILE", "--kernel")]
+"""OpenCL C file (FILE.cl:KERNEL if it has several) or YAML description of your own; repeatable."""
+_Sizes = Annotated[Sequence[str], typer.Option("--size", metavar="NAME=VALUE")]
+"""Integer argument of a kernel without description: a number or an expression of other sizes; for one size also auto, a
+range (2^10..2^26) or a list (1000,4000). Repeatable."""
+_Global = Annotated[str, typer.Option("--global", metavar="SIZES")]
+"""Global size of this kernel: work-items in each dimension, such as n or width,height."""
+_Local = Annotated[Sequence[str], typer.Option("--local", metavar="SIZES")]
+"""Work-group size, such as 256 or 16,16; repeat the option to try several."""
+_Data = Annotated[Sequence[str], typer.Option("--data", metavar="NAME=VALUES")]
+"""Initial contents of a buffer, such as 'columns=random(0,n)'; repeatable."""
+_Macros = Annotated[Sequence[str], typer.Option("--define", "-D", metavar="NAME[=VALUE]")]
+"""Preprocessor macro of the build; repeatable."""
+_Folders = Annotated[Sequence[Path], _path("DIR", "--include", "-I")]
+"""Folder of files that a kernel includes; repeatable."""
+_Force = Annotated[bool, typer.Option()]
+"""Overwrite existing files, and remove HTML and PDF of an earlier run."""
+_Overwrite = Annotated[bool, typer.Option()]
+"""Overwrite an existing file."""
+_NoPdf = Annotated[bool, typer.Option()]
+"""Write no PDF."""
+_Paper = Annotated[Paper, typer.Option()]
+"""Paper size of the PDF."""
+_Seed = Annotated[int, typer.Option(min=0, max=2**63, metavar="N")]
+"""Seed of random data and the order of points."""
+_Json = Annotated[bool, typer.Option("--json")]
+"""Print only JSON on standard output."""
+_Entries = Annotated[Sequence[Path], _path("DIR", "--devices")]
+"""Another folder of device entries; repeatable. Its entries replace those with the same id in ./gpureport-devices, in
+~/.config/gpureport/devices and in the built-in database."""
+_Store = Annotated[Path | None, _path("DIR")]
+"""Folder of the store. Default: $GPUREPORT_STORE."""
 
 
 @command(app, "", "measuring.measure")
