@@ -79,11 +79,6 @@ def parts_of(layers: Layers) -> list[str]:
     return [*parts, *([Kind.LINK] if Kind.LINK in every else [])]
 
 
-def _as_percent(effect: float) -> str:
-    """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
-    return precise_percent(expm1(effect), "+")
-
-
 def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Paper = "a4") -> list[Path]:
     """Write the page and the PDF to *folder*, and return those that were made.
 
@@ -164,15 +159,10 @@ def _ratio_table(rows: Sequence[tuple[str, str, Mapping[str, float]]], caption: 
         yield f"{caption} Blue: faster; orange: slower.{more}", table
 
 
-def _percents(logs: Floats) -> Floats:
-    """Return effects on ln(speed) as percent."""
-    return 100 * np.expm1(logs)
-
-
 def _strips(fleet: Fleet, peers: Peers) -> Picture:
     """Draw a row for each layer, with a dot for each device; outliers are orange, with their names."""
     odd = _odd(fleet, peers)
-    layers = {layer: _percents(values) for layer, values in peers.layers.items()}
+    layers = {layer: 100 * np.expm1(values) for layer, values in peers.layers.items()}
     usual, outliers = [], []
     for row, values in enumerate(layers.values()):
         for number in np.flatnonzero(~np.isnan(values)).tolist():
@@ -207,7 +197,7 @@ def _trends(fleet: Fleet, peers: Peers) -> Iterator[Picture]:
     time = Axis(scale="time", ends=(float(seconds.min()), float(seconds.max())))
     panels = list[Panel]()
     for layer in peers.layers:
-        values = _percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]]))
+        values = 100 * np.expm1(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]]))
         series = [*(() if single else _daily(seconds, values)), *_lines(seconds, values, lines)]
         last = len(panels) + 1 == len(peers.layers)
         panels.append(Panel(time, Axis(unit="%", ends=_ends([values])), tuple(series), layer, 1.05, joined=not last))
@@ -240,7 +230,7 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
             outlier = odd.get(member.number)
             normal = "like its peers" if peers.basis == "peers" else "as predicted"
             state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
-            effect = _as_percent(outlier.effect) if outlier else ""
+            effect = precise_percent(expm1(outlier.effect), "+") if outlier else ""
             rows.append((member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}"))
             links.append(_report_link(report or "", folder))
     columns = ("device", "model", "state", "difference", "runs", "last run")
