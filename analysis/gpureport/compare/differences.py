@@ -32,23 +32,20 @@ _COMMON_POINTS = 3
 
 @dataclass(frozen=True)
 class _Sweep:
-    """One sweep, or all sweeps, on two machines with one or more runs each.
-
-    Attributes:
-        points: number of points that all runs have.
-        centre: ln(speed / baseline's speed): the median over points of the mean over runs.
-        error: standard error of *centre*, from the samples and the scatter over points.
-        variance_factor: variance of a difference of two means over runs / variance of one run.
-        deviations: deviation of each run from the mean of its machine, by the run's number; both machines' runs are
-            numbered through.
-    """
+    """One sweep, or all sweeps, on two machines with one or more runs each."""
 
     name: str
     points: int
+    """Number of points that all runs have."""
     centre: float
+    """ln(speed / baseline's speed): the median over points of the mean over runs."""
     error: float
+    """Standard error of *centre*, from the samples and the scatter over points."""
     variance_factor: float
+    """Variance of a difference of two means over runs / variance of one run."""
     deviations: Mapping[int, float]
+    """Deviation of each run from the mean of its machine, by the run's number; both machines' runs are numbered
+    through."""
 
     @property
     def dof(self) -> int:
@@ -62,17 +59,14 @@ class _Sweep:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of the tests of all machines with the baseline's device.
-
-    Attributes:
-        differences: one for each sweep that a machine and the baseline have.
-        overall: one for each machine with enough sweeps: all its sweeps together.
-        between_runs: largest typical relative standard deviation between runs of a sweep that was used.
-    """
+    """Results of the tests of all machines with the baseline's device."""
 
     differences: tuple[Difference, ...]
+    """One for each sweep that a machine and the baseline have."""
     overall: tuple[Difference, ...]
+    """One for each machine with enough sweeps: all its sweeps together."""
     between_runs: float | None
+    """Largest typical relative standard deviation between runs of a sweep that was used."""
 
 
 def differences(

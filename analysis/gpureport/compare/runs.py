@@ -36,13 +36,7 @@ _FAR = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ComparedPoint:
-    """One point of one machine.
-
-    Attributes:
-        counting: what its work counts.
-        reach: its working set / the size that is certainly beyond all caches.
-        sized: whether the machine has a sweep of the workload over sizes.
-    """
+    """One point of one machine."""
 
     metric: Metric
     label: str
@@ -51,8 +45,11 @@ class ComparedPoint:
     predicted_peak: float | None
     observed: bool
     counting: str
+    """What its work counts."""
     reach: float
+    """Its working set / the size that is certainly beyond all caches."""
     sized: bool
+    """Whether the machine has a sweep of the workload over sizes."""
 
 
 ContestKey = tuple[str, str, str]
@@ -64,28 +61,23 @@ because another machine may have only one of the two."""
 
 @dataclass(frozen=True)
 class Run:
-    """A run, a publication or a prediction.
-
-    No record has the name of the machine.
-
-    Attributes:
-        machine: its device and conditions.
-        limits: of the hardware, from the specification.
-        forecast: what is predicted, size by size, if nothing else is known.
-        curves: over sizes: as observed, or as predicted if nothing was observed; none for a comparison of many.
-        figures: what buyers compare, and performance per watt.
-        families: titles of the families of users' kernels, by identifier.
-    """
+    """A run, a publication or a prediction. No record has the name of the machine."""
 
     machine: Machine
+    """Its device and conditions."""
     best: BestPoints
     landmarks: tuple[Landmark, ...]
     samples: Mapping[str, Samples]
     limits: tuple[Ceiling, ...] = ()
+    """Limits of the hardware, from the specification."""
     forecast: Forecast | None = None
+    """What is predicted, size by size, if nothing else is known."""
     curves: tuple[Observation | Prediction, ...] = ()
+    """Curves over sizes: as observed, or as predicted if nothing was observed; none for a comparison of many."""
     figures: tuple[MachineFigure, ...] = ()
+    """What buyers compare, and performance per watt."""
     families: Mapping[str, str] = field(default_factory=dict)
+    """Titles of the families of users' kernels, by identifier."""
 
     @property
     def described(self) -> str:

@@ -59,16 +59,13 @@ class Work:
 
 @dataclass(frozen=True)
 class MeanRatio:
-    """A geometric mean of ratios over kernels.
-
-    Attributes:
-        kernels: ratio of each kernel (``family/variant``): the geometric mean over its regimes or cases.
-        ratio: the mean over kernels. Its 95 % interval includes the scatter over SEVERAL kernels or more, and the
-            intervals of the kernels if all have one.
-    """
+    """A geometric mean of ratios over kernels."""
 
     kernels: Mapping[str, float]
+    """Ratio of each kernel (``family/variant``): the geometric mean over its regimes or cases."""
     ratio: RatioEstimate
+    """The mean over kernels. Its 95 % interval includes the scatter over SEVERAL kernels or more, and the intervals of
+    the kernels if all have one."""
 
     @property
     def ends(self) -> tuple[float, float]:

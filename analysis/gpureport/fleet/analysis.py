@@ -128,46 +128,40 @@ class Figure(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A device of a fleet.
-
-    Attributes:
-        number: its index among those of the model.
-        pci_address: distinguishes devices of a node; empty if unknown.
-        label: unique name: the node, and the address if the node has several devices of the model.
-    """
+    """A device of a fleet."""
 
     number: int
+    """Its index among those of the model."""
     node: str
     device: str
     pci_address: str
+    """Distinguishes devices of a node; empty if unknown."""
     label: str
+    """Unique name: the node, and the address if the node has several devices of the model."""
     figures: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Peers:
-    """The devices of a model, measured in the same way.
-
-    Attributes:
-        title: unique: name of the device, with its entry, compute units or kind of run if there are several.
-        runs: rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices).
-        parts: of sweeps.
-        values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
-        predicted: ln(median speed / predicted speed) (parts,).
-        widths: half-widths of the predictions' 95 % intervals of ln(speed) (parts,).
-        effects: of devices and days.
-        layers: effect of each device on each layer (devices,).
-    """
+    """The devices of a model, measured in the same way."""
 
     title: str
+    """Unique name: that of the device, with its entry, compute units or kind of run if there are several."""
     members: tuple[Member, ...]
     runs: pd.DataFrame
+    """Rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices)."""
     parts: tuple[Part, ...]
+    """Parts of sweeps."""
     values: Floats
+    """ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured."""
     predicted: Floats
+    """ln(median speed / predicted speed) (parts,)."""
     widths: Floats
+    """Half-widths of the predictions' 95 % intervals of ln(speed) (parts,)."""
     effects: Effects
+    """Effects of devices and days."""
     layers: Mapping[str, Floats]
+    """Effect of each device on each layer (devices,)."""
 
     @property
     def basis(self) -> Basis:
@@ -199,29 +193,26 @@ class Peers:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """What differs from its *basis*, and why; effects are on ln(speed).
-
-    Attributes:
-        member: the device; ``None``: the model as a whole.
-        layers: effect on each layer.
-        sweeps: effects on parts of sweeps, the largest first; none of a model that differs from its prediction.
-        reasons: recorded conditions that differ.
-        since: start of the first run in the present state, or after the change; ``None``: there are no earlier ones.
-        until: start of the last run of the period; ``None``: it lasts.
-        changed: how many devices of the model changed; ``None``: none was measured both before and after.
-        end: end of the prediction's 95 % interval, of a model.
-    """
+    """What differs from its *basis*, and why; effects are on ln(speed)."""
 
     peers: Peers
     member: Member | None
+    """The device; ``None``: the model as a whole."""
     basis: Basis
     layers: Layers
+    """Effect on each layer."""
     sweeps: Sweeps
+    """Effects on parts of sweeps, the largest first; none of a model that differs from its prediction."""
     reasons: tuple[Reason, ...] = ()
+    """Recorded conditions that differ."""
     since: datetime | None = None
+    """Start of the first run in the present state, or after the change; ``None``: there are no earlier ones."""
     until: datetime | None = None
+    """Start of the last run of the period; ``None``: it lasts."""
     changed: int | None = None
+    """How many devices of the model changed; ``None``: none was measured both before and after."""
     end: float = 0.0
+    """End of the prediction's 95 % interval, of a model."""
 
     @property
     def of_sweeps(self) -> bool:
@@ -252,20 +243,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The state of all devices of a store.
-
-    Attributes:
-        outliers: devices that differ significantly; the most affected first, slower ones before faster ones.
-        changes: of whole models, then of devices that have too few peers.
-        models: those that differ from their prediction as a whole, by layer.
-        minimum_effect: relative difference below which none is significant.
-    """
+    """The state of all devices of a store."""
 
     peers: tuple[Peers, ...]
     outliers: tuple[Difference, ...]
+    """Devices that differ significantly; the most affected first, slower ones before faster ones."""
     changes: tuple[Difference, ...]
+    """Of whole models, then of devices that have too few peers."""
     models: tuple[Difference, ...] = ()
+    """Those that differ from their prediction as a whole, by layer."""
     minimum_effect: float = MINIMUM_EFFECT
+    """Relative difference below which none is significant."""
 
     @property
     def slower(self) -> tuple[Difference, ...]:

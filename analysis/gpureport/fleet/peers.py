@@ -81,23 +81,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of devices and periods on the parts of sweeps; logarithms of speeds, so that -0.05 is about 5 % slower.
-
-    Attributes:
-        devices: effect of each device in its present state (devices, parts); NaN: not measured.
-        errors: their standard errors, with the spread between healthy devices (devices, parts).
-        p_values: of the devices' effects (devices, parts).
-        period: of each day; all devices change between two periods (days,).
-        shifts: effect of each period on all devices; 0 if it is not significant or cannot be told (periods, parts).
-        present: runs since the last change of their device (runs,).
-    """
+    """Effects of devices and periods on the parts of sweeps; logarithms of speeds: -0.05 is about 5 % slower."""
 
     devices: Floats
+    """Effect of each device in its present state (devices, parts); NaN: not measured."""
     errors: Floats
+    """Their standard errors, with the spread between healthy devices (devices, parts)."""
     p_values: Floats
+    """p-values of the devices' effects (devices, parts)."""
     period: Indices
+    """Period of each day; all devices change between two periods (days,)."""
     shifts: Floats
+    """Effect of each period on all devices; 0 if it is not significant or cannot be told (periods, parts)."""
     present: Flags
+    """Runs since the last change of their device (runs,)."""
 
 
 def effects(

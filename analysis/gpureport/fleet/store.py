@@ -65,15 +65,12 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of runs.
-
-    Attributes:
-        folder: of the store; it need not exist yet.
-        left_out: files that were not read, with the reason.
-    """
+    """A folder of runs."""
 
     folder: Path
+    """Folder of the store; it need not exist yet."""
     left_out: dict[Path, str] = field(default_factory=dict)
+    """Files that were not read, with the reason."""
 
     def path_of(self, run: object) -> Path:
         """Return the file of a run."""

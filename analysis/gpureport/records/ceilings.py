@@ -24,22 +24,19 @@ class Kind(Labelled):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What can limit the speed of a kernel or transfer: a row of :data:`CEILINGS`.
-
-    Attributes:
-        kind: where it is.
-        text: as a bottleneck in sentences: "limited by …".
-        label: in tables and figures; empty: its identifier.
-        definition: for the glossary, and for the schemas of files; empty: its text says it.
-        standard: names of the field or of vendors, separated by commas, for the glossary.
-    """
+    """What can limit the speed of a kernel or transfer: a row of :data:`CEILINGS`."""
 
     _what: ClassVar[str] = "Bottleneck"
     kind: Kind
+    """Where it is."""
     text: str
+    """Its name as a bottleneck in sentences: "limited by …"."""
     label: str = ""
+    """Its name in tables and figures; empty: its identifier."""
     definition: str = ""
+    """A text for the glossary, and for the schemas of files; empty: its name says it."""
     standard: str = ""
+    """Names of the field or of vendors, separated by commas, for the glossary."""
 
     @property
     def entry(self) -> str:
@@ -61,22 +58,19 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class InstructionClass(Bottleneck):
-    """A class of instructions; its identifier is that of its rate in architectures' files.
-
-    Attributes:
-        listed: which architectures list their rate. ``special``: those with this number format or unit; without a rate,
-            they are neither predicted nor measured. Devices may have another special rate than their architecture.
-        latency: which list their latency.
-        roofline: whether they are the operations of a roofline; others are addresses, logic or exchange.
-        rate: its key figure.
-    """
+    """A class of instructions; its identifier is that of its rate in architectures' files."""
 
     _what: ClassVar[str] = "Instruction class"
     kind: Kind = Kind.COMPUTE
     listed: Literal["all", "some", "special", "none"] = "all"
+    """Which architectures list their rate. ``special``: those with this number format or unit; without a rate, they are
+    neither predicted nor measured. Devices may have another special rate than their architecture."""
     latency: Literal["all", "some", "none"] = "none"
+    """Which architectures list their latency."""
     roofline: bool = False
+    """Whether they are the operations of a roofline; others are addresses, logic or exchange."""
     rate: Rate | None = None
+    """Its key figure."""
 
 
 def _format(text: str, definition: str, rate: Rate, standard: str = "") -> InstructionClass:

@@ -27,19 +27,16 @@ Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
 class Verdict(Labelled):
-    """Result of a comparison, the most severe last. Each row has all that code and documents know of a verdict.
-
-    Attributes:
-        mark: its sign, which readers without colours rely on.
-        outcome: what it means for the prediction; ``as predicted``: no explanation is needed.
-        style: of its texts, a class of the style sheet; empty: none of its own.
-        definition: a sentence for the glossary and for documents.
-    """
+    """Result of a comparison, the most severe last. Each row has all that code and documents know of a verdict."""
 
     mark: str
+    """Its sign, which readers without colours rely on."""
     outcome: Outcome
+    """What it means for the prediction; ``as predicted``: no explanation is needed."""
     style: str
+    """Style of its texts, a class of the style sheet; empty: none of its own."""
     definition: str
+    """A sentence for the glossary and for documents."""
 
     AGREES = "agrees", "✓", "as predicted", "agrees", f"value and prediction differ by at most a factor of {AGREEMENT}."
     WITHIN = (

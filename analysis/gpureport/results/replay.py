@@ -20,41 +20,35 @@ LACKING = "this version has no such workload"
 
 @dataclass(frozen=True)
 class Series:
-    """One measured sweep, and how to predict it.
-
-    Attributes:
-        workload: that was measured, or the equivalent of the published kernel.
-        sweep: all points to predict, among them the measured ones.
-        measurement: the raw samples; of published points the medians, as one sample each.
-        resources: registers and local memory of each point: published ones, for the specification prediction, or as
-            reported by the compiler, for the calibrated prediction.
-        conditions: of the measurement, as text.
-    """
+    """One measured sweep, and how to predict it."""
 
     workload: Workload
+    """The workload that was measured, or the equivalent of the published kernel."""
     sweep: Sweep
+    """All points to predict, among them the measured ones."""
     measurement: Measurement
+    """The raw samples; of published points the medians, as one sample each."""
     resources: Mapping[Basis, tuple[Compiled, ...]]
+    """Registers and local memory of each point: published ones, for the specification prediction, or as reported by the
+    compiler, for the calibrated prediction."""
     conditions: str = ""
+    """Conditions of the measurement, as text."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The measurements of one device.
-
-    Attributes:
-        name: of the source folder or file.
-        device: its current database entry.
-        series: the measured sweeps.
-        skipped: sweeps that cannot be predicted, with the reason.
-        publication: of published results; then no microbenchmarks of the same run calibrate them.
-    """
+    """The measurements of one device."""
 
     name: str
+    """Name of the source folder or file."""
     device: Device
+    """Its current database entry."""
     series: tuple[Series, ...]
+    """The measured sweeps."""
     skipped: Mapping[SweepKey, str] = field(default_factory=dict)
+    """Sweeps that cannot be predicted, with the reason."""
     publication: Publication | None = None
+    """Source of published results; then no microbenchmarks of the same run calibrate them."""
 
 
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
