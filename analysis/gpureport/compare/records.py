@@ -8,7 +8,7 @@ from pydantic import Field
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
 from gpureport.records.ceilings import Kind
-from gpureport.records.curves import Feature, Level, Metric, Observation, Record, SweepKey
+from gpureport.records.curves import Feature, Level, Metric, Observation, Record, SweepKey, WorkloadKey
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Compact, Count, Name, Rough, Table, Whole
 
@@ -95,11 +95,9 @@ class MachineResult(Record):
     """Speed / the baseline's speed: above 1 is faster."""
 
 
-class WorkloadComparison(Record):
+class WorkloadComparison(WorkloadKey):
     """One workload in one regime on all machines."""
 
-    family: str
-    variant: str
     regime: str
     """``beyond the caches``, ``within the caches``, ``best size`` of workloads without data, or the case."""
     metric: Metric
@@ -107,11 +105,6 @@ class WorkloadComparison(Record):
     """Why some machines have no ratio although the baseline has this workload, in a sentence."""
     standings: tuple[MachineResult, ...]
     """In the order of the machines; only of those that have the workload."""
-
-    @property
-    def workload(self) -> str:
-        """``family/variant``, the name of the workload."""
-        return f"{self.family}/{self.variant}"
 
     @property
     def place(self) -> str:

@@ -78,24 +78,29 @@ class Axis(Record):
         return "B" if self.quantity in ("working_set", "transfer") else ""
 
 
-class SweepKey(Record):
-    """Identity of a sweep, shared by its prediction, measurement, observation and findings."""
+class WorkloadKey(Record):
+    """Identity of a workload."""
 
     family: Name
     """Family of workloads, e.g. ``game_of_life``."""
     variant: Name
     """Variant of the family, e.g. ``packed64``."""
+
+    @property
+    def workload(self) -> str:
+        """``family/variant``, the name of the workload."""
+        return f"{self.family}/{self.variant}"
+
+
+class SweepKey(WorkloadKey):
+    """Identity of a sweep, shared by its prediction, measurement, observation and findings."""
+
     sweep: Name
     """Sweep of the variant, e.g. ``grid_size``."""
 
     def __str__(self) -> str:
         """``family/variant/sweep``."""
         return f"{self.workload}/{self.sweep}"
-
-    @property
-    def workload(self) -> str:
-        """``family/variant``, the name of the workload."""
-        return f"{self.family}/{self.variant}"
 
     @property
     def sweep_name(self) -> str:

@@ -13,7 +13,7 @@ from gpureport.files import write_file
 from gpureport.grouping import grouped
 from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import GROWING, SHARED, Curve, packed, stored_type, unpacked
-from gpureport.records.curves import Observation, Record, SweepKey
+from gpureport.records.curves import Observation, Record, SweepKey, WorkloadKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
@@ -79,13 +79,9 @@ class RunSettings(Record):
     """The command line."""
 
 
-class WorkloadInfo(Record):
+class WorkloadInfo(WorkloadKey):
     """Description of a workload."""
 
-    family: Name
-    """Family of workloads, e.g. ``game_of_life``."""
-    variant: Name
-    """Variant of the family, e.g. ``packed64``."""
     title: Name
     """Display name."""
     description: str
