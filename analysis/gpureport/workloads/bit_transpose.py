@@ -75,8 +75,7 @@ class Transpose(Workload):
             self.variant += "_8x8"
             self.essential = self.sweeps_memory = False
             self.counted = (
-                "transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16 "
-                "matrices."
+                "transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16."
             )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
