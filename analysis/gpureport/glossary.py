@@ -13,17 +13,14 @@ from gpureport.records.finding import Verdict
 
 @dataclass(frozen=True)
 class Term:
-    """A term of the product.
-
-    Attributes:
-        name: as documents use it.
-        definition: one or two sentences.
-        standard: names of the field or of vendors, separated by commas; empty if *name* is the only one.
-    """
+    """A term of the product."""
 
     name: str
+    """Name that documents use."""
     definition: str
+    """One or two sentences."""
     standard: str = ""
+    """Names of the field or of vendors, separated by commas; empty if *name* is the only one."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -44,17 +44,14 @@ class FileError(InputError):
 
 @dataclass
 class Yaml:
-    """The contents of a YAML file.
-
-    Attributes:
-        data: mappings, lists, text, numbers, booleans and nulls.
-        lines: the line of every key and item, counted from 1.
-        repeated: keys that occur twice in a mapping, with the later and the earlier line; ``data`` has the last value.
-    """
+    """The contents of a YAML file."""
 
     data: object = None
+    """Mappings, lists, text, numbers, booleans and nulls."""
     lines: dict[Steps, int] = field(default_factory=dict)
+    """The line of every key and item, counted from 1."""
     repeated: list[tuple[Steps, int, int]] = field(default_factory=list)
+    """Keys that occur twice in a mapping, with the later and the earlier line; ``data`` has the last value."""
 
 
 def is_there(path: Path) -> bool:

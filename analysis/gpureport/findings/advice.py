@@ -42,35 +42,29 @@ Search = Sequence[ShapeLoss]
 
 @dataclass(frozen=True)
 class BestShape:
-    """The shape that suits most of several searches.
-
-    Attributes:
-        most: its largest loss.
-        suits: number of searches in which it loses at most :data:`WITHIN`, or its interval overlaps the best's.
-        searches: number of searches that have it.
-    """
+    """The shape that suits most of several searches."""
 
     most: ShapeLoss
+    """Its largest loss."""
     suits: int
+    """Number of searches in which it loses at most :data:`WITHIN`, or its interval overlaps the best's."""
     searches: int
+    """Number of searches that have it."""
 
 
 @dataclass(frozen=True)
 class OneSize:
-    """One work-group size for all searches.
-
-    Attributes:
-        losses: by search, the loss of the best shape of this size.
-        without: number of searches that lack the size.
-        best_shape: of the searches that have several shapes of this size; ``None`` if there are none.
-        worst_shape: likewise.
-    """
+    """One work-group size for all searches."""
 
     size: int
     losses: Mapping[SweepKey, float]
+    """Loss of the best shape of this size, by search."""
     without: int
+    """Number of searches that lack the size."""
     best_shape: BestShape | None
+    """Best shape of the searches that have several of this size; ``None`` if there are none."""
     worst_shape: ShapeLoss | None
+    """Worst shape of the same searches."""
 
     @property
     def worst(self) -> float:

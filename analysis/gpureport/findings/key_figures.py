@@ -72,41 +72,38 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """One property of a device.
-
-    Attributes:
-        quantity: what it is.
-        of: what the quantity is of: a cache, an instruction, a direction.
-        unit: of all values: ``B/s``, ``s``, ``FLOP/s``, ``op/s``, ``work-items``.
-        specification: value of the device's entry: a limit, or a latency; ``None``: an entry has no such value.
-        limit: whether the specification is the highest possible value, so that an efficiency has a meaning.
-        place: where it is found; ``None``: it is measured otherwise, or follows exactly from the entry.
-        predicted: from the specification.
-        measured: ``None`` if it was not measured.
-        nearer: the figure of a nearer level, if the measured curve shows no transition between both.
-        factor: of the feature's value, such as 2 operations for a multiply-add.
-        main: whether it is one of the figures that users ask for first.
-        at_most: whether the specification is only an upper bound, such as the listed power limit.
-        inputs: paths of the values of the entry that it depends on most.
-        seen: whether one of these was measured on such a device, so that the prediction is no independent test.
-        instruction: of a rate of the matrix unit.
-    """
+    """One property of a device."""
 
     quantity: Quantity
+    """What it is."""
     of: str
+    """What the quantity is of: a cache, an instruction, a direction."""
     unit: str
+    """Unit of all values: ``B/s``, ``s``, ``FLOP/s``, ``op/s``, ``work-items``."""
     specification: float | None
+    """Value of the device's entry: a limit, or a latency; ``None``: an entry has no such value."""
     limit: bool = False
+    """Whether the specification is the highest possible value, so that an efficiency has a meaning."""
     place: Place | None = None
+    """Where it is found; ``None``: it is measured otherwise, or follows exactly from the entry."""
     predicted: Estimate | None = None
+    """Value predicted from the specification."""
     measured: Estimate | None = None
+    """Measured value; ``None`` if it was not measured."""
     nearer: "KeyFigure | None" = None
+    """The figure of a nearer level, if the measured curve shows no transition between both."""
     factor: float = 1.0
+    """Factor of the feature's value, such as 2 operations for a multiply-add."""
     main: bool = True
+    """Whether it is one of the figures that users ask for first."""
     at_most: bool = False
+    """Whether the specification is only an upper bound, such as the listed power limit."""
     inputs: tuple[str, ...] = ()
+    """Paths of the values of the entry that it depends on most."""
     seen: bool = False
+    """Whether one of these was measured on such a device, so that the prediction is no independent test."""
     instruction: str = ""
+    """Instruction of a rate of the matrix unit."""
 
     @property
     def name(self) -> str:

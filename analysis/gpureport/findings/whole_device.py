@@ -48,18 +48,15 @@ def slow_link(report: Report) -> tuple[tuple[Link, float], tuple[Link, float]] |
 
 @dataclass(frozen=True)
 class ResidentGroups:
-    """One kind of work-group.
-
-    Attributes:
-        local: work-items of a work-group.
-        predicted: work-groups that are resident on the whole device by the rules of the architecture.
-        counted: work-groups that the kernel counted; ``None``: it did not run.
-    """
+    """One kind of work-group."""
 
     label: str
     local: int
+    """Work-items of a work-group."""
     predicted: int
+    """Work-groups that are resident on the whole device by the rules of the architecture."""
     counted: int | None
+    """Work-groups that the kernel counted; ``None``: it did not run."""
 
 
 def resident_groups(report: Report) -> tuple[ResidentGroups, ...]:

@@ -13,18 +13,15 @@ _LEAST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """Limits for measuring one sweep.
-
-    Attributes:
-        limits: memory, and whether the run is quick.
-        budget_s: time budget of a sweep, seconds, for building kernels, initialising buffers and running. A sweep takes
-            longer if otherwise not every point would get a sample.
-        seed: of all random data and orders.
-    """
+    """Limits for measuring one sweep."""
 
     limits: Limits
+    """Memory, and whether the run is quick."""
     budget_s: float = 10.0
+    """Time budget of a sweep, seconds, for building kernels, initialising buffers and running. A sweep takes longer if
+    otherwise not every point would get a sample."""
     seed: int = 0
+    """Seed of all random data and orders."""
 
     @property
     def longest_s(self) -> float:

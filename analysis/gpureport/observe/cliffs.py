@@ -58,19 +58,16 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Costs:
-    """Cost of each part of a cut: chi-square plus penalty.
-
-    Attributes:
-        lines: ``lines[i, j]``: points i … j as one plateau, infinite for i > j.
-        ramp: ``ramp[i]``: points 0 … i on a ramp: a parameter each, plus chi-square of upward steps.
-        rise: ``rise[i]``: points 0 … i - 1 on the rise: a parameter each, plus chi-square of downward steps up to i.
-        penalty: of one more plateau.
-    """
+    """Cost of each part of a cut: chi-square plus penalty."""
 
     lines: Floats
+    """``lines[i, j]``: points i … j as one plateau, infinite for i > j."""
     ramp: Floats
+    """``ramp[i]``: points 0 … i on a ramp: a parameter each, plus chi-square of upward steps."""
     rise: Floats
+    """``rise[i]``: points 0 … i - 1 on the rise: a parameter each, plus chi-square of downward steps up to i."""
     penalty: float
+    """Penalty of one more plateau."""
 
     def of(self, plateaus: Sequence[Plateau]) -> float:
         """Return the cost of a cut, without the part that is equal for all cuts with the same number of plateaus."""

@@ -39,21 +39,18 @@ MOST_WIDTH = 1.5**2
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve in arrays of shape (n,), ordered by x.
-
-    Attributes:
-        work_items: of each point.
-        working_set: bytes.
-        values: in the metric's unit.
-        times: s of one dispatch.
-        noise: relative standard error of the values; zeros for a predicted curve.
-    """
+    """A curve in arrays of shape (n,), ordered by x."""
 
     work_items: Floats
+    """Work-items of each point."""
     working_set: Floats
+    """Working sets, bytes."""
     values: Floats
+    """Values in the metric's unit."""
     times: Floats
+    """Times of one dispatch, seconds."""
     noise: Floats
+    """Relative standard error of the values; zeros for a predicted curve."""
 
     def at(self, chosen: NDArray[np.intp] | NDArray[np.bool_]) -> "Curve":
         """Return the chosen points."""

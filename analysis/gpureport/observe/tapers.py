@@ -69,21 +69,18 @@ _LARGE = 1 / 8
 
 @dataclass(frozen=True)
 class SmoothMaximum:
-    """A fitted smooth maximum. Its plateau is its rate at the last point.
-
-    Attributes:
-        u: ln(work-items) of the points, never falling, shape (n,).
-        times: their ln(time), shape (n,).
-        noise: standard errors of these, shape (n,).
-        best: ln T0, ln k, ln p, logit s; shape (4,).
-        covariance: of these, shape (4, 4).
-    """
+    """A fitted smooth maximum. Its plateau is its rate at the last point."""
 
     u: Floats
+    """ln(work-items) of the points, never falling, shape (n,)."""
     times: Floats
+    """Their ln(time), shape (n,)."""
     noise: Floats
+    """Standard errors of these, shape (n,)."""
     best: Floats
+    """ln T0, ln k, ln p, logit s; shape (4,)."""
     covariance: Floats
+    """Covariance of these, shape (4, 4)."""
 
     def knee(self) -> Estimate:
         """Return flat time x rate of the plateau, in work-items."""

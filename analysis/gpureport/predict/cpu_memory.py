@@ -100,19 +100,16 @@ KERNELS: Mapping[str, Pattern] = {
 
 @dataclass(frozen=True)
 class Spread:
-    """How far observed values are from predicted ones, as intervals of 95 %.
-
-    Attributes:
-        latency: natural logarithm of observed / predicted latency in private caches.
-        far_latency: the same, in addition, beyond them.
-        l3: usable L3 of one thread / the predicted one.
-        rates: natural logarithm of observed / predicted bandwidth of private caches, L3 and memory.
-    """
+    """How far observed values are from predicted ones, as intervals of 95 %."""
 
     latency: tuple[float, float]
+    """Natural logarithm of observed / predicted latency in private caches."""
     far_latency: tuple[float, float]
+    """The same, in addition, beyond them."""
     l3: tuple[float, float]
+    """Usable L3 of one thread / the predicted one."""
     rates: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    """Natural logarithm of observed / predicted bandwidth of private caches, L3 and memory."""
 
 
 SPREADS: Mapping[Listing, Spread] = {
@@ -169,27 +166,24 @@ def latency_curve(core: CoreType, topology: Topology, working_set_bytes: Floats)
 
 @dataclass(frozen=True)
 class Streams:
-    """Streams of all busy cores, each with data of its own; seconds are those of a counted byte.
-
-    Attributes:
-        core: type of the cores.
-        core_s: time of one core for data in L1, L2, L3 and memory.
-        working_set_bytes: of one core.
-        l3_bytes: part of the L3 that the streams of one core find.
-        cores: that are busy, for each domain of memory.
-        limit_s: time of the controllers of one domain.
-        spreads: natural logarithm of observed / predicted bandwidth of each level, as intervals of 95 %.
-        l3_range: L3 that streams find / the predicted one, as an interval of 95 %.
-    """
+    """Streams of all busy cores, each with data of its own; seconds are those of a counted byte."""
 
     core: CoreType
+    """Type of the cores."""
     core_s: Sequence[float]
+    """Time of one core for data in L1, L2, L3 and memory."""
     working_set_bytes: Floats
+    """Working set of one core."""
     l3_bytes: Quantity
+    """Part of the L3 that the streams of one core find."""
     cores: Sequence[Quantity]
+    """Number of busy cores, for each domain of memory."""
     limit_s: float | Floats
+    """Time of the controllers of one domain."""
     spreads: Sequence[tuple[float, float]]
+    """Natural logarithm of observed / predicted bandwidth of each level, as intervals of 95 %."""
     l3_range: tuple[float, float] = (1.0, 1.0)
+    """L3 that streams find / the predicted one, as an interval of 95 %."""
 
     def curve(self) -> Curve:
         """Return the bandwidth of all cores with its interval."""

@@ -29,36 +29,30 @@ NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)
 
 @dataclass(frozen=True)
 class Misses:
-    """Data that miss a cache within the same range of working sets.
-
-    Attributes:
-        transition: range in which the fraction of misses grows, relative to the capacity.
-        share: of all traffic with the next level if everything misses.
-        fill_cost: seconds that the cache takes to store these data if all of them come from the next level.
-    """
+    """Data that miss a cache within the same range of working sets."""
 
     transition: Transition
+    """Range in which the fraction of misses grows, relative to the capacity."""
     share: float
+    """Share of all traffic with the next level if everything misses."""
     fill_cost: float
+    """Seconds that the cache takes to store these data if all of them come from the next level."""
 
 
 @dataclass(frozen=True)
 class ServingLevel(Generic[T]):
-    """One level that may serve a working set.
-
-    Attributes:
-        name: a memory level, or the name of a ceiling.
-        capacity_bytes: capacity available to the kernel's data (infinite for memory).
-        transition: transition range to the next level, relative to the capacity.
-        cost: seconds of a dispatch, or cycles of a load, if this level serves everything.
-        misses: what the level exchanges with the next one, if the cost of doing so is known.
-    """
+    """One level that may serve a working set."""
 
     name: T
+    """A memory level, or the name of a ceiling."""
     capacity_bytes: float
+    """Capacity available to the kernel's data (infinite for memory)."""
     transition: Transition
+    """Transition range to the next level, relative to the capacity."""
     cost: float
+    """Seconds of a dispatch, or cycles of a load, if this level serves everything."""
     misses: tuple[Misses, ...] = ()
+    """What the level exchanges with the next one, if the cost of doing so is known."""
 
 
 _AT_ONSET, _AT_END = constant(0.05), constant(0.95)

@@ -32,19 +32,16 @@ from gpureport.spec.values import Listed, steps_of
 
 @dataclass(frozen=True)
 class Fact:
-    """A number that the model takes from the device.
-
-    Attributes:
-        path: dotted, as in ``Device.provenance``.
-        kind: as there, or ``here``: measured by the run itself.
-        relative: relative standard deviation.
-        centre: median of its true / its listed value.
-    """
+    """A number that the model takes from the device."""
 
     path: str
+    """Dotted path, as in ``Device.provenance``."""
     kind: str
+    """Kind of its source, as there, or ``here``: measured by the run itself."""
     relative: float
+    """Relative standard deviation."""
     centre: float = 1.0
+    """Median of its true / its listed value."""
 
 
 def fact(device: Device, path: str) -> Fact:

@@ -20,20 +20,17 @@ _fitted = partial(constant, measured_on=EMERALD_RAPIDS)
 
 @dataclass(frozen=True)
 class CompilerValues:
-    """Values of a compiler and its runtime.
-
-    Attributes:
-        launch_transfers: launch cost of one work-group on one thread / latency of the L3. Threads wait for the same
-            locks, whose lines move from core to core through the L3.
-        launch_exponent: growth of this cost with the number of threads.
-        exchanges: lane operations per cycle of exchanges between work-items.
-        call_transfers: fixed time of a copy / latency of the L3; 0: the usual time applies.
-    """
+    """Values of a compiler and its runtime."""
 
     launch_transfers: float
+    """Launch cost of one work-group on one thread / latency of the L3. Threads wait for the same locks, whose lines
+    move from core to core through the L3."""
     launch_exponent: float
+    """Growth of this cost with the number of threads."""
     exchanges: Mapping[str, float]
+    """Lane operations per cycle of exchanges between work-items."""
     call_transfers: float = 0.0
+    """Fixed time of a copy / latency of the L3; 0: the usual time applies."""
 
 
 _LAUNCHES = "1.8 us with 2 threads (reports/pocl-xeon-2-cores) and 43 us with 16 (a first quick run on that machine)"

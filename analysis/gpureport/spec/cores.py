@@ -80,11 +80,6 @@ class Topology:
     """Logical processors, physical cores, sockets and instances of the L3 of a machine, or of several as arrays.
 
     The machine has a *part* of the cores of these sockets, at most 1. *l3_bytes* is the size of one instance.
-
-    Attributes:
-        core_share: share of the rate of these cores.
-        l3_share: share of the L3 that one thread can usually use.
-        memory_share: share of the memory bandwidth that is usual for this part of a socket.
     """
 
     listing: Listing
@@ -95,8 +90,11 @@ class Topology:
     l3_bytes: Quantity
     l3_instances: Quantity
     core_share: Quantity = 1.0
+    """Share of the rate of these cores."""
     l3_share: Quantity = 1.0
+    """Share of the L3 that one thread can usually use."""
     memory_share: Quantity = 1.0
+    """Share of the memory bandwidth that is usual for this part of a socket."""
 
 
 def topology(facts: ProcessorFacts, core: CoreType) -> Topology:

@@ -162,21 +162,18 @@ class DeviceFile(File):
 
 
 class Place(NamedTuple):
-    """Where files contain a value.
-
-    Attributes:
-        steps: of its path, such as caches, ``*`` (any level), line.
-        declared: its declaration.
-        leaf: its type in files.
-        required: whether this kind of file or, for devices, the architecture must have it.
-        means: the record and the field with its description, or the description.
-    """
+    """Where files contain a value."""
 
     steps: tuple[str, ...]
+    """Steps of its path, such as caches, ``*`` (any level), line."""
     declared: Listed
+    """Its declaration."""
     leaf: type[Leaf[Any]]
+    """Its type in files."""
     required: bool
+    """Whether this kind of file or, for devices, the architecture must have it."""
     means: tuple[type[Record], str] | str
+    """The record and the field with its description, or the description."""
 
     def path(self, level: str = "*") -> str:
         """Return the dotted path in a level."""

@@ -96,29 +96,26 @@ SIGMA_LAUNCH_TRANSFER = constant(
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Relative standard deviations of one kind of value.
-
-    Attributes:
-        what: the kind, in words.
-        published: of a value with a source; 0: it depends on the kind of source only.
-        source: where *published* comes from.
-        assumed: of a value without a source.
-        here: of a value that the run itself measured.
-        transfer: of a value measured on a machine with neighbours, to another kernel.
-        centre: median of true / listed values, for the intervals of cliffs.
-        rows: that of rows of a table, by name.
-        on_cpus: that of CPUs, by the name of the cache; an empty name: of any.
-    """
+    """Relative standard deviations of one kind of value."""
 
     what: str = ""
+    """The kind, in words."""
     published: float = 0.0
+    """Deviation of a value with a source; 0: it depends on the kind of source only."""
     source: str = ""
+    """Where *published* comes from."""
     assumed: float = SIGMA_ASSUMED
+    """Deviation of a value without a source."""
     here: float = SIGMA_MEASURED_HERE
+    """Deviation of a value that the run itself measured."""
     transfer: float = SIGMA_TRANSFER
+    """Deviation of a value measured on a machine with neighbours, to another kernel."""
     centre: float = 1.0
+    """Median of true / listed values, for the intervals of cliffs."""
     rows: Mapping[str, "Uncertainty"] = field(default_factory=dict, compare=False)
+    """Uncertainties of rows of a table, by name."""
     on_cpus: Mapping[str, "Uncertainty"] = field(default_factory=dict, compare=False)
+    """Uncertainties of CPUs, by the name of the cache; an empty name: of any."""
 
     def of(self, path: str, *, on_cpu: bool) -> "Uncertainty":
         """Return that of the value at a dotted *path*, whose names may have one of their own."""

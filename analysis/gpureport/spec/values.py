@@ -81,31 +81,29 @@ class Listed:
 
     From it follow the value in files, its unit, the warning about unlikely values, drafts, JSON Schemas, and its part
     in the uncertainty of predictions. A field with a default is optional in architectures.
-
-    Attributes:
-        least: smallest usual value, in *unit*.
-        most: largest usual value.
-        unit: of a quantity; empty: a number without a unit, or no number.
-        uncertain: how uncertain the value is; ``None``: the uncertainty of predictions does not include it.
-        relative_to: value that a run's own measurements of this one are relative to, and the exponent with which they
-            vary with it; it is a value of the same part, or the device's clock.
-        of_card: whether it differs between cards, even if two entries list the same number.
-        zero: whether the value may be zero.
-        example: for empty drafts; default: one with this unit.
-        key: in YAML files; default: the name of the field without its unit.
-        by_name: whether the field is a table of such values, each with its own place in files: ``rates.fp32``.
     """
 
     least: float = 0.0
+    """Smallest usual value, in *unit*."""
     most: float = math.inf
+    """Largest usual value."""
     unit: str = ""
+    """Unit of a quantity; empty: a number without a unit, or no number."""
     uncertain: Uncertainty | None = None
+    """How uncertain the value is; ``None``: the uncertainty of predictions does not include it."""
     relative_to: tuple[str, float] | None = None
+    """Value that a run's own measurements of this one are relative to, and the exponent with which they vary with it;
+    it is a value of the same part, or the device's clock."""
     of_card: bool = False
+    """Whether it differs between cards, even if two entries list the same number."""
     zero: bool = False
+    """Whether the value may be zero."""
     example: str = ""
+    """Example for empty drafts; default: one with this unit."""
     key: str = ""
+    """Key in YAML files; default: the name of the field without its unit."""
     by_name: bool = False
+    """Whether the field is a table of such values, each with its own place in files: ``rates.fp32``."""
 
     @property
     def dimension(self) -> Dimension:

@@ -28,17 +28,14 @@ _BESIDE_LOADER = ".libs"
 
 @dataclass(frozen=True)
 class Runtime:
-    """An OpenCL runtime.
-
-    Attributes:
-        library: its path or its soname; empty: the runtimes that the loader finds by itself.
-        source: the ICD file or environment variable that contains its name, for messages.
-        problem: why no library can be read from the ICD file; ``None``: one can.
-    """
+    """An OpenCL runtime."""
 
     library: str
+    """Its path or its soname; empty: the runtimes that the loader finds by itself."""
     source: str = ""
+    """The ICD file or environment variable that contains its name, for messages."""
     problem: str | None = None
+    """Why no library can be read from the ICD file; ``None``: one can."""
 
     def __str__(self) -> str:
         return self.source or self.library or "the OpenCL loader"

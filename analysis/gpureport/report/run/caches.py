@@ -22,26 +22,23 @@ _MOST = 0.6
 
 @dataclass(frozen=True)
 class ReadCliff:
-    """The cliff of a cache as its readers see it.
-
-    Attributes:
-        onset: of the fall of read bandwidth or the rise of latency.
-        readers: number of compute units that read; ``None``: all.
-        is_of_latency: whether it is a rise of latency, because no sweep of bandwidth covers the cache.
-        beyond: bandwidth or latency beyond the cliff / before it; ``None``: unknown.
-        midpoint: halfway between both on a logarithmic axis.
-        latency_onset: where the latency of dependent loads rises to that of the next level.
-        far_onset: where it rises to that of the far partition of the cache, whose bandwidth does not fall there.
-    """
+    """The cliff of a cache as its readers see it."""
 
     cache: Cache
     onset: CurveFeature
+    """Onset of the fall of read bandwidth or of the rise of latency."""
     is_of_latency: bool
+    """Whether it is a rise of latency, because no sweep of bandwidth covers the cache."""
     readers: int | None
+    """Number of compute units that read; ``None``: all."""
     beyond: float | None
+    """Bandwidth or latency beyond the cliff / before it; ``None``: unknown."""
     midpoint: CurveFeature | None
+    """Halfway between both on a logarithmic axis."""
     latency_onset: CurveFeature | None = None
+    """Where the latency of dependent loads rises to that of the next level."""
     far_onset: CurveFeature | None = None
+    """Where it rises to that of the far partition of the cache, whose bandwidth does not fall there."""
 
     @property
     def keep_below_bytes(self) -> float:

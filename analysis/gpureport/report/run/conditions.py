@@ -32,23 +32,20 @@ _RARE = 0.1
 
 @dataclass(frozen=True)
 class Disturbed:
-    """A workload that other load or a lowered clock disturbed.
-
-    Attributes:
-        name: ``family/variant``.
-        samples: number of samples in the report.
-        disturbed: number of these that were taken in disturbed spans.
-        discarded: number of discarded samples, which were repeated if there was time.
-        affected: whether a point has so many disturbed samples that its median may be wrong.
-        causes: of the disturbance, the most frequent first.
-    """
+    """A workload that other load or a lowered clock disturbed."""
 
     name: str
+    """``family/variant``."""
     samples: int
+    """Number of samples in the report."""
     disturbed: int
+    """Number of these that were taken in disturbed spans."""
     discarded: int
+    """Number of discarded samples, which were repeated if there was time."""
     affected: bool
+    """Whether a point has so many disturbed samples that its median may be wrong."""
     causes: tuple[Cause, ...]
+    """Causes of the disturbance, the most frequent first."""
 
     @property
     def share(self) -> float:
