@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +101,6 @@ class Formulas:
     later: "tuple[Formulas, ...]" = ()
     """Kernels of a sequence that follow."""
     remark: str = ""  # what is suspicious in the source
-    demands: dict[tuple[Hashable, ...], Demand] = field(default_factory=dict, init=False)
-    """Of dispatches of this kernel."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is only remembered, when a kernel goes to another process."""
-        return {**self.__dict__, "demands": {}}
 
     def error(self, path: str, message: str) -> InputError:
         """Return a problem of a field of this kernel."""
@@ -225,9 +220,10 @@ class Formulas:
         return amount
 
     def local_memory_bytes(self, parameters: Parameters) -> int:
-        """Return the local memory of a work-group that is passed as an argument."""
+        """Return the local memory of a work-group: declared, and passed as an argument."""
         passed = (each for each in self.arguments if each.kind == "local")
-        return sum(self.count(each, parameters) * each.element_bytes for each in passed)
+        own = sum(self.count(each, parameters) * each.element_bytes for each in passed)
+        return own + self.program(parameters).local_bytes
 
     def value(self, argument: Argument, parameters: Parameters, handles: Mapping[str, str]) -> Passed:
         """Return what is passed; *handles* are the names of buffers in the job."""
@@ -329,18 +325,22 @@ class Formulas:
         unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
         kernel = program(module, self.fields.kernel, unrolled, joins=joins)
         shape = self.dispatch(parameters, {})
-        placement = placed(device, kernel, shape, self.local_memory_bytes(parameters) + kernel.local_bytes)
+        placement = placed(device, kernel, shape, self.local_memory_bytes(parameters))
         listed = architecture.rates_per_cycle, architecture.latency_cycles
         classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
-        key = (kernel, placement, *classes, *parameters.items())
-        if key not in self.demands:
+        known, key = _DEMANDS.setdefault(self, {}), (kernel, placement, *classes, *parameters.items())
+        if key not in known:
             arguments = self.host_arguments(parameters)
-            self.demands[key] = replace(
+            known[key] = replace(
                 dispatch_demand(kernel, arguments, shape, device, placement),
                 ping_pong=self.fields.swap is not None,
                 idle_items=prod(shape.global_size) - prod(self.wanted(parameters)),
             )
-        return self.demands[key]
+        return known[key]
+
+
+_DEMANDS = WeakKeyDictionary[Formulas, dict[tuple[Hashable, ...], Demand]]()
+"""Of dispatches of each kernel."""
 
 
 def _converted(values: NDArray[np.generic], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:

@@ -30,7 +30,7 @@ from gpureport.spec.reading import Document
 from gpureport.text import listed, suggestion
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import Recorder, execute, local_arrays
-from gpureport.trace.program import Access, Parameter, Program
+from gpureport.trace.program import LOCAL, Access, Parameter, Program
 
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
 _BASE = 1024
@@ -426,12 +426,17 @@ class _Extents(Recorder):
         waves: NDArray[np.int64],  # noqa: ARG002
     ) -> float:
         """Record an access of all lanes."""
-        if buffer == -1:
-            self._record_local(access, offsets)
-        elif buffer >= 0:
-            lowest, highest = int(offsets.min(initial=0)), int(offsets.max(initial=0))
-            self._check_index(access, buffer, lowest // access.dtype.itemsize, highest // access.dtype.itemsize)
-            self._record(access, buffer, highest)
+        if buffer >= 0:
+            size = access.dtype.itemsize
+            self._check_index(access, buffer, int(offsets.min(initial=0)) // size, int(offsets.max(initial=0)) // size)
+            self._record(access, buffer, offsets)
+        elif buffer == LOCAL:
+            numbers = [number for number, each in enumerate(self.program.parameters) if each.kind == "local"]
+            own = local_arrays(self.program, self.arguments)[len(self.program.local_arrays) :]
+            for number, each in zip(numbers, own, strict=True):
+                inside = offsets[(offsets >= each.offset) & (offsets < each.offset + each.nbytes)]
+                if inside.size:
+                    self._record(access, number, inside - each.offset)
         return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
@@ -447,17 +452,10 @@ class _Extents(Recorder):
         if lowest < 0:
             self.before = f"{accesses}[{lowest}], which is before its first element"
 
-    def _record(self, access: Access, number: int, offset: int) -> None:
-        if offset + access.nbytes > self.ends.get(number, 0):
-            self.ends[number], self.lines[number] = offset + access.nbytes, access.line
-
-    def _record_local(self, access: Access, offsets: NDArray[np.int64]) -> None:
-        numbers = [number for number, each in enumerate(self.program.parameters) if each.kind == "local"]
-        own = local_arrays(self.program, self.arguments)[len(self.program.local_arrays) :]
-        for number, each in zip(numbers, own, strict=True):
-            inside = offsets[(offsets >= each.offset) & (offsets < each.offset + each.nbytes)]
-            if inside.size:
-                self._record(access, number, int(inside.max()) - each.offset)
+    def _record(self, access: Access, number: int, offsets: NDArray[np.int64]) -> None:
+        end = int(offsets.max(initial=0)) + access.nbytes
+        if end > self.ends.get(number, 0):
+            self.ends[number], self.lines[number] = end, access.line
 
 
 class _Extremes(np.random.Generator):

@@ -95,12 +95,11 @@ class KernelFileWorkload(Workload):
             sentences.append(_EXECUTED if self.is_executable else "Its results are not verified.")
         return " ".join(filter(None, sentences))
 
-    def _programs(self, parameters: Parameters | None = None) -> list[Program]:
-        return [each.program(parameters or self.verification()[0]) for each in self.formulas.steps]
+    def _programs(self) -> list[Program]:
+        return [each.program(self.verification()[0]) for each in self.formulas.steps]
 
     def _local_memory_bytes(self, parameters: Parameters) -> int:
-        declared = max(each.local_bytes for each in self._programs(parameters))
-        return self.formulas.local_memory_bytes(parameters) + declared
+        return max(each.local_memory_bytes(parameters) for each in self.formulas.steps)
 
     def _check(self) -> None:
         buffers = self.formulas.every_buffer

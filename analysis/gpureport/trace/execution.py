@@ -238,7 +238,6 @@ class _Machine:
             "get_group_id": of_group,
             "get_global_id": of_all,
             "get_local_size": local,
-            "get_enqueued_local_size": local,
             "get_num_groups": counts,
             "get_global_size": sizes,
             "get_global_offset": [0, 0, 0],
@@ -251,7 +250,6 @@ class _Machine:
             "get_sub_group_size": [np.minimum(self.sub_group, size - linear + self.lane_of)],
             "get_max_sub_group_size": [self.sub_group],
             "get_num_sub_groups": [sub_groups],
-            "get_enqueued_num_sub_groups": [sub_groups],
         }
         self.ids = {name: [_uniform(np.atleast_1d(each), name) for each in values] for name, values in ids.items()}
 
@@ -259,7 +257,7 @@ class _Machine:
         """Return a number that the language's functions of work-items give."""
         if dimension.ndim:
             return np.choose(np.minimum(unsigned(dimension), 3), [self.identity(name, np.int32(d)) for d in range(4)])
-        found = self.ids[name]
+        found = self.ids[name.replace("enqueued_", "")]
         beyond = np.int64(name.endswith(("size", "groups")))
         value: Value = found[int(dimension)] if int(dimension) < len(found) else beyond
         return value[self.lanes.index] if value.ndim and self.lanes is not self.all else value
