@@ -7,7 +7,7 @@ from itertools import compress
 
 import numpy as np
 
-from gpureport.trace.ir import Instruction, Name, Operand, Type, walk
+from gpureport.trace.ir import Instruction, Operand, Type, walk
 from gpureport.trace.operations import TESTS
 
 Counts = Mapping[str, float]
@@ -72,7 +72,7 @@ def counts(instruction: Instruction) -> Counts:
         return _converted(of, kind, signed=signed) if of != kind or not name.startswith("convert") else {}
     words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
     if of.dtype.kind != "f" or name == "select" or name in _COMPARING:
-        by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], Name)
+        by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], str)
         if by_constant and name.endswith(("div", "rem")):
             return {"int32_mul": 2.0 * words, "shift": 1.0}
         if by_constant and name in ("shl", "lshr", "ashr"):
@@ -109,8 +109,8 @@ def varying(lines: Sequence[Instruction]) -> set[str]:
     found = {line.result for line in made if line.opcode == "load" or _VARYING.search(line.called)}
     ways, size = [line for line in lines if line.opcode in ("br", "switch")], -1
     while size != (size := len(found)):
-        joined = "phi" if any(found.intersection(_names(line)) for line in ways) else ""
-        found |= {line.result for line in made if line.opcode == joined or found.intersection(_names(line))}
+        joined = "phi" if any(found.intersection(line.names) for line in ways) else ""
+        found |= {line.result for line in made if line.opcode == joined or found.intersection(line.names)}
     return found
 
 
@@ -126,18 +126,18 @@ _ABSORBED: Mapping[str, Sequence[str]] = {
 
 def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
     """Return the instructions of operations that are one: logic of three words, and sums of them or of a product."""
-    uses = Counter(name for line in lines for name in _names(line))
+    uses = Counter(name for line in lines for name in line.names)
     made: dict[str, tuple[Instruction, frozenset[object]]] = {}
     found: dict[str, Counts] = {}
     for line in lines:
-        if line.opcode == "icmp" and line.words[-1] in ("eq", "ne") and not isinstance(line.operands[1], Name):
-            tested = made.get(getattr(line.operands[0], "name", ""))
+        if line.opcode == "icmp" and line.words[-1] in ("eq", "ne") and not line.names[1]:
+            tested = made.get(line.names[0])
             if tested and tested[0].opcode in _LOGIC and not np.any(line.operands[1]):
                 found[line.result] = {}  # logic also gives whether its result is zero
         if line.opcode not in _ABSORBED or line.of.element.bits != 32:
             continue
         words = [_words(line, value) for value in line.operands]
-        for place, name in enumerate(getattr(value, "name", "") for value in line.operands):
+        for place, name in enumerate(line.names):
             inner, those = made.get(name, (line, frozenset()))
             if (
                 inner.opcode in _ABSORBED[line.opcode]
@@ -161,15 +161,15 @@ def repeated(lines: Iterable[Instruction]) -> set[str]:
     """Return the results that earlier lines of a block have already: compilers compute them once."""
     first, same = dict[object, str](), dict[str, str]()
     for line in (each for each in lines if each.opcode in _PURE):
-        values = [same.get(v.name, v.name) if isinstance(v, Name) else v.tobytes() for v in line.operands]
+        values = [same.get(v, v) if isinstance(v, str) else v.tobytes() for v in line.operands]
         same[line.result] = first.setdefault((line.opcode, *line.words, *line.bare, *values), line.result)
     return {name for name, earlier in same.items() if earlier != name}
 
 
 def _words(line: Instruction, value: Operand) -> frozenset[object]:
     """Return the word that an operation reads; a constant and its complement are one, and zero is none."""
-    if isinstance(value, Name) or line.opcode not in _LOGIC:
-        return frozenset({value.name if isinstance(value, Name) else line.result})
+    if isinstance(value, str) or line.opcode not in _LOGIC:
+        return frozenset({value if isinstance(value, str) else line.result})
     bits = tuple(min(int(each), ~int(each)) for each in np.ravel(value))
     return frozenset({bits} if any(each != -1 for each in bits) else ())
 
@@ -187,12 +187,12 @@ def joined(lines: Sequence[Instruction]) -> list[Instruction]:
     for loads in _neighbours(lines):
         (_, first), start = loads[0], min(offset for offset, _ in loads)
         count = 1 << ((max(offset for offset, _ in loads) - start) // first.of.nbytes).bit_length()
-        whole, at = (Name(f"{first.result}.{what}") for what in ("whole", "at"))
+        whole, at = (f"{first.result}.{what}" for what in ("whole", "at"))
         vector, pointer = Type("vector", count, (first.of,)), first.types[0]
         place = [first.operands[0], np.int64(start - loads[0][0])]
         found = [
-            Instruction("getelementptr", first.line, at.name, [], place, [pointer, Type("i64")], [Type("i8")]),
-            Instruction("load", first.line, whole.name, [], [at], [pointer], [vector], align=vector.nbytes),
+            Instruction("getelementptr", first.line, at, [], place, [pointer, Type("i64")], [Type("i8")]),
+            Instruction("load", first.line, whole, [], [at], [pointer], [vector], align=vector.nbytes),
         ]
         for offset, load in loads:
             part = [whole, np.int64((offset - start) // first.of.nbytes)]
@@ -207,7 +207,7 @@ def _neighbours(lines: Sequence[Instruction]) -> Iterator[list[tuple[int, Instru
     groups = defaultdict[object, list[tuple[int, Instruction]]](list)
     stores = 0
     for line in lines:
-        pointer = getattr(line.operands[0], "name", str(line.operands[0])) if line.operands else ""
+        pointer = str(line.operands[0]) if line.operands else ""
         base, offset = places.get(pointer, (pointer, 0))
         if line.opcode == "getelementptr":
             fixed, terms = walk(line.bare[0], line.operands[1:])
@@ -233,16 +233,16 @@ def counting(label: str, lines: Sequence[Instruction]) -> tuple[set[str], bool]:
 
     Also return whether the code fixes all steps, and no address depends on an unsigned index that may wrap around.
     """
-    made = {line.result: line for line in lines}
+    made = {line.result: line for line in lines if line.result}
     fixed: dict[str, bool] = {}  # for what is counted: whether the code fixes the step
     for line in lines:
-        inside = {*_names(line)} & made.keys()
+        inside = {*line.names} & made.keys()
         step = _step(label, line, made)
         if step is not None:
             fixed[line.result] = not step
         elif line.opcode in _AFFINE and inside and fixed.keys() >= inside:
             fixed[line.result] = line.opcode == "icmp" or all(fixed[name] for name in inside)
-    ends = [made[name] for line in lines[-1:] if label in line.labels for name in _names(line) if name in made]
+    ends = [made[name] for line in lines[-1:] if label in line.labels for name in line.names if name in made]
     if not any(each.result in fixed for each in ends) or any(_may_wrap(each, made) for each in ends):
         return set(), False
     once = {name for name in fixed if fixed[name] and made[name].opcode != "phi"}
@@ -251,9 +251,9 @@ def counting(label: str, lines: Sequence[Instruction]) -> tuple[set[str], bool]:
 
 def _wraps(label: str, line: Instruction, made: Mapping[str, Instruction]) -> bool:
     """Return whether what a ``zext`` widens may wrap around between two iterations."""
-    value = made.get(_names(line)[0]) if "nneg" not in line.words else None
+    value = made.get(line.names[0]) if "nneg" not in line.words else None
     if value and value.opcode == "phi" and label in value.labels:
-        value = made.get(getattr(value.operands[value.labels.index(label)], "name", ""))
+        value = made.get(value.names[value.labels.index(label)])
     return value is not None and value.opcode in _AFFINE and "nuw" not in value.words
 
 
@@ -262,8 +262,8 @@ def _may_wrap(condition: Instruction, made: Mapping[str, Instruction]) -> bool:
 
     Compilers cannot know how often it is executed: nvcc 13 unrolls ``int i < n``, not ``uint i < n`` of a ``ulong n``.
     """
-    wider = (made[name] for name in _names(condition) if name in made and made[name].opcode == "zext")
-    return any("nneg" not in each.words and "nuw" not in made[_names(each)[0]].words for each in wider)
+    wider = (made[name] for name in condition.names if name in made and made[name].opcode == "zext")
+    return any("nneg" not in each.words and "nuw" not in made[each.names[0]].words for each in wider)
 
 
 def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set[str] | None:
@@ -273,10 +273,10 @@ def _step(label: str, line: Instruction, made: Mapping[str, Instruction]) -> set
     """
     if line.opcode != "phi" or label not in line.labels:
         return None
-    added = made.get(getattr(line.operands[line.labels.index(label)], "name", ""))
-    if added is None or added.opcode not in ("add", "getelementptr") or line.result not in _names(added):
+    added = made.get(line.names[line.labels.index(label)])
+    if added is None or added.opcode not in ("add", "getelementptr") or line.result not in added.names:
         return None
-    step = {*_names(added)} - {line.result}
+    step = {*added.names} - {line.result, ""}
     return step if not step or ("nsw" in added.words and not step & made.keys()) else None
 
 
@@ -288,7 +288,3 @@ def interleaved(size: float, own: float, most: int) -> int:
     """
     first = next((count for count in (min(most, 4), 2) if count <= most and count * size <= _UNROLLED_SIZE), 1)
     return most if first == 4 and most * own <= _UNROLLED_AGAIN else first
-
-
-def _names(line: Instruction) -> list[str]:
-    return [value.name for value in line.operands if isinstance(value, Name)]

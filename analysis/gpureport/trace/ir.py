@@ -92,15 +92,8 @@ class Type:
         return end
 
 
-@dataclass(frozen=True)
-class Name:
-    """A value of the function: a parameter or the result of an instruction."""
-
-    name: str
-
-
 Operand = Any
-"""A :class:`Name`, or a constant: a NumPy scalar, or an array with a row for each element of a vector."""
+"""The name of a value, as text, or a constant: a NumPy scalar, or an array with a row for each element of a vector."""
 
 
 @dataclass
@@ -129,6 +122,11 @@ class Instruction:
         """The called function without the marks of its types and precision; otherwise the opcode."""
         name = re.sub(r"(\.[vipf\d]+[\dif]*)+$", "", self.called.removeprefix("llvm."))
         return re.sub(r"^(native|half|fast)_", "", name) or self.opcode
+
+    @property
+    def names(self) -> list[str]:
+        """Of the operands; empty for constants."""
+        return [value if isinstance(value, str) else "" for value in self.operands]
 
     @property
     def of(self) -> Type:
@@ -197,7 +195,7 @@ class Words:
 
     def _value(self, of: Type) -> Operand:
         if self._next[0] in "%!":
-            return Name(self._take())
+            return self._take()
         listed = np.frombuffer(self.constant(of), of.element.dtype)
         return listed[: of.count, None] if of.parts else listed[0]
 
@@ -239,7 +237,7 @@ class Words:
     def parameters(self) -> Iterator[tuple[str, Type, set[str]]]:
         """Read a function's parameters: name, type and attributes."""
         for kind, attributes, value in self._typed():
-            yield value.name, kind, attributes
+            yield value, kind, attributes
 
     def instruction(self) -> Instruction:
         """Read an instruction."""
@@ -349,11 +347,11 @@ class Module:
         return each
 
 
-def walk(source: Type, indices: list[Operand]) -> tuple[int, list[tuple[Name, int]]]:
+def walk(source: Type, indices: list[Operand]) -> tuple[int, list[tuple[str, int]]]:
     """Return the fixed bytes of ``getelementptr``, and its variable indices with the bytes of their elements."""
     fixed, terms, kind = 0, [], Type("array", 0, (source,))
     for index in indices:
-        if isinstance(index, Name):
+        if isinstance(index, str):
             terms.append((index, kind.element.nbytes))
         else:
             fixed += kind.offset(int(index))

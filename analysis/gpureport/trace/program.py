@@ -12,7 +12,7 @@ import numpy as np
 from gpureport.errors import InputError
 from gpureport.trace import instructions, operations
 from gpureport.trace.instructions import Counts
-from gpureport.trace.ir import SPACES, Instruction, Module, Name, Operand, Space, Type, Unsupported, Words, walk
+from gpureport.trace.ir import SPACES, Instruction, Module, Operand, Space, Type, Unsupported, Words, walk
 from gpureport.trace.operations import Function, Value
 
 LOCAL, PRIVATE, TABLES = -1, -2, -3
@@ -213,7 +213,7 @@ class _Builder:
         self.built.work_group = tuple(map(int, self.notes.get("reqd_work_group_size", ())))
         read = Words(self.module, self.module.kernels[self.built.name][0]).parameters()
         for number, (value, of, attributes) in enumerate(read):
-            self.slot(Name(value))
+            self.slot(value)
             name, text = (self.notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
             if any(each.startswith("byval(") for each in attributes):
                 raise Unsupported(f"a structure by value, {name}, is not supported")
@@ -224,15 +224,15 @@ class _Builder:
             yield Parameter(name, kinds.get(space, "buffer"), space, *_numbers(text, of), noalias)
 
     def slot(self, operand: Operand) -> int:
-        if isinstance(operand, Name):
-            return self.slot_of.setdefault(operand.name, len(self.slot_of))
+        if isinstance(operand, str):
+            return self.slot_of.setdefault(operand, len(self.slot_of))
         number = self.slot_of.setdefault((operand.dtype, operand.shape, operand.tobytes()), len(self.slot_of))
         self.built.constants[number] = operand
         return number
 
     def _root(self, pointer: Operand) -> int | None:
-        if isinstance(pointer, Name):
-            return self.roots.get(pointer.name)
+        if isinstance(pointer, str):
+            return self.roots.get(pointer)
         return int(region_of(pointer)) if pointer else None
 
     def _blocks(self) -> Iterator[Block]:
@@ -265,9 +265,7 @@ class _Builder:
     def _add(self, block: Block, line: Instruction, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
         if line.opcode == "phi":
             sources = zip(line.labels, line.operands, strict=True)
-            block.phis.append(
-                (self.slot(Name(line.result)), {ends[label]: self.slot(value) for label, value in sources})
-            )
+            block.phis.append((self.slot(line.result), {ends[label]: self.slot(value) for label, value in sources}))
         elif line.opcode in ("br", "switch"):
             block.targets = tuple(starts[label] for label in line.labels)
             block.condition = self.slot(line.operands[0]) if line.operands else -1
@@ -294,7 +292,7 @@ class _Builder:
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands, counts = tuple(map(self.slot, line.operands)), {} if line.result in self.repeated else counts
-        return Operation(function, operands, self.slot(Name(line.result)) if line.result else -1, counts, **more)
+        return Operation(function, operands, self.slot(line.result) if line.result else -1, counts, **more)
 
     def _access(self, line: Instruction, pointer: int, of: Type, *, write: bool = False, **more: Any) -> Access:
         region, space = self._root(line.operands[pointer]), SPACES[line.types[pointer].count]
@@ -334,7 +332,7 @@ class _Builder:
         at = address(PRIVATE) + np.int64(self.built.private_bytes)
         self.built.private_bytes += -(-line.bare[0].nbytes // 16) * 16
         self.roots[line.result] = PRIVATE
-        return Operation(lambda: at, (), self.slot(Name(line.result)), {})
+        return Operation(lambda: at, (), self.slot(line.result), {})
 
     def _load(self, line: Instruction) -> Operation:
         access = self._access(line, 0, line.bare[0])
@@ -396,7 +394,7 @@ class _Builder:
         of = line.types[stored] if stored else line.bare[0]
         is_unsigned = of.dtype.kind == "i" and re.search(r"[jm](?=[jm]|12memory|$)", line.codes)
         dtype = np.dtype(of.dtype.str.replace("i", "u")) if is_unsigned else of.dtype
-        alike = getattr(line.operands[0], "name", "") not in self.varying
+        alike = line.names[0] not in self.varying
         access = self._access(line, 0, of, write=plain != "load", atomic=True, dtype=dtype, same=alike)
         expected = self._access(line, 1, of) if plain.startswith("compare") else None
         function = lambda machine, *values: machine.atomic(access, plain, values, expected)  # noqa: E731
@@ -404,7 +402,7 @@ class _Builder:
 
     def _copy(self, line: Instruction) -> Operation:
         """``llvm.memcpy`` and ``llvm.memset``."""
-        if isinstance(line.operands[2], Name):
+        if isinstance(line.operands[2], str):
             raise Unsupported("copies of variable length are not supported")
         of = Type("vector", int(line.operands[2]), (Type("i8"),))
         line.operands = line.operands[:2]
