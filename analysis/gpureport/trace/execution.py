@@ -108,7 +108,7 @@ def execute(
     *recorder* sees each access. *chains* follow the longest chain; without them, the result has none.
 
     Raises:
-        InputError: the kernel does not end, needs too much memory, or does not fit the arguments.
+        InputError: the kernel does not end, or needs too much memory.
     """
     with np.errstate(all="ignore"):
         machine = _Machine(program, arguments, shape, groups, wave, recorder, chains, sub_group or wave)
@@ -265,8 +265,6 @@ class _Machine:
     def _memory(self) -> list[Value]:
         """Prepare the memory, and return the values and addresses that the parameters have."""
         program, arguments = self.program, self.arguments
-        if len(arguments) != len(program.parameters):
-            raise InputError(f"{program.name} takes {len(program.parameters)} arguments, not {len(arguments)}")
         arrays = local_arrays(program, arguments)
         self.local_bytes = -(-max([array.offset + array.nbytes for array in arrays], default=0) // 64) * 64
         groups, of = len(self.groups), f"of {counted(len(self.groups), 'work-group')}"
@@ -293,16 +291,19 @@ class _Machine:
             raise InputError(f"{self.program.file}: {self.program.name}: {message}")
         return _Memory(np.zeros(nbytes, np.uint8))
 
-    def _parts(self, access: Access, at: Value) -> list[tuple[int, Any]]:
-        """Return the regions that lanes access, with these lanes."""
+    def _places(self, access: Access, at: Value) -> list[tuple[_Memory, Value, Any]]:
+        """Return the memory of each region that lanes access, with the offsets into it, and these lanes."""
         if access.region is not None:
-            return [(access.region, _EVERY)]
+            return [self._place(access, access.region, _EVERY, at)]
         regions = np.atleast_1d(region_of(at))
         if (regions == regions[0]).all():
-            return [(int(regions[0]), _EVERY)]
-        return [(int(region), np.flatnonzero(regions == region)) for region in np.unique(regions)]
+            return [self._place(access, int(regions[0]), _EVERY, at)]
+        if access.atomic:
+            what = "one atomic operation on several buffers is not supported"
+            raise Unsupported(f"{self.program.file}:{access.line}: {what}")
+        return [self._place(access, int(each), np.flatnonzero(regions == each), at) for each in np.unique(regions)]
 
-    def _place(self, access: Access, region: int, where: Any, at: Value) -> tuple[_Memory, Value]:
+    def _place(self, access: Access, region: int, where: Any, at: Value) -> tuple[_Memory, Value, Any]:
         """Tell the recorder, and return the memory with the offsets into it."""
         memory, lanes = self.memories.get(region), self.lanes
         if memory is None:
@@ -316,13 +317,12 @@ class _Machine:
             offsets = offsets + lanes.index[where] * self.program.private_bytes
         elif region == LOCAL and self.group_size != self.items:
             offsets = offsets + lanes.groups[where] * self.local_bytes
-        return memory, offsets
+        return memory, offsets, where
 
     def load(self, access: Access, at: Value) -> Value:
         """Return what is at an address; the nearest element of the buffer, if it is outside."""
         whole: Value = None
-        for region, where in self._parts(access, at):
-            memory, offsets = self._place(access, region, where, at)
+        for memory, offsets, where in self._places(access, at):
             found = memory.gathered(access, offsets)
             if where is _EVERY:
                 return found
@@ -332,8 +332,7 @@ class _Machine:
 
     def store(self, access: Access, at: Value, value: Value) -> None:
         """Store a value at an address, unless it is outside its buffer."""
-        for region, where in self._parts(access, at):
-            memory, offsets = self._place(access, region, where, at)
+        for memory, offsets, where in self._places(access, at):
             memory.scatter(access, offsets, value if is_shared(value) else value[..., where])
 
     def atomic(self, access: Access, name: str, operands: Sequence[Value], expected: Access | None) -> Value:
@@ -342,11 +341,7 @@ class _Machine:
         With an *expected* value at an address, return instead whether it was found there, and store what was found.
         """
         at, *values = (np.broadcast_to(operand, self.lanes.size) for operand in operands)
-        (region, where), *others = self._parts(access, at)
-        if others:
-            what = "one atomic operation on several buffers is not supported"
-            raise Unsupported(f"{self.program.file}:{access.line}: {what}")
-        memory, offsets = self._place(access, region, where, at)
+        ((memory, offsets, _),) = self._places(access, at)
         view = memory.view(access.dtype)
         if expected:
             values[0] = np.broadcast_to(self.load(expected, operands[1]), self.lanes.size)
