@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +26,7 @@ from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, emitted_as, placed
 from gpureport.trace.execution import execute
 from gpureport.trace.ir import Module
-from gpureport.trace.program import Program, program
+from gpureport.trace.program import Parameter, Program, program
 from gpureport.workloads.model import Argument as Passed
 from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
 
@@ -49,15 +49,9 @@ def module_of(path: Path, text: str, options: str, *, restrict: bool = False) ->
 
 
 @dataclass(frozen=True)
-class Argument:
-    """An argument of a kernel: its type in the source, and what is passed."""
+class Argument(Parameter):
+    """An argument of a kernel: its parameter with the numbers in an element, 4 for ``float3``, and what is passed."""
 
-    name: str
-    kind: Literal["buffer", "scalar", "local"]
-    dtype: np.dtype[Any]
-    """Of one number of an element."""
-    lanes: int
-    """Numbers in one element: 4 for ``float4``."""
     text: str
     """Expression of the number of elements, or of a scalar's value."""
     values: str

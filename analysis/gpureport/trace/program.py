@@ -61,7 +61,6 @@ class Parameter:
 
     name: str
     kind: Literal["buffer", "scalar", "local"]
-    space: Space
     dtype: np.dtype[Any]
     """Of a scalar, or of the elements of a buffer; bytes if they are structs."""
     lanes: int
@@ -221,7 +220,7 @@ class _Builder:
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
             self.roots[value] = LOCAL if space == "local" else number
             noalias = "noalias" in attributes or space in ("constant", "private")
-            yield Parameter(name, kinds.get(space, "buffer"), space, *_numbers(text, of), noalias)
+            yield Parameter(name, kinds.get(space, "buffer"), *_numbers(text, of), noalias)
 
     def slot(self, operand: Operand) -> int:
         if isinstance(operand, str):
