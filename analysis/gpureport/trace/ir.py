@@ -159,8 +159,8 @@ class Words:
                 self._take()
             yield word
 
-    def _typed(self) -> Iterator[tuple[Type, set[str], Operand]]:
-        """Read the types of a list up to its end, each with its attributes and its value, or ``None``."""
+    def typed(self) -> Iterator[tuple[Type, set[str], Operand]]:
+        """Read the types of a list up to its end, such as parameters, each with attributes and value, or ``None``."""
         while not self._accept(")"):
             kind, attributes = self.type(), {*self._attributes()}
             yield kind, attributes, None if self._next in (",", ")") else self._value(kind)
@@ -228,16 +228,11 @@ class Words:
     def _expression(self, operation: str) -> int:
         while self._take() != "(":
             pass
-        listed = [*self._typed()]
+        listed = [*self.typed()]
         if operation != "getelementptr" and operation not in _SAME:
             raise Unsupported(f"constants that need {operation} are not supported")
         base, *indices = (value for _, _, value in listed if value is not None)
         return int(base) + (walk(listed[0][0], indices)[0] if operation == "getelementptr" else 0)
-
-    def parameters(self) -> Iterator[tuple[str, Type, set[str]]]:
-        """Read a function's parameters: name, type and attributes."""
-        for kind, attributes, value in self._typed():
-            yield value, kind, attributes
 
     def instruction(self) -> Instruction:
         """Read an instruction."""
@@ -262,7 +257,7 @@ class Words:
         elif each.opcode == "call" and each.bare and word[0] in "@%":
             each.called, each.codes = _demangled(self._take()[1:])
             self._take()
-            for kind, _, value in self._typed():
+            for kind, _, value in self.typed():
                 each.types.append(kind)
                 each.operands.append(value)
         elif word == "asm":
@@ -274,7 +269,7 @@ class Words:
         elif word == "align":
             each.align = int(self._take(2))
         elif word in (",", "(", ")", "[", "]"):  # in parentheses: the types of a function's arguments
-            deque(self._typed(), 0) if self._accept("(") else self._take()
+            deque(self.typed(), 0) if self._accept("(") else self._take()
         elif re.match(r"[a-z]", word) and word not in _CONSTANTS:
             each.words.append(self._take())
         else:

@@ -210,8 +210,8 @@ class _Builder:
 
     def _parameters(self) -> Iterator[Parameter]:
         self.built.work_group = tuple(map(int, self.notes.get("reqd_work_group_size", ())))
-        read = Words(self.module, self.module.kernels[self.built.name][0]).parameters()
-        for number, (value, of, attributes) in enumerate(read):
+        read = Words(self.module, self.module.kernels[self.built.name][0]).typed()
+        for number, (of, attributes, value) in enumerate(read):
             self.slot(value)
             name, text = (self.notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
             if any(each.startswith("byval(") for each in attributes):
