@@ -6,7 +6,7 @@ Nothing here prints. Callers show the progress of the run through a :class:`Prog
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain
 from typing import Literal
 
 from gpureport import __version__
@@ -32,8 +32,6 @@ Save = Callable[[Report], None]
 
 _WEIGHT = 3.0
 """Shares of time for an essential microbenchmark."""
-_AHEAD = 2
-"""Workloads that are predicted before the first is measured. Then each is saved before it is measured itself."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,10 @@ class Plan:
 def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
     """Carry out *plan* on the open device of *measurer*.
 
-    *save* is called before the first dispatch, after every workload, and at the end. Before a workload's first
-    dispatch, its prediction from the specification is saved, and never changes. If the device is lost, the run ends
-    with what it has. Other errors and interrupts are passed on after the finished sweeps are saved. Workloads and
-    sweeps that an *earlier*, interrupted run of the same plan finished are not repeated.
+    *save* is called before the first dispatch, after every workload, and at the end. The predictions from the
+    specification are saved before the first dispatch, and never change. If the device is lost, the run ends with what
+    it has. Other errors and interrupts are passed on after the finished sweeps are saved. Workloads and sweeps that an
+    *earlier*, interrupted run of the same plan finished are not repeated.
     """
     state = _Run(plan, measurer)
     if earlier is not None:
@@ -139,19 +137,15 @@ class _Run:
         self.measurer.reopen(self._began_s)
 
     def begin(self, save: Save) -> list[WorkloadRun]:
-        """Start builds, predict and save; return the unfinished workloads in their order.
-
-        On a GPU, only the first workloads and users' kernels, which may be wrong, are predicted here.
-        """
+        """Start builds, predict and save; return the unfinished workloads in their order."""
         parts = self._in_order()
-        described = sum(part.workload.described for part in parts)
-        self._unspecified = iter(sorted(parts, key=lambda part: not part.workload.described))
-        self._specify(None if self.plan.match.device.architecture.on_host else described + _AHEAD)
+        for part in parts:
+            part.specify()
         self.save(save)
         return parts
 
     def carry_out(self, parts: Sequence[WorkloadRun], save: Save, progress: Progress) -> None:
-        """Measure each workload; on a GPU, predict, evaluate and calibrate others while it is measured."""
+        """Measure each workload; on a GPU, evaluate and calibrate others while it is measured."""
         try:
             for number, part in enumerate(parts):
                 if self.measured and not self._may_overlap(self.measured[0].workload, part.workload):
@@ -165,7 +159,6 @@ class _Run:
                 settings = self._settings(part.workload, sum(len(each.sweeps_left) for each in parts[number:]))
                 self.started = part
                 self.measurer.start(Task(part.workload, part.sweeps_left, settings, part.expected_s))
-                self._specify(1)
                 self._evaluate(save)
                 if following:
                     self._calibrate(following, compiled)
@@ -176,7 +169,6 @@ class _Run:
                 self.energy = self.measurer.energy(loads, self.plan.settings, progress)
         except DeviceError as error:
             self.stopped = str(error)
-            self._specify(None)
         self._evaluate(save)
 
     def _may_overlap(self, last: Workload, following: Workload) -> bool:
@@ -197,10 +189,6 @@ class _Run:
         for part, measured in ([self.measured] if self.measured else []) + started:
             report = with_ended(report, part.name, measured)
         return report
-
-    def _specify(self, most: int | None) -> None:
-        for part in islice(self._unspecified, most):
-            part.specify()
 
     def _compiled(self, part: WorkloadRun) -> Compilations | None:
         """Return the compiler's facts for calibrated predictions, if there will be any."""
