@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.common import share
-from gpureport.measure.backends.pci import Sysfs, current_clock, scaled, whole
+from gpureport.measure.backends.pci import current_clock, live_state, scaled, whole
 from gpureport.measure.backends.processor import Processor, core_ticks, usable_cores
 from gpureport.measure.backends.sensors import sources_of
 from gpureport.measure.watch import Watch
@@ -73,14 +73,14 @@ def test_frequency_and_utilisation_are_read_and_the_clock_of_amdgpu_is_the_marke
 def test_amd_and_intel_devices_are_read_from_their_folders(tmp_path: Path) -> None:
     folder = tmp_path / "0000:03:00.0"
     folder.mkdir()
-    assert Sysfs(folder.name, tmp_path)() == {}
+    assert live_state(folder.name, tmp_path) == {}
     (folder / "gpu_busy_percent").write_text("37\n")
     (folder / "pp_dpm_sclk").write_bytes(b"0: 500Mhz\n1: 2124Mhz *\n\xff")
-    assert Sysfs(folder.name, tmp_path)() == {"utilisation": 0.37, "clock_hz": 2.124e9}
+    assert live_state(folder.name, tmp_path) == {"utilisation": 0.37, "clock_hz": 2.124e9}
     card = tmp_path / "0000:00:02.0" / "drm" / "card0"
     card.mkdir(parents=True)
     (card / "gt_act_freq_mhz").write_text("1150\n")
-    assert Sysfs("0000:00:02.0", tmp_path)() == {"clock_hz": 1.15e9}
+    assert live_state("0000:00:02.0", tmp_path) == {"clock_hz": 1.15e9}
 
 
 def stat_of(ticks: int, stolen: int) -> str:
@@ -190,7 +190,7 @@ def test_sources_depend_on_kind_and_vendor(monkeypatch: pytest.MonkeyPatch) -> N
                 PRESENT.model_copy(update={"kind": "cpu"}),
             )
         ]
-    assert kinds == [["Processor"], ["Processor", "Nvml"], ["Processor", "Sysfs"], ["Processor", "method"]]
+    assert kinds == [["Processor"], ["Processor", "Nvml"], ["Processor", "partial"], ["Processor", "method"]]
 
 
 def test_a_watch_takes_readings_until_its_end() -> None:

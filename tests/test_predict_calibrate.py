@@ -19,8 +19,7 @@ from gpureport.workloads.launch import Groups, Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.access import Scatter
 from gpureport.workloads.memory.latency import PointerChase
-from gpureport.workloads.memory.read import Read, ReadPrivate
-from gpureport.workloads.memory.stream import Copy, PingPong, Write
+from gpureport.workloads.memory.stream import Copy, PingPong, Read, ReadPrivate, Write
 from gpureport.workloads.model import Workload
 from tests.builders import altered
 from tests.make_report import make_report

@@ -56,13 +56,9 @@ def nvidia_address(domain: int, bus: int, slot: int, devices: Path = DEVICES) ->
 
 def pci_id(place: str | None, devices: Path = DEVICES) -> str | None:
     """Return ``vendor:device`` in hexadecimal of the device at the PCI address *place*; ``None``: not known."""
-    if place is None:
-        return None
-    try:
-        vendor, device = ((devices / place / name).read_text().strip() for name in ("vendor", "device"))
-        return f"{int(vendor, 16):04x}:{int(device, 16):04x}"
-    except (OSError, ValueError):
-        return None
+    files = (devices / place / name for name in ("vendor", "device")) if place else ()
+    found = [read_or_empty(file).strip().removeprefix("0x") for file in files]
+    return ":".join(found) if all(found) and found else None
 
 
 def highest_link(address: str, devices: Path = DEVICES) -> dict[str, int]:
@@ -83,20 +79,15 @@ def live_link(folder: Path, which: str = "current") -> dict[str, int]:
     return known(link_generation=generation, link_lanes=lanes if lanes and lanes <= 32 else None)
 
 
-class Sysfs:
-    """Reads utilisation, clock and link of the AMD or Intel GPU at a PCI address."""
-
-    def __init__(self, address: str, devices: Path = DEVICES) -> None:
-        self._folder = devices / address
-
-    def __call__(self) -> dict[str, object]:
-        """Return the fields of a ``Reading`` for the device, without those that are not known."""
-        clock_hz = current_clock(read_or_empty(self._folder / "pp_dpm_sclk"))
-        if clock_hz is None:
-            cards = sorted(self._folder.glob("drm/card*"))
-            clock_hz = first_scaled(self._folder, 1e6, *(f"drm/{card.name}/gt_act_freq_mhz" for card in cards))
-        utilisation = share(whole(read_or_empty(self._folder / "gpu_busy_percent")))
-        return {**known(clock_hz=clock_hz, utilisation=utilisation), **live_link(self._folder)}
+def live_state(address: str, devices: Path = DEVICES) -> dict[str, object]:
+    """Return utilisation, clock and link of the AMD or Intel GPU at a PCI address, as fields of a ``Reading``."""
+    folder = devices / address
+    clock_hz = current_clock(read_or_empty(folder / "pp_dpm_sclk"))
+    if clock_hz is None:
+        cards = sorted(folder.glob("drm/card*"))
+        clock_hz = first_scaled(folder, 1e6, *(f"drm/{card.name}/gt_act_freq_mhz" for card in cards))
+    utilisation = share(whole(read_or_empty(folder / "gpu_busy_percent")))
+    return {**known(clock_hz=clock_hz, utilisation=utilisation), **live_link(folder)}
 
 
 def current_clock(text: str) -> float | None:

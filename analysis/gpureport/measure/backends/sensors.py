@@ -1,6 +1,7 @@
 """What reads the state of a device and its machine: by the device's kind and vendor, if the system has it."""
 
 from contextlib import ExitStack
+from functools import partial
 from math import inf
 
 from gpureport.measure.backends import nvidia, pci, processor
@@ -17,7 +18,7 @@ def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
         return [machine, machine.clock]
     if (found := stack.enter_context(nvidia.opened(device))) is not None:
         return [machine, nvidia.Nvml(found)]
-    return [machine] if device.pci_address is None else [machine, pci.Sysfs(device.pci_address)]
+    return [machine] if device.pci_address is None else [machine, partial(pci.live_state, device.pci_address)]
 
 
 def power_sensor(device: PresentDevice, stack: ExitStack) -> PowerSensor | str:
