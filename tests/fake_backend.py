@@ -8,7 +8,8 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backends.common import AllocationError, BufferId, BuildError, LaunchError, LaunchId, ProgramId
+from gpureport.errors import DeviceError
+from gpureport.measure.backends.common import AllocationError, BufferId, LaunchId, ProgramId
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Device, PresentDevice
@@ -89,7 +90,7 @@ class FakeBackend:
 
     def build(self, source: str, options: str) -> ProgramId:
         if options == self.refused_options:
-            raise BuildError(source, "Fake Device", "use of undeclared identifier 'x'")
+            raise DeviceError(f"{source} does not build: use of undeclared identifier 'x'")
         self.built.append(options)
         program = ProgramId(next(self._ids))
         self._options[program] = options
@@ -143,7 +144,7 @@ class FakeBackend:
         program, dispatch, buffers = self._launches[launch]
         items = dispatch.global_size[0]
         if items == self.refused_items:
-            raise LaunchError("copy failed: OUT_OF_RESOURCES")
+            raise DeviceError("copy failed: OUT_OF_RESOURCES")
         source, target = (self.buffers[buffers[str(name)]] for name in dispatch.arguments[:2])
         target[: 4 * items] = source[: 4 * items]
         if self.wrong or self._options[program] == self.wrong_options:

@@ -101,7 +101,7 @@ def test_a_kernel_that_does_not_build_is_named_with_its_line(
     source.write_text(source.read_text() + "\nkernel void broken() { undeclared = 1; }\n")
     assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
     captured = capsys.readouterr()
-    assert "Skipped bit_transpose/local: bit_transpose/local.cl does not build on " in captured.err
+    assert "Skipped bit_transpose/local: bit_transpose/local.cl does not build: " in captured.err
     assert "undeclared" in captured.err
     assert "Traceback" not in captured.err
     assert load_report(tmp_path / "r.json").workloads["bit_transpose/local"].skipped

@@ -218,7 +218,7 @@ def test_code_that_moves_fewer_bytes_is_reported(fake: pytest.MonkeyPatch) -> No
 def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
     install(fake, lambda: FakeBackend(refused_options="-DLOCAL=2"), (Wide(), Copy()))
     assert main(["-o", "out", "--no-pdf"]) == 0
-    reason = "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
+    reason = "copy.cl does not build: use of undeclared identifier 'x'"
     told = capsys.readouterr().err.splitlines()
     assert f"Skipped test/wide: {reason}." in told
     failed = "gpureport: 1 of 2 workloads could not be measured, because their kernels failed: test/wide"
@@ -232,7 +232,7 @@ def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.Monk
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: FakeBackend(refused_options="-DLOCAL=1"), "copy.cl does not build on Fake Device: use of undeclared"),
+        (lambda: FakeBackend(refused_options="-DLOCAL=1"), "copy.cl does not build: use of undeclared"),
         (lambda: FakeBackend(wrong=True), "wrong results: items = 7; 1 dispatch: to: "),
         (lambda: FakeBackend(memory_bytes=8), "no room for a buffer of "),
     ],

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.common import BufferId, LaunchError
+from gpureport.errors import DeviceError
+from gpureport.measure.backends.common import BufferId
 from gpureport.measure.bench import Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
@@ -210,7 +211,7 @@ def test_samples_before_an_error_are_kept() -> None:
 
     def fails_late(items: int, now: float) -> float:
         if items == 10_000 and now > 0.005:
-            raise LaunchError("the device is gone")
+            raise DeviceError("the device is gone")
         return 1e-9 * items
 
     backend.seconds = fails_late
@@ -365,7 +366,7 @@ def test_a_failed_build_skips_the_points_with_its_options() -> None:
     sweep = Sweep("group", CopyWorkload.axis, ({"items": 512, "local": 8}, {"items": 512, "local": 16}), "group")
     measured = measure(FakeBackend(refused_options="-DLOCAL=16"), sweep=sweep)
     assert measured.skipped is None
-    assert measured.points[1].skipped == ("copy.cl does not build on Fake Device: use of undeclared identifier 'x'")
+    assert measured.points[1].skipped == ("copy.cl does not build: use of undeclared identifier 'x'")
     assert [c.options for c in measured.compilation] == ["-DLOCAL=8"]
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
 from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
-from gpureport.measure.backends.common import Backend, BuildError
+from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.energy import Load, measure_energy
@@ -89,8 +89,6 @@ class DriverProcess:
             problem = kernel_problem(backend)
         except IndexError:
             raise DeviceError("its driver no longer lists it") from None
-        except BuildError as error:
-            raise DeviceError(f"{error.source} does not build: {error.reason}") from error
         if problem:
             raise DeviceError(problem)
         self.use(backend, began_s)

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.common import Backend, LaunchError
+from gpureport.measure.backends.common import Backend
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.observe.disturbance import Spans, overlapping, undisturbed
@@ -187,7 +187,7 @@ class Rounds:
         began = self._backend.now()
         seconds = self._bench.run(point, batch)
         if seconds < 0 or (seconds == 0 and batch > 1):
-            raise LaunchError("the device's timer did not advance while the kernels ran")
+            raise DeviceError("the device's timer did not advance while the kernels ran")
         return seconds, self._backend.now() - began
 
     def settle(self, points: Sequence[Point]) -> None:

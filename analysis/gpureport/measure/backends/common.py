@@ -22,23 +22,8 @@ Source = Callable[[], dict[str, object]]
 """Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
 
 
-class BuildError(DeviceError):
-    """A kernel did not build: its file, the device, and the compiler's reason."""
-
-    def __init__(self, source: str, device: str, reason: str) -> None:
-        super().__init__(source, device, reason)
-        self.source, self.device, self.reason = source, device, reason
-
-    def __str__(self) -> str:
-        return f"{self.source} does not build on {self.device}: {self.reason}"
-
-
 class AllocationError(DeviceError):
     """A buffer could not be allocated."""
-
-
-class LaunchError(DeviceError):
-    """A kernel could not be launched, or failed while it ran."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ from gpureport.measure.backends.buildlog import compilation, first_error, tidy
 from gpureport.measure.backends.common import (
     AllocationError,
     BufferId,
-    BuildError,
-    LaunchError,
     LaunchId,
     ProgramId,
 )
@@ -150,7 +148,7 @@ class OpenCLBackend:
         self._libraries = KernelLibraries() if links_kernels and self._on_host else None
         if links_kernels and candidate.runtime.of_wheel:
             provide_linker()
-        with _errors_as(DeviceError, f"{device.name} cannot be opened"):
+        with _errors_as(f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])
             self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._enqueue_s = 5e-6
@@ -189,14 +187,14 @@ class OpenCLBackend:
         """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached.
 
         Raises:
-            BuildError: the compiler reports an error.
+            DeviceError: the compiler reports an error.
         """
         key = source, options
         if key not in self._builds:
             made = Future[ProgramId]()
             try:
                 made.set_result(self._build(source, options))
-            except BuildError as error:
+            except DeviceError as error:
                 made.set_exception(error)
             self._builds[key] = made
         return self._builds[key].result()
@@ -217,7 +215,7 @@ class OpenCLBackend:
         reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
         log = tidy(str(reported or failure or ""), name)
         if failure is not None:
-            raise BuildError(name, self._present.name, first_error(log)) from failure
+            raise DeviceError(f"{name} does not build: {first_error(log)}") from failure
         identity = ProgramId(next(self._ids))
         self._programs[identity] = _Program(program, options, log)
         return identity
@@ -243,7 +241,7 @@ class OpenCLBackend:
         return identity
 
     def _allocate_on_device(self, identity: BufferId, buffer: Buffer) -> None:
-        with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
+        with _errors_as(f"a buffer of {buffer.nbytes} bytes cannot be allocated", AllocationError):
             memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
             self._memory[identity] = _Memory(memory)
             self._fill(memory, buffer)
@@ -257,7 +255,7 @@ class OpenCLBackend:
         if buffer.place == "pageable":
             array = np.empty(buffer.nbytes, np.uint8)
         else:
-            with _errors_as(AllocationError, failure):
+            with _errors_as(failure, AllocationError):
                 memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, buffer.nbytes)
                 self._memory[identity] = _Memory(memory)
                 flags = cast("cl.map_flags", cl.map_flags.READ | cl.map_flags.WRITE)
@@ -283,13 +281,13 @@ class OpenCLBackend:
         """Copy the first *nbytes* of a buffer back to the host.
 
         Raises:
-            LaunchError: work queued before it failed.
+            DeviceError: work queued before it failed.
         """
         memory = self._memory[buffer]
         if memory.array is not None:
             return memory.array[:nbytes].copy()
         data = np.empty(nbytes, np.uint8)
-        with _errors_as(LaunchError, "results cannot be read back"):
+        with _errors_as("results cannot be read back"):
             cl.enqueue_copy(self._queue, data, cast("cl.Buffer", memory.buffer))
         return data
 
@@ -308,14 +306,14 @@ class OpenCLBackend:
         A transfer needs none.
 
         Raises:
-            LaunchError: the kernel does not exist, or refuses the arguments.
+            DeviceError: the kernel does not exist, or refuses the arguments.
         """
         identity = LaunchId(next(self._ids))
         if isinstance(dispatch, Transfer):
             self._launches[identity] = self._transfer(dispatch, buffers)
             return identity
         built = self._programs[program]
-        with _errors_as(LaunchError, f"{dispatch.kernel} cannot be launched"):
+        with _errors_as(f"{dispatch.kernel} cannot be launched"):
             kernel = cl.Kernel(built.program, dispatch.kernel)
             for position, argument in enumerate(dispatch.arguments):
                 kernel.set_arg(position, self._argument(argument, buffers))  # type: ignore[arg-type]
@@ -375,9 +373,9 @@ class OpenCLBackend:
         """Run each of *launches* once, in order, and wait for the end.
 
         Raises:
-            LaunchError: a launch was refused or failed.
+            DeviceError: a launch was refused or failed.
         """
-        with _errors_as(LaunchError, "a kernel failed"):
+        with _errors_as("a kernel failed"):
             for ready in map(self._launches.__getitem__, launches):
                 if isinstance(ready, _Transfer):
                     self._run_transfer(ready)
@@ -426,17 +424,17 @@ class OpenCLBackend:
             Device seconds from the start of the first of *timed* to the end of the last.
 
         Raises:
-            LaunchError: a launch was refused or failed.
+            DeviceError: a launch was refused or failed.
         """
         if isinstance(self._launches[timed[0]], _Transfer):
             self.run(untimed)
-            with _errors_as(LaunchError, "a transfer failed"):
+            with _errors_as("a transfer failed"):
                 return sum(self._run_transfer(cast("_Transfer", self._launches[each])) for each in timed)
         before, batch = self._kernels(untimed), self._kernels(timed)
         blocking_s = 0.0
         if len(batch) > 1:
             blocking_s = _SHORTEST_BLOCKING_S + _BLOCKING_MARGIN * len(batch) * self._enqueue_s
-        with _errors_as(LaunchError, f"{batch[0].dispatch.kernel} failed"):
+        with _errors_as(f"{batch[0].dispatch.kernel} failed"):
             seconds, blocked = self._run_batches(before, batch, blocking_s)
             while not blocked and 0.0 < blocking_s < _LONGEST_BLOCKING_S:
                 blocking_s *= 3.0
@@ -492,7 +490,7 @@ class OpenCLBackend:
 
     def _time_blocking(self, iterations: int) -> float:
         times = []
-        with _errors_as(LaunchError, f"{self._present.name} runs no kernels"):
+        with _errors_as(f"{self._present.name} runs no kernels"):
             for _ in range(_PROBES):
                 event = self._enqueue_blocking(iterations)
                 self._queue.finish()
@@ -507,7 +505,7 @@ class OpenCLBackend:
 
 
 @contextlib.contextmanager
-def _errors_as(kind: type[DeviceError], failure: str) -> Iterator[None]:
+def _errors_as(failure: str, kind: type[DeviceError] = DeviceError) -> Iterator[None]:
     """Turn an error of the runtime into a *kind* of ours, with the runtime's reason on the same line."""
     try:
         yield
