@@ -6,18 +6,24 @@ section of a zebin, YAML, with ``simd_size`` and the spilled bytes of a hardware
 (https://github.com/intel/intel-graphics-compiler, IGC/ZEBinWriter/zebin/spec/zeinfo.md).
 """
 
+import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import msgpack
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
 
 from gpureport.inputs import FileError, parse_yaml
-from gpureport.machine_code import elf
 
+DAMAGED = (ELFError, ValueError, TypeError, KeyError, AttributeError)
+"""Errors of pyelftools about damaged files."""
 _FILE = re.compile(b"\x7fELF")
-_NT_AMDGPU_METADATA = 32
+_AMD_METADATA = ("AMDGPU", "32")  # owner and type of the note
 _REGISTER_BYTES = 4
 _REPORTED_BY = "code object"
 
@@ -42,29 +48,21 @@ def usage(binary: bytes, kernel: str) -> Usage | None:
     has no such kernel.
     """
     for file in _FILE.finditer(binary):
-        part = binary[file.start() :]
-        for metadata in elf.notes(part, "AMDGPU", _NT_AMDGPU_METADATA):
-            if found := _entry(_unpacked, metadata, "amdhsa.kernels", ".name", kernel):
-                return _amd(found)
-        if found := _entry(_parsed, elf.section(part, ".ze_info"), "kernels", "name", kernel):
-            return _intel(found.get("execution_env", {}))
+        with suppress(*DAMAGED, msgpack.UnpackException, FileError):
+            for section in ELFFile(io.BytesIO(binary[file.start() :])).iter_sections():
+                for note in section.iter_notes() if isinstance(section, NoteSection) else ():
+                    if (note["n_name"], str(note["n_type"])) == _AMD_METADATA:
+                        document = msgpack.unpackb(note["n_descdata"], strict_map_key=False)
+                        if found := _entry(document, "amdhsa.kernels", ".name", kernel):
+                            return _amd(found)
+                if section.name == ".ze_info":
+                    document = parse_yaml(section.data().decode(), section.name).data
+                    if found := _entry(document, "kernels", "name", kernel):
+                        return _intel(found.get("execution_env", {}))
     return None
 
 
-_unpacked = partial(msgpack.unpackb, strict_map_key=False)
-
-
-def _parsed(text: bytes) -> object:
-    return parse_yaml(text.decode(), ".ze_info").data
-
-
-def _entry(
-    read: Callable[[bytes], object], content: bytes, kernels: str, name: str, kernel: str
-) -> Mapping[str, object] | None:
-    try:
-        document = read(content)
-    except (msgpack.UnpackException, FileError, ValueError):
-        return None
+def _entry(document: object, kernels: str, name: str, kernel: str) -> Mapping[str, object] | None:
     listed = document.get(kernels, ()) if isinstance(document, Mapping) else ()
     return next((entry for entry in listed if isinstance(entry, Mapping) and entry.get(name) == kernel), None)
 

@@ -1,12 +1,17 @@
 """CPU instructions of a kernel in PoCL's code for one work-group size, classified by capstone's text. Pure."""
 
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import capstone
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Symbol, SymbolTableSection
 
-from gpureport.machine_code import elf
+from gpureport.machine_code.code_object import DAMAGED
 from gpureport.machine_code.instructions import Instruction, innermost, kind_of, patterns, tally
 from gpureport.records.measurement import MachineCode
 
@@ -137,6 +142,70 @@ def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
     return tuple(_REGISTER_BYTES[narrow[1] if narrow else name] for name in names)
 
 
+_STUB_BYTES = 16
+_RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # before the first stub
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function's machine code, and the address of its first byte."""
+
+    address: int
+    code: bytes
+
+
+@dataclass(frozen=True)
+class _Library:
+    """The functions of an ELF file."""
+
+    machine: str  # ELF's name of the instruction set, e.g. ``EM_X86_64``
+    functions: dict[str, _Function]  # defined functions, by name
+    callees: dict[int, str]  # names of functions by call target: their own address, or that of their stub
+
+
+def _library(binary: bytes) -> _Library | None:
+    """Return the functions of an ELF file; ``None`` if it is damaged or not an ELF file."""
+    try:
+        file = ELFFile(io.BytesIO(binary))
+        functions = _functions(file)
+        by_address = {function.address: name for name, function in functions.items()}
+        return _Library(file["e_machine"], functions, _stubs(file) | by_address)
+    except DAMAGED:
+        return None
+
+
+def _functions(file: ELFFile) -> dict[str, _Function]:
+    return {
+        symbol.name: _Function(symbol["st_value"], _contents(file, symbol))
+        for table in file.iter_sections()
+        if isinstance(table, SymbolTableSection)
+        for symbol in table.iter_symbols()
+        if symbol["st_info"]["type"] == "STT_FUNC" and isinstance(symbol["st_shndx"], int) and symbol["st_size"]
+    }
+
+
+def _contents(file: ELFFile, symbol: Symbol) -> bytes:
+    section = file.get_section(symbol["st_shndx"])
+    start = symbol["st_value"] - section["sh_addr"]
+    return section.data()[start : start + symbol["st_size"]]
+
+
+def _stubs(file: ELFFile) -> dict[int, str]:
+    relocations, stubs = file.get_section_by_name(".rela.plt"), file.get_section_by_name(".plt.sec")
+    reserved = 0
+    if stubs is None:
+        stubs, reserved = file.get_section_by_name(".plt"), _RESERVED_BYTES.get(file["e_machine"], 0)
+    if stubs is None or not isinstance(relocations, RelocationSection):
+        return {}
+    symbols = file.get_section(relocations["sh_link"])
+    if not isinstance(symbols, SymbolTableSection):
+        return {}
+    return {
+        stubs["sh_addr"] + reserved + _STUB_BYTES * index: symbols.get_symbol(relocation["r_info_sym"]).name
+        for index, relocation in enumerate(relocations.iter_relocations())
+    }
+
+
 _DECODERS: dict[str, tuple[str, tuple[int, int], Decoder]] = {
     "EM_X86_64": ("x86-64", (capstone.CS_ARCH_X86, capstone.CS_MODE_64), decode_x86),
     "EM_AARCH64": ("AArch64", (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN), decode_aarch64),
@@ -154,7 +223,7 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     vector arithmetic decides. ``None`` if *binary*, an ELF file, has no such function or is for an unknown instruction
     set.
     """
-    library = elf.library(binary)
+    library = _library(binary)
     if library is None or library.machine not in _DECODERS:
         return None
     start = next((name for each in _SYMBOLS if (name := each.format(kernel)) in library.functions), None)
@@ -163,7 +232,7 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     return count(_DECODERS[library.machine][0], *_reachable(library, start))
 
 
-def _reachable(library: elf.Library, start: str) -> tuple[list[Instruction], tuple[str, ...]]:
+def _reachable(library: _Library, start: str) -> tuple[list[Instruction], tuple[str, ...]]:
     _, arguments, decode = _DECODERS[library.machine]
     disassembler = capstone.Cs(*arguments)
     bodies: dict[str, list[Instruction]] = {}
