@@ -112,7 +112,7 @@ def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
     beside = copy_of(run, point.key.working_set_bytes) if row.beside_copy else None
     points = [point, beside] if beside else [point]
     try:
-        rounds = Rounds(run.backend, run.settings, partial(run.progress.advance, "benchmark", row.label))
+        rounds = Rounds(run.backend, run.settings, partial(run.progress, "benchmark", row.label))
         rounds.measure(points, 1, np.random.default_rng(run.settings.seed))
     finally:
         run.backend.clear()
@@ -250,7 +250,7 @@ def main(
     note(f"Device: {match.device.name} ({present.runtime})")
     with ProgressBar("benchmark") as bar:
         os.environ.update(candidate.runtime.environment())
-        run = Run(OpenCLBackend(candidate), match.device, settings, bar, size)
+        run = Run(OpenCLBackend(candidate), match.device, settings, bar.advance, size)
         outcomes = [measured(run, each) for each in rows]
     print_table("Speed", COLUMNS, table(outcomes, match.device), right=(2, 3, 4, 5))
     for outcome in outcomes:

@@ -211,7 +211,7 @@ class Steps:
     stop: str = ""
     seen: list[tuple[str, float]] = field(default_factory=list)
 
-    def advance(self, what: str, step: str, done: float) -> None:
+    def __call__(self, what: str, step: str, done: float) -> None:
         label = f"{what}: {step}"
         if label == self.stop:
             raise KeyboardInterrupt

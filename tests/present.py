@@ -86,7 +86,7 @@ class _InProcess(DriverProcess):
             self._items.append(value)
 
     def advance(self, what: str, step: str, done: float) -> None:
-        self._progress.advance(what, step, done)
+        self._progress(what, step, done)
 
     def arrived(self) -> tuple[()]:
         return ()

@@ -298,11 +298,10 @@ class Kernel:
         from gpureport.run.earlier import keep_measurements, kept_measurements
         from gpureport.run.pipeline import Plan, run
 
-        silent = _Silent()
         with choose_working(device) as measurer:
             limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
             match = own_database().match(measurer.device)
-            fitting, _ = checked(measurer, [self._workload], match.device, limits, silent)
+            fitting, _ = checked(measurer, [self._workload], match.device, limits, _silent)
             requested = RunSettings(quick=quick, seed=seed)
             workloads = (*select(calibrating(fitting)), *fitting)
             plan = Plan(
@@ -312,14 +311,13 @@ class Kernel:
                 requested=requested,
                 kept=kept_measurements(measurer.device, match.device, requested, workloads),
             )
-            report = run(plan, measurer, lambda _: None, silent)
+            report = run(plan, measurer, lambda _: None, _silent)
             keep_measurements(report, workloads, [each.name for each in affected(report)])
             return ReportFrames(report)
 
 
-class _Silent:
-    def advance(self, what: str, step: str, done: float) -> None:
-        """Show nothing."""
+def _silent(what: str, step: str, done: float) -> None:
+    """Show no progress."""
 
 
 def _table(rows: Iterable[Row], columns: Iterable[str]) -> pd.DataFrame:

@@ -208,7 +208,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             )
         if kernels:
             with ProgressBar("checking results") as bar:
-                fitting, problems = checked(measurer, kernels, match.device, limits, bar)
+                fitting, problems = checked(measurer, kernels, match.device, limits, bar.advance)
             note_left_out(problems)
             others = (each for each in plan.workloads if each not in kernels)
             plan = replace(plan, workloads=(*others, *fitting))
@@ -255,7 +255,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
-            return run(plan, measurer, save, bar, earlier)
+            return run(plan, measurer, save, bar.advance, earlier)
     except KeyboardInterrupt:
         state = f"{path} is {saved}" if saved else "nothing was written"
         if saved == "partial":

@@ -131,7 +131,7 @@ class Child:
             if kind == "progress":
                 self.doing = ": ".join(value[:2])
                 if progress is not None:
-                    progress.advance(*value)
+                    progress(*value)
 
     def arrived(self) -> Iterator[Any]:
         """Yield the items that have arrived, without waiting for more."""

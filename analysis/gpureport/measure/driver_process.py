@@ -21,7 +21,7 @@ from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
-from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
+from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.measure.energy import Load, measure_energy
 from gpureport.measure.kernels import compile_sweep
 from gpureport.measure.limits import SweepSettings
@@ -115,19 +115,19 @@ class DriverProcess:
     def measure(self, task: Task) -> Measured:
         """Send the measurement of each sweep when it ends, with its begin; return the state afterwards."""
         with self._watch.measuring():
-            for each in measure_workload(self._backend, task, self, self._watch.spans):
+            for each in measure_workload(self._backend, task, self.advance, self._watch.spans):
                 at_s = self._backend.now() - each.duration_s - self._watch.began_s
                 self._send("item", each.model_copy(update={"began_s": round(at_s, 6)}))
         return Measured((), self._watch.taken(), sensors.facts(self._backend.device))
 
     def energy(self, loads: Sequence[Load], settings: SweepSettings) -> Energy:
         """Read power and energy while kernels run; send progress messages."""
-        return measure_energy(self._backend, loads, settings, self)
+        return measure_energy(self._backend, loads, settings, self.advance)
 
 
 def _loading_error() -> str | None:
     try:
-        ctypes.CDLL(Runtime(os.environ.get("OCL_ICD_FILENAMES", "")).library)
+        ctypes.CDLL(os.environ.get("OCL_ICD_FILENAMES", ""))
     except OSError as error:
         return f"its library cannot be loaded ({' '.join(str(error).split())})"
     return None

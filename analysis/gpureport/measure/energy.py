@@ -78,12 +78,12 @@ def measure_energy(backend: Backend, loads: Sequence[Load], settings: SweepSetti
         if isinstance(sensor, str):
             return Energy(missing=sensor)
         watch = partial(Watch, backend, [sensor.read], _PERIOD_S, backend.now())
-        progress.advance("power", IDLE, 0.0)
+        progress("power", IDLE, 0.0)
         with watch() as watched:
             time.sleep(LOAD_S)
         measured = [PowerLoad(name=IDLE, duration_s=LOAD_S, **_power(watched.taken()))]
         for number, load in enumerate(loads):
-            progress.advance("power", load.name, number / len(loads))
+            progress("power", load.name, number / len(loads))
             measured.append(_loaded(backend, load, settings, watch()))
         known = any(load.power_w for load in measured)
         missing = "" if known else f"{sensor.name} reports neither power nor energy of this device."

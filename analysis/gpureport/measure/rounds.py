@@ -5,7 +5,6 @@ At the end: how points are sampled, as functions of numbers.
 
 from collections.abc import Callable, Sequence
 from math import ceil
-from typing import Protocol
 
 import numpy as np
 
@@ -40,12 +39,8 @@ _SHORTEST_SAMPLE_S = 200e-6
 _BEND = 0.04
 """A gap between points is divided if the curve may deviate by more than this (in log) from the straight line across."""
 
-
-class Progress(Protocol):
-    """Receives the progress of a sweep."""
-
-    def advance(self, what: str, step: str, done: float) -> None:
-        """Report the workload or other part of a run, its current step, and the least share that is done, 0…1."""
+Progress = Callable[[str, str, float], None]
+"""Receives the workload or other part of a run, its current step, and the least share that is done, 0…1."""
 
 
 class Rounds:

@@ -46,7 +46,7 @@ def measure_workload(
     workload = task.workload
     reason, verification, failed = workload.missing(backend.device), None, False
     if reason is None:
-        checking = partial(progress.advance, workload.name, "checking results", 0.0)
+        checking = partial(progress, workload.name, "checking results", 0.0)
         checking()
         try:
             verification = verify(backend, workload, _rng(task.settings, workload.name), checking, task.sweeps)
@@ -79,7 +79,7 @@ def measure_sweep(
         Point(workload, key, seed, expected_s=task.expected.get((sweep.name, key.label)), isolated=sweep.isolated)
         for key in keys
     ]
-    run = Rounds(backend, task.settings, partial(progress.advance, workload.name, sweep.title), spans)
+    run = Rounds(backend, task.settings, partial(progress, workload.name, sweep.title), spans)
     try:
         points = run.measure(points, sweep.coarse, rng)
     finally:

@@ -1,6 +1,6 @@
 """One run, from the present device to a report: predict, measure, observe, compare; saved after every workload.
 
-Nothing here prints. Callers show the progress of the run through a :class:`Progress`.
+Nothing here prints. Callers show the progress of the run through a :data:`Progress`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
