@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from gpureport.errors import DeviceError, InputError
 from gpureport.machine_code import Usage
 from gpureport.measure.backends import pci
-from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
-from gpureport.measure.backends.describe import describe, kind
+from gpureport.measure.backends.answers import MAX_LOG_CHARACTERS, compilation, describe, first_error, kind, tidy, usage
 from gpureport.measure.limits import run_limits, sweep_budget_s
 from gpureport.measure.presence import choose, in_order
 from gpureport.measure.rounds import MAX_DISPATCHES, dispatches, is_narrow, most_informative, sample_length_s

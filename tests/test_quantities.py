@@ -11,7 +11,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.measure.backends.describe import describe
+from gpureport.measure.backends.answers import describe
 from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec.check import numbers_in

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.measure.backends.describe import describe
+from gpureport.measure.backends.answers import describe
 from gpureport.spec.database import Database, Entry, load_database
 from gpureport.spec.host import read_host
 from gpureport.spec.models import DeviceMatch, PresentDevice

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
 from gpureport.measure.backends import sensors
-from gpureport.measure.backends.buildlog import compilation, first_error, tidy
+from gpureport.measure.backends.answers import DeviceQuery, compilation, describe, first_error, kind, tidy
 from gpureport.measure.backends.common import (
     AllocationError,
     BufferId,
     LaunchId,
     ProgramId,
 )
-from gpureport.measure.backends.describe import DeviceQuery, describe, kind
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
 from gpureport.measure.backends.processor import free_bytes
 from gpureport.measure.backends.runtimes import RuntimeDevice
