@@ -11,9 +11,9 @@ from gpureport.compare.runs import excerpt, per_watt
 from gpureport.findings.key_figures import key_figures
 from gpureport.measure import energy as measuring
 from gpureport.measure.backends.common import PowerSensor
+from gpureport.measure.backends.machine import rapl
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.pci import hwmon
-from gpureport.measure.backends.processor import rapl
 from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
 from gpureport.measure.limits import SweepSettings

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.common import share
+from gpureport.measure.backends.machine import Processor, core_ticks, usable_cores
 from gpureport.measure.backends.pci import current_clock, live_state, scaled, whole
-from gpureport.measure.backends.processor import Processor, core_ticks, usable_cores
 from gpureport.measure.backends.sensors import sources_of
 from gpureport.measure.watch import Watch
 from gpureport.observe.disturbance import Cause

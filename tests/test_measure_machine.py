@@ -8,8 +8,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gpureport.measure import machine
-from gpureport.measure.backends import nvidia, pci, processor, sensors
+from gpureport.measure.backends import machine, nvidia, pci, sensors
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
@@ -28,14 +27,14 @@ def test_the_machine_is_described_without_names_of_users_or_folders() -> None:
 
 
 def test_a_container_limits_memory(tmp_path: Path) -> None:
-    assert processor.cgroup_free_bytes(tmp_path) == float("inf")
+    assert machine.cgroup_free_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("max\n")
-    assert processor.cgroup_limit_bytes(tmp_path) == float("inf")
+    assert machine.cgroup_limit_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("1000\n")
-    assert processor.cgroup_free_bytes(tmp_path) == 1000
+    assert machine.cgroup_free_bytes(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("700\n")
     (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
-    assert processor.cgroup_free_bytes(tmp_path) == 350
+    assert machine.cgroup_free_bytes(tmp_path) == 350
     cpu = PRESENT.model_copy(update={"kind": "cpu", "global_memory_bytes": 1000})
     assert sensors.free_memory_bytes(cpu) == 1000  # never more than the device has
 

@@ -26,8 +26,8 @@ from gpureport.measure.backends.common import (
     LaunchId,
     ProgramId,
 )
+from gpureport.measure.backends.machine import free_bytes
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
-from gpureport.measure.backends.processor import free_bytes
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice

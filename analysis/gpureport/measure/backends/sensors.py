@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from functools import partial
 from math import inf
 
-from gpureport.measure.backends import nvidia, pci, processor
+from gpureport.measure.backends import machine, nvidia, pci
 from gpureport.measure.backends.common import PowerSensor, Source, known
 from gpureport.spec.models import PresentDevice
 
@@ -13,18 +13,18 @@ _NO_SENSOR = "The system has no power sensor of this device that this process ca
 
 def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
     """Return the sources of readings for a device and its machine; *stack* closes what they open."""
-    machine = processor.Processor()
+    processor = machine.Processor()
     if device.on_host:
-        return [machine, machine.clock]
+        return [processor, processor.clock]
     if (found := stack.enter_context(nvidia.opened(device))) is not None:
-        return [machine, nvidia.Nvml(found)]
-    return [machine] if device.pci_address is None else [machine, partial(pci.live_state, device.pci_address)]
+        return [processor, nvidia.Nvml(found)]
+    return [processor] if device.pci_address is None else [processor, partial(pci.live_state, device.pci_address)]
 
 
 def power_sensor(device: PresentDevice, stack: ExitStack) -> PowerSensor | str:
     """Return the sensor of a device, which *stack* closes; or why there is none, in a sentence."""
     if device.on_host:
-        return processor.rapl() or _NO_SENSOR
+        return machine.rapl() or _NO_SENSOR
     if (found := stack.enter_context(nvidia.opened(device))) is not None:
         # The counter of energy starts when the driver is loaded.
         return PowerSensor("NVML", "board", lambda: found.thousandths("EnforcedPowerLimit") or None, nvidia.Nvml(found))
@@ -39,7 +39,7 @@ def facts(device: PresentDevice) -> dict[str, str]:
 
 def free_memory_bytes(device: PresentDevice) -> float:
     """Return the free memory for buffers in bytes; the device's total memory if nothing else is known."""
-    free = processor.free_bytes() if device.on_host else inf
+    free = machine.free_bytes() if device.on_host else inf
     with nvidia.opened(device) as found:
         if memory := found and found.query("MemoryInfo"):
             free = float(memory.free)

@@ -1,16 +1,20 @@
-"""The processor and its memory, from Linux: busy and stolen time, load, frequency, energy; free memory."""
+"""The machine: its processor and memory, from Linux; its description, without names of machine, users or folders."""
 
 import os
+import platform
 import sys
 import time
 from collections.abc import Collection
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from gpureport.errors import limit_bytes
 from gpureport.measure.backends.common import PowerSensor
 from gpureport.measure.backends.pci import first_scaled, read_or_empty, whole
+from gpureport.spec.host import read_host
 
 PROC, CORES, POWERCAP = Path("/proc"), Path("/sys/devices/system/cpu"), Path("/sys/class/powercap")
 CGROUP = Path("/sys/fs/cgroup")
@@ -22,6 +26,10 @@ _MOST_CORES = 4  # of which the frequency is read: each reading interrupts that 
 _RUNTIME_BYTES = 2**28
 """Memory for compiling and running kernels, besides buffers: PoCL 3.0 crashes without it."""
 _PROTECTED = "RAPL has energy counters, but only the administrator of this machine may read them."
+_PACKAGES = (
+    *("gpureport", "numpy", "scipy", "pyopencl", "pocl-binary-distribution", "nvidia-ml-py"),
+    *("pydantic", "ruptures", "weasyprint"),
+)
 
 
 class Processor:
@@ -119,3 +127,37 @@ def cgroup_free_bytes(folder: Path) -> float:
         return limit - used + float(stat.get("inactive_file", 0))
     except (OSError, ValueError):
         return limit
+
+
+def machine_facts() -> dict[str, Any]:
+    """Return the fields of the report's ``Machine`` that do not depend on the device."""
+    import psutil
+
+    processor = read_host().facts
+    return {
+        "system": _system(),
+        "cpu": processor.name or "not known",
+        "cores": len(usable_cores()),
+        "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(CGROUP))),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": _versions(),
+        "processor": processor,
+    }
+
+
+def _system() -> str:
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        name = ""
+    # Only the version: its suffix names who built the kernel, and for which machines.
+    kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
+    return ", ".join(part for part in (name, kernel, platform.machine()) if part)
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for name in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
