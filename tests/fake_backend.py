@@ -81,10 +81,6 @@ class FakeBackend:
     def device(self) -> PresentDevice:
         return PRESENT
 
-    @property
-    def compiles_at_launch(self) -> bool:
-        return self.device.on_host
-
     def now(self) -> float:
         return self.clock_s
 

@@ -63,9 +63,9 @@ def _work_group(parameters: Parameters) -> tuple[int, ...]:
 def _compile(backend: Backend, workload: Workload, parameters: Parameters, options: str) -> Compilation | None:
     """Return the facts about a point's first kernel.
 
-    It runs once, untimed, if its code exists only then. Kernels of users do not: they may take minutes.
+    It runs once, untimed, on a CPU: its code exists only then. Kernels of users do not: they may take minutes.
     """
-    launched = backend.compiles_at_launch and not workload.described
+    launched = backend.device.on_host and not workload.described
     try:
         program = backend.build(workload.source, options)
         job = workload.job(parameters, np.random.default_rng(0))

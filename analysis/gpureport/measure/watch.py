@@ -13,7 +13,7 @@ from gpureport.records.measurement import Reading
 _PERIODS_S = {"cpu": 0.5, "gpu": 0.2, "accelerator": 0.2}
 """Readings take time from the cores that run kernels of CPUs."""
 _JOIN_S = 2.0
-_LEAVE_DEVICE_IDLE = frozenset({"now", "device", "compiles_at_launch", "build", "prepare", "compilation", "free"})
+_LEAVE_DEVICE_IDLE = frozenset({"now", "device", "build", "prepare", "compilation", "free"})
 
 
 class Watch:

@@ -141,10 +141,10 @@ class OpenCLBackend:
             DeviceError: the device cannot be opened.
             IndexError: the runtime does not list it any more.
         """
-        device = self._present = candidate.device
+        device = self.device = candidate.device
         self._device = _devices()[candidate.position]
-        self._on_host, links_kernels = device.on_host, device.implementation.links_kernels
-        self._libraries = KernelLibraries() if links_kernels and self._on_host else None
+        links_kernels = device.implementation.links_kernels
+        self._libraries = KernelLibraries() if links_kernels and device.on_host else None
         if links_kernels and candidate.runtime.of_wheel:
             provide_linker()
         with _errors_as(f"{device.name} cannot be opened"):
@@ -158,23 +158,13 @@ class OpenCLBackend:
         self._launches: dict[LaunchId, _Launch | _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
 
-    @property
-    def device(self) -> PresentDevice:
-        """The open device."""
-        return self._present
-
-    @property
-    def compiles_at_launch(self) -> bool:
-        """Whether the machine code of a kernel exists only after its first launch with a work-group size."""
-        return self._on_host
-
     def now(self) -> float:
         """Return the seconds of a monotonic clock."""
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         """Start builds of (source, options) in threads: the driver's compiler runs without Python's global lock."""
-        if self.compiles_at_launch:
+        if self.device.on_host:  # its code exists after the first launch with a work-group size
             return
         builders = ThreadPoolExecutor(_BUILDERS)
         for key in dict.fromkeys(requests):
@@ -200,7 +190,7 @@ class OpenCLBackend:
 
     def _build(self, source: str, options: str) -> ProgramId:
         folder = data_dir("kernels_cl")
-        options = f"{options} {self._present.implementation.options}".strip()
+        options = f"{options} {self.device.implementation.options}".strip()
         path = folder / source
         of_user = Path(source).is_absolute()
         name, folders = (path.name, (folder, path.parent)) if of_user else (source, (folder,))
@@ -341,7 +331,7 @@ class OpenCLBackend:
     def _sub_group_size(self, ready: _Launch) -> int | None:
         """Query the size of a launch's sub-groups; runtimes before OpenCL 2.1 lack the function."""
         local = list(ready.dispatch.local_size)
-        if self._present.platform_version < "OpenCL 2.1" or not local:
+        if self.device.platform_version < "OpenCL 2.1" or not local:
             return None
         query = cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
         value = _known(lambda: ready.kernel.get_sub_group_info(self._device, query, local))
@@ -404,7 +394,7 @@ class OpenCLBackend:
             queue.flush()
         cl.wait_for_events(events)
         elapsed = time.perf_counter() - began
-        if ready.dispatch.by_host or self._on_host:
+        if ready.dispatch.by_host or self.device.on_host:
             return elapsed
         return (max(each.profile.end for each in events) - min(each.profile.start for each in events)) * 1e-9
 
@@ -489,7 +479,7 @@ class OpenCLBackend:
 
     def _time_blocking(self, iterations: int) -> float:
         times = []
-        with _errors_as(f"{self._present.name} runs no kernels"):
+        with _errors_as(f"{self.device.name} runs no kernels"):
             for _ in range(_PROBES):
                 event = self._enqueue_blocking(iterations)
                 self._queue.finish()
