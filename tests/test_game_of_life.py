@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.game_of_life.board import Board, generations
-from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesWide
-from gpureport.workloads.game_of_life.packed import Interleaved, Packed
+from gpureport.workloads.game_of_life.packed import Bytes, Bytes4, BytesWide, Interleaved, Packed
 from gpureport.workloads.game_of_life.words import (
     Words,
     WordsChangedGlider,
