@@ -135,7 +135,7 @@ def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source:
     # The budget includes building: on a busy machine a short one leaves a single sample of each point.
     settings = SweepSettings(Limits(2**26, 2**25, 64, quick=True), budget_s=20.0)
     task = Task(workload, (workload.sweep(64, 2**16, local=8),), settings)
-    (measured,) = measure_workload(backend, task, Steps())
+    (measured,) = measure_workload(backend, task, Steps(), lambda _: ())
     assert measured.verification
     assert measured.verification.passed, measured.verification.message
     assert measured.skipped is None

@@ -14,7 +14,7 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
 from gpureport.measure.sweep import Task, measure_sweep, measure_workload
 from gpureport.observe import observe
-from gpureport.observe.disturbance import Cause, Span, Spans, undisturbed
+from gpureport.observe.disturbance import Cause, Span, Spans
 from gpureport.observe.statistics import drifts
 from gpureport.records.measurement import Measurement
 from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Sweep
@@ -32,7 +32,7 @@ def measure(
     progress: Steps | None = None,
     seed: int = 1,
     expected: Mapping[tuple[str, str], float] | None = None,
-    spans: Spans = undisturbed,
+    spans: Spans = lambda _: (),
 ) -> Measurement:
     workload = workload or CopyWorkload()
     sweep = sweep or workload.sweep(*SIZES)
@@ -414,7 +414,7 @@ def test_progress_ends_within_the_sweep_even_if_the_budget_is_overrun() -> None:
 
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:
     sweeps = (workload.sweep(100, 200), workload.sweep(300))
-    return list(measure_workload(backend, Task(workload, sweeps, SweepSettings(LIMITS)), Steps()))
+    return list(measure_workload(backend, Task(workload, sweeps, SweepSettings(LIMITS)), Steps(), lambda _: ()))
 
 
 def test_a_workload_is_verified_once_and_measured_sweep_by_sweep() -> None:

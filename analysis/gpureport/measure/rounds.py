@@ -12,7 +12,7 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
-from gpureport.observe.disturbance import Spans, overlapping, undisturbed
+from gpureport.observe.disturbance import Spans, overlapping
 from gpureport.observe.statistics import drifts, median_interval
 from gpureport.records.measurement import Compilation
 from gpureport.units import format_number, format_time
@@ -51,7 +51,7 @@ class Rounds:
         backend: Backend,
         settings: SweepSettings,
         progress: Callable[[float], None],
-        spans: Spans = undisturbed,
+        spans: Spans = lambda _: (),
     ) -> None:
         self._backend = backend
         self._bench = Bench(backend, settings.limits)

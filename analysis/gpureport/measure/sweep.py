@@ -14,7 +14,7 @@ from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress, Rounds
-from gpureport.observe.disturbance import Spans, undisturbed
+from gpureport.observe.disturbance import Spans
 from gpureport.records.curves import Points, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.workloads.model import Sweep, Workload
@@ -33,9 +33,7 @@ class Task:
     expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
-def measure_workload(
-    backend: Backend, task: Task, progress: Progress, spans: Spans = undisturbed
-) -> Iterator[Measurement]:
+def measure_workload(backend: Backend, task: Task, progress: Progress, spans: Spans) -> Iterator[Measurement]:
     """Verify a workload, then measure its sweeps, one after the other; wrong results are never timed.
 
     *progress* receives every sample; *spans* returns when other load disturbed the device. Yields a measurement for

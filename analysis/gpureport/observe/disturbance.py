@@ -74,11 +74,6 @@ Spans = Callable[[float], Sequence[Span]]
 """Returns the disturbed spans known so far that end after a moment."""
 
 
-def undisturbed(since_s: float) -> tuple[Span, ...]:  # noqa: ARG001 - as :data:`Spans` are
-    """Return no span, for a device without readings."""
-    return ()
-
-
 def spans(readings: Sequence[Reading], kind: str, since_s: float = -inf) -> tuple[Span, ...]:
     """Return the disturbed spans of a run on a device of this *kind*, in order of time.
 
