@@ -134,14 +134,15 @@ function axesOptions(panel, stack) {
   if (panel.joined) Object.assign(x, {label: undefined, size: 4, values: (_, found) => found.map(() => "")});
   const y = {...common, label: panel.y.scale === "ratio" ? " " : panel.y.label || " ", size: stack.left, values: values(panel.y.unit), ...tickOptions(yScale(panel), 30, "height")};
   if (byRows(panel)) {
-    const most = Math.floor(stack.left / 6.6), names = panel.y.rows.map((name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name));
+    const most = Math.floor(stack.left / 6.6), half = Math.floor((most - 1) / 2); // both ends: names often differ in their last word
+    const names = panel.y.rows.map((name) => (name.length > most ? `${name.slice(0, half)}…${name.slice(-half)}` : name));
     Object.assign(y, {splits: () => [...names.keys()], filter: (_, found) => found, values: () => names, grid: {show: false}});
   }
   return [x, y];
 }
 function leftOf(stack, width) {
   const names = stack.panels.filter(byRows).flatMap(({y}) => y.rows.map((name) => 7 * name.length));
-  return Math.max(72, Math.min(Math.max(0, ...names), width / 3));
+  return Math.max(80, Math.min(Math.max(0, ...names), width / 3));
 }
 function seriesOptions(panel, each, number) {
   const stroke = colour(each.role);

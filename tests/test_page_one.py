@@ -98,7 +98,9 @@ def test_a_low_clock_is_abnormal(share: float, expected: State) -> None:
 
     median = median_clock_hz(report)
     assert state(report, NORMAL, median) == expected
-    assert ("20 % below" in " ".join(headline(report, NORMAL, clock_hz=median))) is (expected is State.SLOWER)
+    said = " ".join(headline(report, NORMAL, clock_hz=median))
+    assert ("20 % below" in said) is (expected is State.SLOWER)
+    assert "no throttling" in said
 
 
 def texts_of(html: str) -> list[str]:

@@ -1,6 +1,5 @@
 """Page one: whether the device is normal, what to tune for, its main figures, and how far to trust predictions."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,7 +12,6 @@ from gpureport.findings.advice import OneSize
 from gpureport.findings.key_figures import (
     FP32,
     HIGHEST,
-    LOCAL,
     MEMORY,
     KeyFigure,
     Quantity,
@@ -46,7 +44,6 @@ from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent, format_value
 
 _OWN = 2  # the most kernels of the user with sentences and curves
-_MOST = 10  # rows of figures
 _LOW_CLOCK = 0.95
 """Share of the entry's clock below which a device is not called normal."""
 _READS, _RATES = {"memory/read", "memory/read_private", "memory/latency"}, {"memory/read", "instructions/rate"}
@@ -126,7 +123,7 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         usable_bytes=usable.value if usable else None,
         own=first_kernels(own),
         advice=advice(report, found, figures, cliffs),
-        rows=dict([*_rows(report, figures, _table(report.device)).items()][:_MOST]) if shown else {},
+        rows=_rows(report, figures, _table(report.device)) if shown else {},
         trust=trust(report),
         figures=shown,
         note=_note(report, shown, assumed=assumed) if shown else "",
@@ -169,10 +166,7 @@ def _estimate(found: Estimate | None, unit: str) -> str:
 
 def bound(figure: KeyFigure) -> str:
     """Write the limit of a figure that it is at most; power may exceed its limit."""
-    limit = format_value(figure.specification, figure.unit)
-    if figure.unit != "W" or not figure.shown or not figure.specification:
-        return f"≤ {limit}"
-    return f"limit {limit} ({format_percent(figure.shown.value / figure.specification)})"
+    return f"{'limit' if figure.unit == 'W' else '≤'} {format_value(figure.specification, figure.unit)}"
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
@@ -203,19 +197,16 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         *((f"{name} read", Quantity.READ, name) for name in last_first),
         ("Memory latency", Quantity.LATENCY, "memory"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        ("Local memory read", Quantity.READ, LOCAL),
         ("Host to device", Quantity.TRANSFER, "Host to device"),
-        ("Kernel launch", Quantity.LAUNCH, "back to back"),
+        ("Back-to-back launch", Quantity.LAUNCH, "back to back"),
         ("Highest power", Quantity.POWER, HIGHEST),
-        ("int32 add", Quantity.RATE, "int32 add"),
     )
 
 
 def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, KeyFigure | None]:
     """Return the wanted figures by name; a latency that several levels share has the names of all."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
-    lacking = {Quantity.MATRIX} if report.device.architecture.groups_as_loops else set()
-    found = ((name, known.get((quantity, of)), quantity in lacking) for name, quantity, of in wanted)
+    found = ((name, known.get((quantity, of)), quantity is Quantity.MATRIX) for name, quantity, of in wanted)
     return {
         figure.name if figure and figure.nearer else name: figure for name, figure, absent in found if figure or absent
     }
@@ -260,6 +251,8 @@ def headline(
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
+    readings = (reading for conditions in report.conditions for reading in conditions.readings if reading.measuring)
+    reasons = [reading.throttle_reasons for reading in readings if reading.throttle_reasons is not None]
     return paragraphs(
         "headline",
         report=report,
@@ -269,8 +262,10 @@ def headline(
         outside=[figure for figure in compared if figure.unpredicted],
         clock_hz=clock_hz,
         is_clock_low=_is_low(report, clock_hz),
-        correct=report.machine is not None and not (wrong or report.failed_variants),
-        undisturbed=bool(highest_load(report)) and not disturbed(report),
+        complete=report.machine is not None and not (wrong or report.failed_variants or report.incomplete),
+        load_known=bool(highest_load(report)),
+        disturbed=disturbed(report),
+        unthrottled=bool(reasons) and not any(reasons),
         wrong=sum(workload in wrong for workload in errors),
         faster=sum(workload not in wrong for workload in errors),
     )
@@ -334,8 +329,7 @@ def first_kernels(own: Sequence[str]) -> str:
 
 
 def trust(report: Report) -> str:
-    """Give the errors of predicted times: of this run, or of measured devices of the class; and count deviations."""
-    verdicts = Counter(pair.main.verdict.outcome for pair in specified(report))
+    """Give the errors of predicted times, here or on measured devices of the class."""
     name = report.device.device_class
     return text(
         "trust",
@@ -344,10 +338,6 @@ def trust(report: Report) -> str:
         device_class=name,
         of_class=_accuracies().get(name),
         here=measured_on_such(report) if report.publication else None,
-        features=sum(verdicts.values()),
-        off=verdicts["off"],
-        missing=verdicts["no counterpart"],
-        unexplained=sum(each.outcome == "unexplained" for each in report.explanations),
     )
 
 

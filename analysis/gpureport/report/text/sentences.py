@@ -29,6 +29,7 @@ from gpureport.units import (
     format_range,
     format_ratio,
     format_value,
+    interval_parts,
     off_by,
     precise_percent,
 )
@@ -77,7 +78,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         counted=counted,
         digits=format_number,
         faster=faster,
-        expected=lambda levels, unit: known_range((each.predicted.value for each in levels if each.predicted), unit),
         feature=feature_name,
         frequency=format_frequency,
         interval=lambda value, low, high, unit: format_interval(value, low, high, abbreviated(unit)),
@@ -93,6 +93,7 @@ def environment(*, autoescape: bool = False) -> "Environment":
         shorten=shorten,
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
         spanned=known_range,
+        spread=lambda of, unit: interval_parts(of.value, of.low, of.high, unit)[1],
         value=format_value,
     )
     env.globals.update(
