@@ -72,9 +72,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; there are {', '.join(map(repr, names))}" if 0 < len(names) <= _FEW_KNOWN else ""
 
 
-def quoted(text: str, most: int = 60) -> str:
-    """Quote user input, cut to *most* characters."""
-    return repr(shortened(text, most))
+def quoted(text: str) -> str:
+    """Quote user input, cut to 60 characters."""
+    return repr(shortened(text))
 
 
 def shortened(text: str, most: int = 60) -> str:

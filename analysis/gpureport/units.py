@@ -7,14 +7,13 @@ such text.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache, partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from gpureport.errors import InputError
 from gpureport.text import listed, quoted, shortened
 
-V = TypeVar("V", int, float)
 Dimension = str
 """A key of :data:`DIMENSIONS`."""
 
@@ -192,20 +191,21 @@ def _rounded(value: float, digits: int) -> str:
     return format_number(value, f".{max(0, _decimals(value, digits))}f") if value else "0"
 
 
-def format_range(values: Iterable[V], write: Callable[[V], str] | str = str, joint: str = " to ") -> str:
-    """Write the least and the greatest of *values* with a function or in a unit: ``3 to 9``, ``216 to 392 KiB``.
+def format_range(values: Iterable[float], unit: str | None = None) -> str:
+    """Write the least and the greatest of *values* in a unit, or in full: ``216 to 392 KiB``, ``3 to 9``.
 
     Just one text if both are equal; ``—`` for none.
     """
     known = sorted(values)
     if not known:
         return UNKNOWN
-    if callable(write):
-        return joint.join(dict.fromkeys(map(write, (known[0], known[-1]))))
-    (number, label), (_, common) = (_number_and_unit(value, write) for value in (known[0], known[-1]))
-    least = number if label == common and write else f"{number} {label}".rstrip()  # not "2 to 3 k"
-    most = format_value(known[-1], write)
-    return most if format_value(known[0], write) == most else f"{least}{joint}{most}"
+    least, most = (str(end) if unit is None else format_value(end, unit) for end in (known[0], known[-1]))
+    if least == most:
+        return most
+    if unit:  # not "2 to 3 k"
+        (number, label), (_, common) = (_number_and_unit(end, unit) for end in (known[0], known[-1]))
+        least = number if label == common else least
+    return f"{least} to {most}"
 
 
 def format_percent(share: float, spec: str = ".0f") -> str:

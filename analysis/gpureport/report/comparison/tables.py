@@ -158,7 +158,7 @@ def works_table(comparison: Comparison) -> Table:
         bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
         ratios = (_with_interval(mean.ratio if mean else None) for mean in found)
-        spans = (format_range(mean.ends, format_ratio) if mean and len(mean.kernels) > 1 else "" for mean in found)
+        spans = (format_range(mean.ends, RATIO) if mean and len(mean.kernels) > 1 else "" for mean in found)
         row = work_name(work), DATA_IN[work.place], str(max(kernels, default=0)), *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
     after = ("range",) if len(comparison.others) == 1 else ()
@@ -189,7 +189,7 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
             f"on {b} by": e.other_bottleneck.text,
             "kernels": str(len(e.kernels)),
             f"{b} / {a}": _with_interval(e.ratio),
-            "range": format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
+            "range": format_range(e.ends, RATIO) if len(e.kernels) > 1 else "",
             "for example": _kernel_names(e.kernels),
         }
         for e in found.effects

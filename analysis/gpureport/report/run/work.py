@@ -11,7 +11,7 @@ from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, known_range, largest_deviation, seen_in, shape_name
 from gpureport.spec.models import resident_work_items
-from gpureport.units import format_range, format_ratio
+from gpureport.units import RATIO, format_range
 
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 _FEW = 3  # the most families with losses that are listed
@@ -92,7 +92,7 @@ def shape_table(report: Report) -> Table:
             "searches": str(len(of)),
             "best shape": shape_name(best.most.sides),
             "good for": f"{best.suits} of {best.searches}",
-            "best / worst": format_range([worst_shape(search).gain for search in of], format_ratio),
+            "best / worst": format_range([worst_shape(search).gain for search in of], RATIO),
             "largest for": worst_shape(list(chain(*of))).key.variant,
         }
         for family, of in grouped((search[0].key.family, search) for search in found).items()
