@@ -8,7 +8,7 @@ from gpureport.errors import InputError
 from gpureport.spec.cores import core_of_machine, core_type_name, generic_name, host_values, how_listed, topology
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostProcessor, ListedCache, ProcessorFacts, parse_lscpu
-from tests.builders import altered
+from tests.builders import altered, on_processor
 
 TEXT = """Architecture:           x86_64
 CPU(s):                 8
@@ -130,6 +130,9 @@ def test_an_unknown_core_is_typical_of_its_instruction_set(database: Database) -
     other = facts(vendor="Unheard", flags=frozenset({"avx512f"}))
     assert generic_name(other, database.architectures()) == "x86_64_avx512"
     assert core_of_machine(facts(family=99), database).architecture == "amd_cpu"
+    there = on_processor(database, HostProcessor(parse_lscpu(TEXT.replace("Vendor ID", "Nothing"))))
+    assert there.device("cpu/x86_64").architecture.id == "x86_64"
+    assert there.host_core is not None
 
 
 def test_the_listing_says_how_far_it_is_that_of_the_hardware(database: Database) -> None:

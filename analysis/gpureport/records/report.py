@@ -61,7 +61,7 @@ class Machine(Record):
     opencl: PresentDevice
     """Properties of the device that the OpenCL runtime reports."""
     processor: ProcessorFacts | None = None
-    """What identifies the processor's type of core, if it is known."""
+    """The processors, and what identifies their type of core."""
     vendor_facts: Table[Name, Name] = Field(default_factory=dict)
     """Properties reported by the vendor's management library, as display text: power limit, temperature, ECC, …"""
 

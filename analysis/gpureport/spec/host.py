@@ -226,6 +226,7 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
         raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")
     given = {name: fields.get(key, "").strip() for name, key in _LISTED.items()}
     listed = {name: _value(name, text) for name, text in given.items() if not _is_unknown(name, text)}
+    listed.setdefault("vendor", "unknown")  # its type of core is the generic one
     if (clock := _CLOCK.search(given["name"])) and float(clock[1]):
         listed.setdefault("clock_hz", f"{clock[1]}e9")
     try:
