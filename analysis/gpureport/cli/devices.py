@@ -26,6 +26,7 @@ def list_devices(options: DevicesOptions) -> int:
         return _list_known(options, database)
     from gpureport.measure import presence
 
+    database.read()  # while drivers load
     with presence.present() as found:
         problems = presence.kernel_problems(found)
     present = [each.device for each in found.candidates]

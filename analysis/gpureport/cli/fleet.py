@@ -28,6 +28,7 @@ from gpureport.files import write_file
 from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
 from gpureport.inputs import is_there
 from gpureport.isolation import isolated
+from gpureport.report import documents
 from gpureport.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -154,7 +155,6 @@ def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
     from gpureport.fleet.document import NAME, conclusion, reservations, sentence, write_documents
-    from gpureport.report.render import documents
 
     store = opened(options.store)
     with writing(documents(options.output, NAME) if options.output else (), force=options.force):

@@ -26,8 +26,6 @@ from gpureport.cli.options import (
     slug,
     writing,
 )
-from gpureport.cli.predicting import print_advice, print_page_one
-from gpureport.cli.rendering import write_documents
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
@@ -46,7 +44,8 @@ from gpureport.records.report import (
     reports_below,
     save_report,
 )
-from gpureport.report.render import documents_of, prepare, readable_time
+from gpureport.report import documents_of
+from gpureport.report.processes import prepare
 from gpureport.report.run.conditions import affected, load_sentences
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.run.earlier import as_before, changes, keep_measurements, kept_measurements
@@ -74,6 +73,8 @@ def measure(options: RunOptions) -> int:
         _summarise(report)
         written: list[Path] = []
         if with_documents and report.status != "failed":
+            from gpureport.cli.rendering import write_documents
+
             name = report_stem(path)
             written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, name=name)
     print_written([*new, *written])
@@ -177,7 +178,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)
-    Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # while drivers load
+    database.read()  # while drivers load
     with working_device(options.device, again) as measurer:
         present = as_before(measurer.device, again)
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
@@ -236,6 +237,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     if plan.kept:
+        from gpureport.report.render import readable_time
+
         at = readable_time(plan.kept.created_at)
         note(f"Note: Microbenchmarks of a run of {at} calibrate the predictions; --recalibrate measures them again.")
     note(_announcement(plan, measurer, path, options) if earlier is None else f"Continuing the run of {path}.")
@@ -249,9 +252,12 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
             save_report(report, path, written)
             if not (saved or earlier):
                 remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
-            if not (saved or measurer.device.on_host or isinstance(options, MeasureOptions)):
-                prepare()
-            saved = report.status
+            before, saved = saved, report.status
+        if not before:
+            loading = Thread(target=_load, args=(options, measurer.device), daemon=True)
+            loading.start()
+            if measurer.device.on_host:  # its cores are the device
+                loading.join()
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
@@ -265,6 +271,14 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
         raise InterruptionError(f"interrupted; {state}") from None
 
 
+def _load(options: RunOptions, device: PresentDevice) -> None:
+    """Load what evaluates and shows measurements, which takes seconds: on a GPU while it is measured."""
+    if not (device.on_host or isinstance(options, MeasureOptions)):
+        prepare()
+    for name in ("scipy.stats", "gpureport.cli.predicting"):
+        import_module(name)
+
+
 def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:
     device, limits = plan.match.device, plan.settings.limits
     there = [each for each in plan.workloads if not each.missing(measurer.device)]
@@ -276,6 +290,8 @@ def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOption
 
 
 def _summarise(report: Report) -> None:
+    from gpureport.cli.predicting import print_advice, print_page_one
+
     if report.status != "failed":
         print_page_one(report)
     print_advice(report)

@@ -33,6 +33,7 @@ from gpureport.compare import FEW, Comparison, Run, compare, excerpt, regression
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.records.report import Report, report_text
+from gpureport.report import documents
 from gpureport.report.comparison.document import FILE_NAME, NAME, write_comparison, write_pages
 from gpureport.report.comparison.sentences import intervals, sentences
 from gpureport.report.comparison.tables import buyers_table, effects_table, machine_table, sharing, works_table
@@ -64,7 +65,6 @@ def predict_devices(options: PredictOptions) -> int:
         raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
     if options.output and not options.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
-    from gpureport.report.render import documents
 
     workloads, devices = _workloads(options), _devices(options)
     names = "-and-".join(slug(device.name) for device in devices)[:_LONGEST_NAME]
@@ -135,8 +135,6 @@ def _devices(options: PredictOptions) -> list[Device]:
 
 def compare_machines(options: CompareOptions) -> int:
     """Compare, print and write; return 3 if a machine is slower than allowed."""
-    from gpureport.report.render import documents
-
     folder, with_pdf = options.output, not options.no_pdf
     with writing((folder / FILE_NAME, *documents(folder, NAME)) if folder else (), force=options.force):
         comparison = _compared(options)

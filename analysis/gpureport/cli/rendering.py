@@ -10,7 +10,8 @@ from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.records.report import Report, report_stem
-from gpureport.report import Paper
+from gpureport.report import Paper, documents
+from gpureport.report.processes import prepare
 from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
 
 
@@ -20,8 +21,6 @@ def render_reports(options: RenderOptions) -> int:
     Raises:
         InputError: a source cannot be read, two sources have the same output folder, or a document already exists.
     """
-    from gpureport.report.render import documents, prepare
-
     folders = [records_of(source) or (source,) for source in options.reports]
     files = tuple(file for folder in folders for file in folder)
     several = files != (options.reports[0],)
@@ -55,8 +54,6 @@ def _name(file: Path) -> str:
 
 
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
-    from gpureport.report.render import documents
-
     first: dict[tuple[Path, str], Path] = {}
     for file, (directory, name) in places.items():
         if real_path(file) in map(real_path, documents(directory, name)):

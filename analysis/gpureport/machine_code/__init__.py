@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from gpureport.machine_code import cpu, ptx
+from gpureport.machine_code import ptx
 from gpureport.machine_code.code_object import Usage, usage
 from gpureport.records.measurement import MachineCode
 
@@ -17,4 +17,6 @@ def code(binary: bytes, kernel: str) -> MachineCode | None:
     """
     if b".entry" in binary:
         return ptx.read(binary.decode("utf-8", "replace"), kernel)
+    from gpureport.machine_code import cpu  # loads a disassembler
+
     return cpu.read(binary, kernel)

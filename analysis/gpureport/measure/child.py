@@ -29,6 +29,8 @@ Message = tuple[str, Any]
 """``progress`` with a step and a share, ``item`` with one of several results, ``answer`` with the last result, or
 ``refusal`` with an error. After the last two the process waits for the next request. ``end``: it has ended."""
 
+_START = "from gpureport.measure.driver_process import main; main()"
+"""Not ``-m``: processes that this one starts would import the module, too."""
 _POLL_S = 0.2
 _LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
 _OUTPUT_BYTES = 65536
@@ -37,15 +39,7 @@ _children: dict[Runtime, "Child | None"] = {}
 
 
 class EndedError(DeviceError):
-    """The process ended, or was ended, before it answered.
-
-    Attributes:
-        hung: whether it was ended because it sent nothing for too long.
-    """
-
-    def __init__(self, message: str, *, hung: bool) -> None:
-        super().__init__(message)
-        self.hung = hung
+    """The process ended, or was ended, before it answered."""
 
 
 class Child:
@@ -68,13 +62,14 @@ class Child:
         """
         self._messages = SimpleQueue[Message]()
         with ExitStack() as failed:
-            scratch = failed.enter_context(scratch_folder())  # a process that is killed removes no files of its own
+            scratch = str(failed.enter_context(scratch_folder()))  # of the process, which may be killed
+            own = {"TMPDIR": scratch, "CUDA_CACHE_PATH": scratch, "CUDA_CACHE_DISABLE": "0"}
             try:
                 self._connection, theirs = Pipe()
                 with theirs:
                     self._process = subprocess.Popen(  # noqa: S603 - our own module
-                        [sys.executable, "-P", "-m", "gpureport.measure.driver_process", str(theirs.fileno())],
-                        env={**os.environ, **runtime.environment(), "TMPDIR": str(scratch)},
+                        [sys.executable, "-P", "-c", _START, str(theirs.fileno())],
+                        env={**os.environ, **runtime.environment(), **own},
                         pass_fds=[theirs.fileno()],
                         stdin=subprocess.DEVNULL,
                         stdout=subprocess.PIPE,
@@ -125,7 +120,7 @@ class Child:
             if kind == "refusal":
                 raise value
             if kind == "end":
-                raise EndedError(self._ending(), hung=False)
+                raise EndedError(self._ending())
             if kind == "item" and items is not None:
                 items.append(value)
             if kind == "progress":
@@ -143,13 +138,13 @@ class Child:
 
     def _receive(self, limit_s: float) -> Message:
         if self.ended:
-            raise EndedError("its driver process has ended", hung=False)
+            raise EndedError("its driver process has ended")
         left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
         for _ in range(max(1, round(left_s / _POLL_S))):  # time in which this process is suspended does not count
             with suppress(Empty):
                 return self._messages.get(timeout=_POLL_S)
         self.end()
-        raise EndedError(f"its driver did not answer within {limit_s:g} s", hung=True)
+        raise EndedError(f"its driver did not answer within {limit_s:g} s")
 
     def _ending(self) -> str:
         with suppress(subprocess.TimeoutExpired):
@@ -159,11 +154,15 @@ class Child:
         self.end()
         return f"its driver {how}{limit_remark()}"
 
-    def end(self) -> None:
-        """End the process and those that it started; a process that cannot be killed is left behind."""
+    def kill(self) -> None:
+        """Begin to end the process, as :meth:`end`; a driver takes up to a second to free its device."""
         self.ended = True
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End the process and those that it started; a process that cannot be killed is left behind."""
+        self.kill()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         self._resources.close()
@@ -180,7 +179,10 @@ def drivers() -> Iterator[dict[Runtime, Child | None]]:
             _children.update((runtime, _listing(runtime)) for runtime in installed_runtimes())
         yield _children
     finally:
-        for child in filter(None, _children.values()):
+        started = [child for child in _children.values() if child]
+        for child in started:
+            child.kill()
+        for child in started:
             child.end()
         _children.clear()
 

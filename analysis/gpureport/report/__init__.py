@@ -1,6 +1,28 @@
 """Documents of reports, comparisons and predictions, as HTML and PDF."""
 
+from pathlib import Path
 from typing import Literal
+
+from gpureport.errors import InputError
 
 Paper = Literal["a4", "letter"]
 """Page size of a PDF."""
+
+
+def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
+    """Return the paths of the documents in a folder: HTML and PDF."""
+    return directory / f"{name}.html", directory / f"{name}.pdf"
+
+
+def documents_of(file: Path) -> tuple[Path, Path]:
+    """Return the paths of the documents next to a report's JSON *file*, with the same stem.
+
+    Raises:
+        InputError: the file has the name of a document.
+    """
+    from gpureport.records.report import report_stem
+
+    found = documents(file.parent, report_stem(file))
+    if file in found:
+        raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
+    return found

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import cache, partial
+from importlib import import_module
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -43,6 +44,17 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
         return value
 
     return wait
+
+
+def prepare() -> None:
+    """Let other processes import what draws figures and makes PDFs, while this one does something else."""
+    for _ in range(MOST):
+        started(_import_libraries, None)
+
+
+def _import_libraries(_: None) -> None:
+    import_module("seaborn")
+    import_module("gpureport.report.pdf").pdf_problem()  # imports WeasyPrint where it can
 
 
 def in_parallel(function: Callable[[A], R], arguments: Iterable[A], fewest: int = 2) -> list[R]:

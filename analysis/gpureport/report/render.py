@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from gpureport.data import data_dir
-from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
-from gpureport.records.report import Report, report_stem
-from gpureport.report import Paper, forecast
+from gpureport.records.report import Report
+from gpureport.report import Paper, documents, forecast
 from gpureport.report.comparison import figures as comparison_figures
 from gpureport.report.comparison import sentences as comparison_sentences
 from gpureport.report.comparison import tables as comparison_tables
@@ -27,7 +26,7 @@ from gpureport.report.figures.chart import Chart, chart_json
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
-from gpureport.report.processes import MOST, started
+from gpureport.report.processes import started
 from gpureport.report.run.numbers import families
 from gpureport.report.run.page_one import bound, figure_table, first_figure, page_one
 from gpureport.report.run.sweeps import curve_pictures, selections
@@ -49,17 +48,6 @@ _TEXT = re.compile(
 """What of a page has no line breaks of ours, and its texts."""
 _JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)|(?<=\w{30})(?=\w)")
 """Where a name may be broken, but not a rate; and a long word."""
-
-
-def prepare() -> None:
-    """Let other processes import what draws figures and makes PDFs, while this one does something else."""
-    for _ in range(MOST):
-        started(_import_libraries, None)
-
-
-def _import_libraries(_: None) -> None:
-    import_module("seaborn")
-    pdf_problem()  # imports WeasyPrint where it can
 
 
 def write_report(
@@ -102,23 +90,6 @@ def write_filled(
         return [html_file]
     write_file(pdf_file, made())
     return [html_file, pdf_file]
-
-
-def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
-    """Return the paths that :func:`write_filled` writes: HTML and PDF."""
-    return directory / f"{name}.html", directory / f"{name}.pdf"
-
-
-def documents_of(file: Path) -> tuple[Path, Path]:
-    """Return the paths of the documents next to a report's JSON *file*, with the same stem.
-
-    Raises:
-        InputError: the file has the name of a document.
-    """
-    found = documents(file.parent, report_stem(file))
-    if file in found:
-        raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
-    return found
 
 
 class _Pages:

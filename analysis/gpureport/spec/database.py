@@ -125,6 +125,11 @@ class Database:
         own = {"name": self.host.facts.name or file.name, "without": file.without | self.host.without}
         return file.model_copy(update=own)
 
+    def read(self) -> None:
+        """Read all entries, which :meth:`match` needs; else it does."""
+        for entry in self.entries.values():
+            entry.file  # noqa: B018 - cached
+
     def resolve(self, text: str) -> Device:
         """Return the device with this id or name, as :meth:`find` finds it."""
         return self.device(self.find(text))

@@ -413,6 +413,11 @@ class Chains(Exchanging, UnstoredResults):
             for shape in shapes
         )
 
+    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
+        """The programs that are timed, in few work-groups: to build others would take longer than to verify."""
+        points = (point for sweep in sweeps for point in sweep.points)
+        return tuple({**point, "rounds": 2, "groups": min(2, point["groups"])} for point in points)
+
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Compute all chains step by step; integers wrap around, multiply-adds round once."""
         case, lanes = self.case(parameters), parameters["lanes"]
@@ -423,16 +428,18 @@ class Chains(Exchanging, UnstoredResults):
         # `local` uses the operands as one table; in all other cases each work-item has its own operands.
         k: tuple[NDArray[np.uint32], ...] = (operands,)
         if case.name != "local":
-            k = tuple(case.loaded(_of_items(operands, items + 64 * number, lanes)) for number in range(4))
+            own = (np.tile(items + 64 * number, parameters["chains"]) for number in range(4))
+            k = tuple(case.loaded(_of_items(operands, each, lanes)) for each in own)
         following = case.vector_step if lanes > 1 and case.vector_step else case.step
+        chains = np.arange(parameters["chains"])[:, None]
+        starts = ((items + 64 * (chains * case.states + state)).ravel() for state in range(case.states))
+        words = tuple(case.loaded(_of_items(initial, start, lanes)) for start in starts)
+        for step in range(parameters["steps"] * parameters["rounds"]):
+            words = following(words, k, step % parameters["steps"])
         total = np.zeros(len(items) * lanes, dtype=np.uint32)
-        for chain in range(parameters["chains"]):
-            starts = (items + 64 * (chain * case.states + state) for state in range(case.states))
-            words = tuple(case.loaded(_of_items(initial, start, lanes)) for start in starts)
-            for step in range(parameters["steps"] * parameters["rounds"]):
-                words = following(words, k, step % parameters["steps"])
-            for word in words:
-                total = np.uint32(3) * total ^ case.folded(word)
+        for of_chain in zip(*(case.folded(word).reshape(len(chains), -1) for word in words), strict=True):
+            for word in of_chain:
+                total = np.uint32(3) * total ^ word
         return {"folded": total}
 
 

@@ -180,7 +180,7 @@ class MatrixRate(UnstoredResults):
     working_set_of = (8 * _TABLE,)
     operation_of = ("unit", "case")
     verified = tuple(
-        {"unit": unit, "case": case, "chains": 2, "steps": 3, "rounds": 2, "groups": 3, "local": 64}
+        {"unit": unit, "case": case, "chains": 4, "steps": 16, "rounds": 2, "groups": 3, "local": 64}
         for unit, each in enumerate(UNITS, 1)
         for case, form in enumerate(FORMATS, 1)
         if form.name in each.formats

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gpureport.compare.records import Comparison
 from gpureport.files import remove_files, write_file
-from gpureport.report import Paper
-from gpureport.report.render import documents, write_filled
+from gpureport.report import Paper, documents
+from gpureport.report.render import write_filled
 
 NAME = "comparison"
 """Stem of the files."""
