@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings.verdicts import find, grade, overlap
+from gpureport.findings.verdicts import find, overlap
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
@@ -183,7 +183,7 @@ def test_what_is_off_is_beyond_both_intervals(
     """A factor of 1.2 agrees in any case; intervals that overlap determine nothing beyond a factor of two."""
     ours, theirs = (altered(_cliff("L2", each[0]), ci_low=each[1], ci_high=each[2]) for each in (predicted, observed))
 
-    assert grade(theirs.value / ours.value, meet=overlap(ours, theirs)) is verdict
+    assert Verdict.of(theirs.value / ours.value, meet=overlap(ours, theirs)) is verdict
 
 
 @pytest.mark.parametrize(

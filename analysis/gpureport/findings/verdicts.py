@@ -14,7 +14,7 @@ from gpureport.matching import FeatureMatch, match_curves
 from gpureport.observe.features import IDLE, work_per_item
 from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Basis, CurveFeature, Level, Observation, Position
-from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
+from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Cache, Device
@@ -95,21 +95,11 @@ def _verdict(match: FeatureMatch, ratio: float | None, device: Device) -> Verdic
         return Verdict.NOT_OBSERVED
     if ratio is None:
         return Verdict.NOT_COMPARED
-    verdict = grade(ratio, meet=overlap(match.predicted, match.observed))
+    verdict = Verdict.of(ratio, meet=overlap(match.predicted, match.observed))
     # Other programs share the caches of a CPU: where they end, only the interval is a statement, however wide it is.
     shared_cliff = device.architecture.has_neighbours and match.predicted.feature == "cliff"
     hidden = shared_cliff and match.predicted.expects(match.observed.value)
     return Verdict.WITHIN if verdict is Verdict.UNDETERMINED and hidden else verdict
-
-
-def grade(ratio: float, *, meet: bool) -> Verdict:
-    """Return the verdict on a value, from observed / predicted and from whether their intervals *meet* (overlap)."""
-    factor = max(ratio, 1 / ratio)
-    if factor <= AGREEMENT:
-        return Verdict.AGREES
-    if not meet:
-        return Verdict.OFF
-    return Verdict.WITHIN if factor <= UNCERTAIN else Verdict.UNDETERMINED
 
 
 def overlap(*features: CurveFeature) -> bool:

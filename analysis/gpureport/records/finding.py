@@ -1,6 +1,7 @@
 """Comparison of prediction and observation: verdicts, tested hypotheses, evidence from compiled code."""
 
-from typing import Literal
+from math import inf
+from typing import Literal, Self
 
 from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
@@ -35,46 +36,57 @@ class Verdict(Labelled):
     """What it means for the prediction; ``as predicted``: no explanation is needed."""
     style: str
     """Style of its texts, a class of the style sheet; empty: none of its own."""
+    most: float
+    """Largest factor between values and predictions that get it, if no earlier row does; 0: it has other reasons."""
+    meet: bool
+    """Whether their intervals must overlap, too."""
     definition: str
     """A sentence for the glossary and for documents."""
 
-    AGREES = "agrees", "✓", "as predicted", "agrees", f"value and prediction differ by at most a factor of {AGREEMENT}."
+    AGREES = (
+        *("agrees", "✓", "as predicted", "agrees", AGREEMENT, False),
+        f"value and prediction differ by at most a factor of {AGREEMENT}.",
+    )
     WITHIN = (
-        *("within interval", "≈", "as predicted", ""),
+        *("within interval", "≈", "as predicted", "", UNCERTAIN, True),
         (
             f"value and prediction differ by a factor of {AGREEMENT} to {UNCERTAIN:g}, but their 95 % intervals "
-            "overlap. For cliffs of CPUs, whose caches others use, the factor may be larger if the predicted interval "
-            "contains the value."
+            "overlap: the data show neither agreement nor difference. For cliffs of CPUs, whose caches others use, the "
+            "factor may be larger if the predicted interval contains the value."
         ),
     )
     UNDETERMINED = (
-        *("not determined", "▽", "unclear", ""),
+        *("not determined", "▽", "unclear", "", inf, True),
         (
             f"value and prediction differ by more than a factor of {UNCERTAIN:g}, but their 95 % intervals overlap: "
             "they are too wide to show a difference."
         ),
     )
     NOT_COMPARED = (
-        *("not compared", "□", "no counterpart", ""),
+        *("not compared", "□", "no counterpart", "", 0, False),
         "the n90 of value and prediction belong to different plateaus, so their ratio has no meaning.",
     )
-    NOT_PREDICTED = "not predicted", "◇", "no counterpart", "", "a feature was found, but not predicted."
-    NOT_OBSERVED = "not observed", "○", "no counterpart", "", "a feature was predicted, but not found."
+    NOT_PREDICTED = "not predicted", "◇", "no counterpart", "", 0, False, "a feature was found, but not predicted."
+    NOT_OBSERVED = "not observed", "○", "no counterpart", "", 0, False, "a feature was predicted, but not found."
     OFF = (
-        *("off", "△", "off", "off"),
+        *("off", "△", "off", "off", inf, False),
         (f"value and prediction differ by more than a factor of {AGREEMENT}, and their 95 % intervals do not overlap."),
     )
-    ERROR = "error", "✗", "off", "off", "a result is wrong, or faster than a limit of the database entry."
+    ERROR = (
+        *("error", "✗", "off", "off", 0, False),
+        "a result is wrong, or faster than a limit of the database entry: entry, model or measurement is wrong.",
+    )
+
+    @classmethod
+    def of(cls, ratio: float, *, meet: bool) -> Self:
+        """Return the one on observed / predicted, from whether their intervals *meet* (overlap)."""
+        factor = max(ratio, 1 / ratio)
+        return next(each for each in cls if factor <= each.most and meet >= each.meet)
 
     @property
     def agrees(self) -> bool:
         """Whether value and prediction differ little, whatever their intervals."""
-        return self.as_predicted and not self.within
-
-    @property
-    def within(self) -> bool:
-        """Whether it is consistent with the prediction only because of its interval."""
-        return self is Verdict.WITHIN
+        return self.as_predicted and not self.meet
 
     @property
     def as_predicted(self) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpureport.explain.hypotheses import statement as statement_of
-from gpureport.findings.verdicts import grade
 from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint, SweepKey
 from gpureport.records.finding import Explanation, Verdict
 from gpureport.records.prediction import PredictedPoint
@@ -93,7 +92,7 @@ def _compared(statement: PublishedStatement, curve: CurveRecords) -> list[tuple[
 
 def _grade(predicted: PredictedPoint, observed: ObservedPoint) -> Verdict:
     ratio = _ratio(predicted, observed)
-    return grade(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
+    return Verdict.of(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 
 
 def _ratio(predicted: PredictedPoint, observed: ObservedPoint) -> float:

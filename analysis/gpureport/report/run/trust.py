@@ -43,7 +43,7 @@ def answers(report: Report) -> tuple[str, ...]:
     curves = report.curves
     of_all, of_calibrated = (time_errors(curves, kind) for kind in BASES)
     of_same = time_errors([curve for curve in curves if curve.calibrated], "specification")
-    verdicts = Counter(pair.main.verdict for pair in specified(report))
+    verdicts = [pair.main.verdict for pair in specified(report)]
     variants = {found.workload for found in report.evidence if found.agrees is not None}
     reliability = paragraphs(
         "reliability",
@@ -51,12 +51,8 @@ def answers(report: Report) -> tuple[str, ...]:
         of_all=of_all,
         of_calibrated=of_calibrated,
         of_same=of_same if of_all and of_same and of_same.n < of_all.n else None,
-        verdicts=verdicts,
-        compared=sum(count for verdict, count in verdicts.items() if verdict.outcome != "no counterpart"),
-        agrees=sum(count for verdict, count in verdicts.items() if verdict.agrees),
-        within=sum(count for verdict, count in verdicts.items() if verdict.within),
-        off=sum(count for verdict, count in verdicts.items() if verdict.outcome == "off"),
-        undetermined=sum(count for verdict, count in verdicts.items() if verdict.outcome == "unclear"),
+        outcomes=Counter(verdict.outcome for verdict in verdicts),
+        agrees=sum(verdict.agrees for verdict in verdicts),
         agreement=AGREEMENT,
         here=measured_on_such(report),
         load=other_load(report),

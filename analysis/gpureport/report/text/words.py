@@ -5,7 +5,6 @@ Observed values are compared with predictions in words that state only differenc
 
 from collections.abc import Iterable, Mapping
 
-from gpureport.findings.verdicts import grade
 from gpureport.records.curves import CurveFeature, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report, WorkloadInfo, described_families
@@ -84,7 +83,8 @@ def agreeing(verdicts: Iterable[Verdict]) -> str:
 
 def _counts(verdicts: Iterable[Verdict]) -> tuple[int, int, int]:
     found = list(verdicts)
-    return sum(verdict.agrees for verdict in found), sum(verdict.within for verdict in found), len(found)
+    agree = sum(verdict.agrees for verdict in found)
+    return agree, sum(verdict.as_predicted for verdict in found) - agree, len(found)
 
 
 def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def compared(finding: Finding) -> str:
     if finding.ratio is None:
         return "not compared, because another plateau was predicted"
     overlap = meet(finding)
-    if abs(finding.ratio - 1) < _SAME or (overlap and grade(finding.ratio, meet=True).agrees):
+    if abs(finding.ratio - 1) < _SAME or (overlap and Verdict.of(finding.ratio, meet=True).agrees):
         return "as predicted"
     return f"{_difference(finding.ratio)}{', but the intervals overlap' if overlap else ''}"
 
