@@ -116,7 +116,8 @@ _SCALES = {
 _WITH_ZEROS = ("s", "Hz", RATIO)
 DIGITS = 3
 """Significant digits of the numbers of documents."""
-_ROUNDED = f".{DIGITS - 1}e"
+_LABEL_DIGITS = 3
+"""Those of labels of points and transitions, which identify them in stored results: they never change."""
 _MOST_DECIMALS = 5  # smaller values have an exponent
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 
@@ -130,14 +131,14 @@ def format_number(value: float, spec: str = f".{DIGITS}g") -> str:
     return f"{float(text):{'+' if spec.startswith('+') else ''}.0f}" if "e+" in text else text
 
 
-def format_value(value: float | None, unit: str) -> str:
+def format_value(value: float | None, unit: str, digits: int = DIGITS) -> str:
     """Write a value of one of the records' units (``B``, ``B/s``, ``s``, ``work-items``, ``cells/s``, …).
 
-    Three significant digits, integers in full; ``—`` for ``None``, NaN and infinity.
+    Rounded to *digits*, integers in full; ``—`` for ``None``, NaN and infinity.
     """
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    return " ".join(_number_and_unit(value, unit)).rstrip()
+    return " ".join(_number_and_unit(value, unit, digits)).rstrip()
 
 
 format_bytes = partial(format_value, unit="B")
@@ -152,6 +153,8 @@ format_ratio = partial(format_value, unit=RATIO)
 """Write a ratio."""
 format_count = partial(format_value, unit=COUNT)
 """Write a count: exact powers of two from 2^10 on as such, others with k, M, G or T."""
+label_bytes = partial(format_bytes, digits=_LABEL_DIGITS)
+label_count = partial(format_count, digits=_LABEL_DIGITS)
 
 
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
@@ -203,7 +206,7 @@ def format_range(values: Iterable[float], unit: str | None = None) -> str:
     if least == most:
         return most
     if unit:  # not "2 to 3 k"
-        (number, label), (_, common) = (_number_and_unit(end, unit) for end in (known[0], known[-1]))
+        (number, label), (_, common) = (_number_and_unit(end, unit, DIGITS) for end in (known[0], known[-1]))
         least = number if label == common else least
     return f"{least} to {most}"
 
@@ -238,13 +241,13 @@ def abbreviated(unit: str) -> str:
     return "items" if unit in _ITEMS else unit.replace("instruction", "instr")
 
 
-def scale_of(value: float, unit: str) -> tuple[float, str]:
+def scale_of(value: float, unit: str, digits: int = DIGITS) -> tuple[float, str]:
     """Return the divisor of *value* of a record's unit, and the unit to write after the quotient: ``1e9, GB/s``."""
     base, _, per = unit.partition("/")
     if unit in _SCALES or base in ("s", "J"):
-        scale, label = _largest(value, _SCALES.get(unit, _SCALES[base]))
+        scale, label = _largest(value, _SCALES.get(unit, _SCALES[base]), digits)
         return scale, label if unit in _SCALES else f"{label}/{_singular(per)}"
-    scale, prefix = _largest(value, _DECIMAL)
+    scale, prefix = _largest(value, _DECIMAL, digits)
     return scale, f"{prefix}{_singular(base)}/{per}" if per else f"{prefix} {unit}".strip()
 
 
@@ -253,37 +256,37 @@ def _singular(noun: str) -> str:
 
 
 def as_written(value: float, unit: str) -> float:
-    """Return a *value* of a record's unit rounded to the digits that documents show."""
-    scale, _ = scale_of(value, unit)
-    return float(f"{round(value / scale, _shown_decimals(value / scale)) * scale:.15g}")
+    """Return a *value* of a record's unit rounded to the digits of labels."""
+    scale, _ = scale_of(value, unit, _LABEL_DIGITS)
+    return float(f"{round(value / scale, _shown_decimals(value / scale, _LABEL_DIGITS)) * scale:.15g}")
 
 
-def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    return next((s for s in scales if float(f"{abs(value) / s[0]:{_ROUNDED}}") >= 1), scales[-1])
+def _largest(value: float, scales: tuple[tuple[float, str], ...], digits: int) -> tuple[float, str]:
+    return next((s for s in scales if float(f"{abs(value) / s[0]:.{digits - 1}e}") >= 1), scales[-1])
 
 
 @lru_cache(4096)
-def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
-    """Write with three significant digits; integers in full, tiny values with an exponent."""
+def _number_and_unit(value: float, unit: str, digits: int) -> tuple[str, str]:
+    """Write with significant *digits*; integers in full, tiny values with an exponent."""
     if unit == COUNT:
         if value >= 1024 and math.log2(value).is_integer():
             return f"2^{int(math.log2(value))}", ""
         unit = ""
-    scale, label = scale_of(value, unit)
+    scale, label = scale_of(value, unit, digits)
     value /= scale
     if not value:
         return "0", label
-    decimals = _shown_decimals(value)
+    decimals = _shown_decimals(value, digits)
     if decimals > _MOST_DECIMALS:
-        return format_number(value, _ROUNDED), label
+        return format_number(value, f".{digits - 1}e"), label
     if "/" not in unit and unit not in _WITH_ZEROS:
         decimals = next((d for d in range(decimals) if round(value, d) == round(value, decimals)), decimals)
     return format_number(value, f".{decimals}f"), label
 
 
-def _shown_decimals(value: float) -> int:
-    """Return the decimals of :data:`DIGITS` significant digits of the rounded *value*; none for integers and for 0."""
-    return max(0, _decimals(float(f"{value:{_ROUNDED}}"), DIGITS)) if value else 0
+def _shown_decimals(value: float, digits: int) -> int:
+    """Return the decimals of significant *digits* of the rounded *value*; none for integers and for 0."""
+    return max(0, _decimals(float(f"{value:.{digits - 1}e}"), digits)) if value else 0
 
 
 def _decimals(value: float, digits: int) -> int:

@@ -28,7 +28,7 @@ from gpureport.records.quantities import (
     refuse_repeated,
 )
 from gpureport.records.tables import Rows
-from gpureport.units import as_written, format_bytes
+from gpureport.units import as_written, label_bytes
 
 Basis = Literal["specification", "calibrated"]
 """Of a prediction: the database entry alone, or with results of microbenchmarks."""
@@ -194,7 +194,7 @@ class Level(Record):
     near: bool = False
     """Whether it is the near partition of a cache, which has the lower latency for one compute unit."""
     transition_bytes: CompactPositive | None = None
-    """Working set of a transition that no cache causes, rounded to the digits that are displayed."""
+    """Working set of a transition that no cache causes, rounded as labels are."""
     beyond: bool = False
     """Whether it is the level beyond the unexplained transition, not the level that ends there."""
 
@@ -221,7 +221,7 @@ class Level(Record):
     def __str__(self) -> str:
         """``L2``, ``L2 near partition``, ``unexplained transition at 3 MiB``, ``idle work-items``, ``beyond 3 MiB``."""
         if self.transition_bytes is not None and not self.name:
-            size = format_bytes(self.transition_bytes)
+            size = label_bytes(self.transition_bytes)
             return f"beyond {size}" if self.beyond else f"unexplained transition at {size}"
         return f"{self.name} near partition" if self.near else self.name
 

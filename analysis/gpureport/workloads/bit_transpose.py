@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device, resident_work_items
 from gpureport.spec.uncertainty import constant
-from gpureport.units import format_count
+from gpureport.units import format_count, label_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import Arguments, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
 from gpureport.workloads.sub_group import Exchanging
@@ -115,7 +115,7 @@ class Transpose(Workload):
         label = super().label(parameters, sweep)
         if sweep.axis.quantity == "work_group":
             return label
-        matrices = f"{format_count(parameters['tiles'] * self.matrices_per_tile)} matrices"
+        matrices = f"{label_count(parameters['tiles'] * self.matrices_per_tile)} matrices"
         return f"{matrices} ({label})" if sweep.axis.quantity == "working_set" else matrices
 
     def work_items(self, parameters: Parameters) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.finding import AccessKind, AddressSpace
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.units import format_bytes, format_count
+from gpureport.units import label_bytes, label_count
 
 Parameters = Mapping[str, int]
 """The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
@@ -407,7 +407,7 @@ class Workload(ABC):
         label, items, x = self.label(parameters, sweep), self.work_items(parameters), self.x(parameters, sweep)
         if sweep.axis.quantity == "work_items" and "resident" in parameters:
             items = parameters["resident"]
-            label, x = format_count(items), items
+            label, x = label_count(items), items
         return PointKey(
             label=label,
             parameters=dict(parameters),
@@ -502,9 +502,9 @@ class _Labelled(int):
 
     def __format__(self, spec: str) -> str:
         if spec in ("", "bytes"):
-            return format_bytes(self) if spec else str(int(self))
+            return label_bytes(self) if spec else str(int(self))
         noun, _, plural = spec.partition("/")
-        return format_count(self) if noun == "count" else f"{format_count(self)} {noun}{plural if self > 1 else ''}"
+        return label_count(self) if noun == "count" else f"{label_count(self)} {noun}{plural if self > 1 else ''}"
 
 
 class UnstoredResults(Workload):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.units import format_bytes
+from gpureport.units import label_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Local, Parameters, Sweep, Workload
 
@@ -61,7 +61,7 @@ class Residency(Workload):
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         kept, used = parameters["kept"], parameters["used"]
-        extra = f", {format_bytes(used)} local" if used > _FEWEST_BYTES else ""
+        extra = f", {label_bytes(used)} local" if used > _FEWEST_BYTES else ""
         extra += f", {kept} values kept" if kept > _ONE_REGISTER else ""
         return f"groups of {parameters['local']}{extra}"
 

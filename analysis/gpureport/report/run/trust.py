@@ -31,7 +31,6 @@ from gpureport.spec.uncertainty import (
 from gpureport.units import UNKNOWN, format_percent, format_time, off_by
 
 _MOST = 10  # rows
-_OUTCOMES = ("explained", "ambiguous", "unexplained")
 _share = partial(format_percent, spec=".2g")
 
 
@@ -163,7 +162,7 @@ def _unexpected(report: Report) -> tuple[str, ...]:
     return paragraphs(
         "unexpected",
         report=report,
-        outcomes=[sum(each.outcome == outcome for each in tested) for outcome in _OUTCOMES],
+        outcomes=Counter(each.outcome for each in tested),
         explanation=statement(first) if most > max(1, second) else "",
         most=most,
         compared=bool(compared),
