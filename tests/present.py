@@ -1,12 +1,10 @@
 """The devices of tests: fakes without a runtime, and the real device that runs kernels."""
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -46,8 +44,10 @@ def working() -> RuntimeDevice:
 
 
 def opened(candidate: RuntimeDevice, make: Callable[[RuntimeDevice], OpenCLBackend] = OpenCLBackend) -> OpenCLBackend:
-    """Open a device in this process, which loads one runtime only, and leave the environment as it was."""
-    with patch.dict(os.environ, candidate.runtime.environment()):
+    """Open a device in this process, which loads one runtime; restore the variables that select it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in candidate.runtime.environment().items():
+            patch.setenv(name, value)
         return make(candidate)
 
 
