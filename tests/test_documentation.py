@@ -105,7 +105,7 @@ def test_help() -> None:
 
 
 def test_glossary_and_workloads() -> None:
-    texts = [f"{term.name} ({term.standard}): {term.definition}" for term in terms()]
+    texts = [f"{term}: {term.definition}" for term in terms()]
     texts += [f"{workload.title}: {workload.description}" for workload in all_workloads()]
     assert [found for text in texts for found in private_terms(text)] == []
 

@@ -19,17 +19,17 @@ class Term:
     """Name that documents use."""
     definition: str
     """One or two sentences."""
-    standard: str = ""
-    """Names of the field or of vendors, separated by commas; empty if *name* is the only one."""
+    standard: tuple[str, ...] = ()
+    """Names of the field or of vendors; empty if *name* is the only one."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The term and its synonyms."""
-        return (self.name, *filter(None, self.standard.split(", ")))
+        return (self.name, *self.standard)
 
     def __str__(self) -> str:
         """``cliff (capacity transition)``."""
-        return f"{self.name} ({self.standard})" if self.standard else self.name
+        return f"{self.name} ({', '.join(self.standard)})" if self.standard else self.name
 
 
 @cache

@@ -35,8 +35,8 @@ class Bottleneck:
     """Its name in tables and figures; empty: its identifier."""
     definition: str = ""
     """A text for the glossary, and for the schemas of files; empty: its name says it."""
-    standard: str = ""
-    """Names of the field or of vendors, separated by commas, for the glossary."""
+    standard: tuple[str, ...] = ()
+    """Names of the field or of vendors, for the glossary."""
 
     @property
     def entry(self) -> str:
@@ -73,7 +73,7 @@ class InstructionClass(Bottleneck):
     """Its key figure."""
 
 
-def _format(text: str, definition: str, rate: Rate, standard: str = "") -> InstructionClass:
+def _format(text: str, definition: str, rate: Rate, standard: tuple[str, ...] = ()) -> InstructionClass:
     """Return the class of a number format, or of a unit, that not all devices have."""
     return InstructionClass(
         text=text,
@@ -104,7 +104,7 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         text="floating-point instructions with three registers",
         label="fp32 of 3 registers",
         definition="multiply-adds of three different registers, which some devices execute more slowly than others.",
-        standard="fp32 of 3 registers",
+        standard=("fp32 of 3 registers",),
         listed="some",
     ),
     "int32": InstructionClass(
@@ -133,7 +133,7 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         text="bitwise instructions",
         label="bitwise",
         definition="bitwise combinations of three words in one instruction.",
-        standard="LOP3, bitwise",
+        standard=("LOP3", "bitwise"),
         listed="some",
         latency="some",
     ),
@@ -176,7 +176,7 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         text="instruction issue",
         label="issue rate",
         definition="instructions of any class that a compute unit can issue.",
-        standard="issue rate",
+        standard=("issue rate",),
         roofline=True,
     ),
     "barrier": InstructionClass(
@@ -202,7 +202,7 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         "packed half-precision instructions",
         "half-precision multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
         Rate("Packed fp16 FMA", "FLOP/s", 4.0),
-        standard="packed half precision",
+        standard=("packed half precision",),
     ),
     "bf16x2": _format(
         "packed bfloat16 instructions",
@@ -213,14 +213,14 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         "dot products of bytes",
         "dot products of four bytes, added to a 32-bit integer: one instruction, four multiply-adds.",
         Rate("int8 dot product", "op/s", 8.0),
-        standard="dp4a, dot4",
+        standard=("dp4a", "dot4"),
     ),
     "int64": _format("64-bit additions", "64-bit integer additions.", Rate("int64 add", "op/s", 1.0)),
     "transcendental": _format(
         "transcendental instructions",
         "approximate reciprocals, roots, exponentials, logarithms and sines. Reciprocals are measured.",
         Rate("Reciprocal", "op/s", 1.0),
-        standard="special function unit, MUFU",
+        standard=("special function unit", "MUFU"),
     ),
     "conversion": InstructionClass(
         text="conversions",
@@ -249,14 +249,14 @@ CEILINGS: Mapping[str, Bottleneck] = {
         Kind.LAUNCH,
         "launch cost",
         definition="the time that a dispatch takes even if it does nothing.",
-        standard="launch cost, launch overhead",
+        standard=("launch cost", "launch overhead"),
     ),
     "groups": Bottleneck(
         Kind.LAUNCH,
         "the rate at which work-groups start",
         "work-group starts",
         definition="the rate at which the device starts work-groups.",
-        standard="work-group dispatch rate, work-group starts",
+        standard=("work-group dispatch rate", "work-group starts"),
     ),
     "latency": Bottleneck(Kind.LATENCY, "latency"),
     "DRAM": Bottleneck(Kind.MEMORY, "memory bandwidth"),
@@ -264,14 +264,14 @@ CEILINGS: Mapping[str, Bottleneck] = {
         Kind.LINK,
         "the cost of the call",
         definition="the time that the smallest transfer takes.",
-        standard="call overhead",
+        standard=("call overhead",),
     ),
     "link": Bottleneck(Kind.LINK, "the link to the host"),
     "host copy": Bottleneck(
         Kind.LINK,
         "copies by one core of the host",
         definition="the host's copy between ordinary memory and pinned memory, by one core.",
-        standard="memcpy, staging copy",
+        standard=("memcpy", "staging copy"),
     ),
     "ALU": Bottleneck(
         Kind.COMPUTE,
@@ -281,7 +281,7 @@ CEILINGS: Mapping[str, Bottleneck] = {
             "the pipe of a compute unit that executes integer, bitwise and shift instructions. AMD's vector pipe is "
             "called VALU."
         ),
-        "integer pipe, VALU, vector pipe",
+        ("integer pipe", "VALU", "vector pipe"),
     ),
     "VALU": Bottleneck(Kind.COMPUTE, "the vector pipe", "vector pipe"),
     "LSU": Bottleneck(
@@ -289,7 +289,7 @@ CEILINGS: Mapping[str, Bottleneck] = {
         "the load and store pipe",
         "load/store pipe",
         "the pipe of a compute unit that issues loads and stores, those of local memory included.",
-        "load/store unit, load/store pipe",
+        ("load/store unit", "load/store pipe"),
     ),
 }
 """All ceilings, except those that have the name of a level: its latency, or the bandwidth of a cache."""
