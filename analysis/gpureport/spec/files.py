@@ -277,7 +277,7 @@ def declaration(path: str) -> Listed:
 
 def file_schema(model: type[File]) -> Schema:
     """Return the JSON Schema of a kind of file."""
-    classes = [(each, "validation") for each in (model, *{place.leaf for place in places(model)})]
+    classes = [(each, "validation") for each in dict.fromkeys((model, *(place.leaf for place in places(model))))]
     references, shared = models_json_schema(classes, schema_generator=Documented)  # type: ignore[arg-type]
     definitions: Schema = shared["$defs"]
     own, empty = definitions.pop(model.__name__), {"type": "null"}
