@@ -102,7 +102,7 @@ class LocalMeasurer(Measurer):
         self._backend = backend
         super().__init__(candidate(device or backend.device), _InProcess(backend))  # type: ignore[arg-type]
 
-    def _replace(self, *, measuring: bool) -> None:  # noqa: ARG002
+    def _replace(self) -> None:
         self._child.use(self._backend, self._began_s)  # type: ignore[attr-defined]
 
 

@@ -1,7 +1,6 @@
 """The OpenCL backend on the device of ``--device auto``; PoCL if there is no other."""
 
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -68,25 +67,6 @@ def test_contents_are_repeated_or_cut_to_the_buffers_size(backend: OpenCLBackend
 
 def test_buffers_without_contents_are_not_zero(backend: OpenCLBackend) -> None:
     assert backend.read(backend.allocate(Buffer(4096)), 4096).all()
-
-
-def test_programs_are_built_ahead_in_other_processes(
-    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong = tmp_path / "wrong.cl"
-    wrong.write_text("kernel")
-    monkeypatch.setattr(opencl, "tidy", lambda *_: "")  # as of cached programs, in this process
-    candidate = working()
-    shared = candidate.device.implementation._replace(shares_programs=True)
-    monkeypatch.setattr(type(candidate.device), "implementation", shared)
-    backend = OpenCLBackend(candidate, opencl.started_builders(candidate))
-    backend.build_ahead([(source, "-DA"), (str(wrong), "")])
-    assert backend._logs[source, "-DA"].result(0) == ""
-    backend._logs[source, "-DA"] = logged = Future()
-    logged.set_result("Used 9 registers")
-    assert backend._programs[backend.build(source, "-DA")].log == "Used 9 registers"
-    with pytest.raises(DeviceError, match=r"^wrong\.cl does not build"):
-        backend.build(str(wrong), "")
 
 
 def test_kernels_run_once_each_and_in_order(backend: OpenCLBackend, source: str) -> None:

@@ -10,6 +10,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, Endless, Faulty, Huge, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Faulty, Huge, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = [
@@ -60,8 +61,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measurer]:
 @pytest.fixture
 def measurer(opened: Measurer) -> Measurer:
     """One for all tests; in a new process if the last one has ended or is suspect."""
-    if opened._suspect or opened._child.ended or opened._child._process.poll() is not None:
-        opened._suspect = False
+    if opened._suspect or opened._building_ahead or opened._child.ended or opened._child._process.poll() is not None:
+        opened._suspect = opened._building_ahead = False
         opened.reopen()
     return opened
 
@@ -114,6 +115,16 @@ def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
     assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
 
 
+def test_a_retry_keeps_the_completed_sweeps(measurer: Measurer) -> None:
+    measurer.build_ahead([])
+    steps = Steps()
+    found = measured(measurer, CrashingOnce(), steps)
+    assert [each.key.sweep for each in found.measurements] == ["size", "many"]
+    assert all(point.samples_s for each in found.measurements for point in each.points)
+    labels = [label.removeprefix("test/crashing_once: ") for label, _ in steps.seen]
+    assert [label for label, _ in groupby(labels)] == ["checking results", "size", "many", "checking results", "many"]
+
+
 @pytest.mark.parametrize("workload", [None, Sound()])
 def test_an_end_that_loses_only_builds_is_no_failure(measurer: Measurer, workload: Faulty | None) -> None:
     os.kill(measurer._child._process.pid, signal.SIGKILL)
@@ -162,8 +173,9 @@ def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
     try:
         os.kill(child._process.pid, signal.SIGSTOP)
         child.send("devices", bytes(2**24))
-        with pytest.raises(EndedError, match=r"its driver did not answer within 0\.4 s"):
+        with pytest.raises(EndedError, match=r"its driver did not answer within 0\.4 s") as ended:
             child.answer(0.4)
+        assert ended.value.hung
         assert child.ended
     finally:
         signal.alarm(0)
@@ -191,8 +203,9 @@ def test_a_process_that_stops_within_a_message_is_ended_after_the_limit(
     program = f"import os, sys, time; os.write(int(sys.argv[1]), {sent!r}); time.sleep(30)"
     stopped = running(program, monkeypatch)
     began = time.monotonic()
-    with pytest.raises(EndedError, match=r"did not answer within 0\.4 s"):
+    with pytest.raises(EndedError, match=r"did not answer within 0\.4 s") as ended:
         stopped.answer(0.4)
+    assert ended.value.hung
     assert stopped.ended
     assert 0.3 < time.monotonic() - began < 15.0
     with pytest.raises(EndedError, match="has ended"):

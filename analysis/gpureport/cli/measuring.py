@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -276,7 +276,8 @@ def _load(options: RunOptions, device: PresentDevice) -> None:
     if not (device.on_host or isinstance(options, MeasureOptions)):
         prepare()
     for name in ("scipy.stats", "gpureport.cli.predicting"):
-        import_module(name)
+        with suppress(Exception):  # who needs it imports it again, and reports the error
+            import_module(name)
 
 
 def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:

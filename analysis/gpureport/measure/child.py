@@ -29,8 +29,6 @@ Message = tuple[str, Any]
 """``progress`` with a step and a share, ``item`` with one of several results, ``answer`` with the last result, or
 ``refusal`` with an error. After the last two the process waits for the next request. ``end``: it has ended."""
 
-_START = "from gpureport.measure.driver_process import main; main()"
-"""Not ``-m``: processes that this one starts would import the module, too."""
 _POLL_S = 0.2
 _LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
 _OUTPUT_BYTES = 65536
@@ -39,7 +37,15 @@ _children: dict[Runtime, "Child | None"] = {}
 
 
 class EndedError(DeviceError):
-    """The process ended, or was ended, before it answered."""
+    """The process ended, or was ended, before it answered.
+
+    Attributes:
+        hung: whether it was ended because it sent nothing for too long.
+    """
+
+    def __init__(self, message: str, *, hung: bool) -> None:
+        super().__init__(message)
+        self.hung = hung
 
 
 class Child:
@@ -63,12 +69,13 @@ class Child:
         self._messages = SimpleQueue[Message]()
         with ExitStack() as failed:
             scratch = str(failed.enter_context(scratch_folder()))  # of the process, which may be killed
+            # Without a cache, NVIDIA's driver takes two seconds to open a device.
             own = {"TMPDIR": scratch, "CUDA_CACHE_PATH": scratch, "CUDA_CACHE_DISABLE": "0"}
             try:
                 self._connection, theirs = Pipe()
                 with theirs:
                     self._process = subprocess.Popen(  # noqa: S603 - our own module
-                        [sys.executable, "-P", "-c", _START, str(theirs.fileno())],
+                        [sys.executable, "-P", "-m", "gpureport.measure.driver_process", str(theirs.fileno())],
                         env={**os.environ, **runtime.environment(), **own},
                         pass_fds=[theirs.fileno()],
                         stdin=subprocess.DEVNULL,
@@ -120,7 +127,7 @@ class Child:
             if kind == "refusal":
                 raise value
             if kind == "end":
-                raise EndedError(self._ending())
+                raise EndedError(self._ending(), hung=False)
             if kind == "item" and items is not None:
                 items.append(value)
             if kind == "progress":
@@ -138,13 +145,13 @@ class Child:
 
     def _receive(self, limit_s: float) -> Message:
         if self.ended:
-            raise EndedError("its driver process has ended")
+            raise EndedError("its driver process has ended", hung=False)
         left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
         for _ in range(max(1, round(left_s / _POLL_S))):  # time in which this process is suspended does not count
             with suppress(Empty):
                 return self._messages.get(timeout=_POLL_S)
         self.end()
-        raise EndedError(f"its driver did not answer within {limit_s:g} s")
+        raise EndedError(f"its driver did not answer within {limit_s:g} s", hung=True)
 
     def _ending(self) -> str:
         with suppress(subprocess.TimeoutExpired):

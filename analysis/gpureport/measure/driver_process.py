@@ -1,4 +1,7 @@
-"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`."""
+"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`.
+
+``python -m gpureport.measure.driver_process FD``, where FD is the socket to the process that started this one.
+"""
 
 import contextlib
 import ctypes
@@ -17,7 +20,7 @@ from gpureport.errors import DeviceError, GpuReportError, limit_remark
 from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.common import Backend
-from gpureport.measure.backends.opencl import OpenCLBackend, list_devices, started_builders
+from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.measure.energy import Load, measure_energy
 from gpureport.measure.kernels import compile_sweep
@@ -75,19 +78,14 @@ class DriverProcess:
         except GpuReportError as error:
             raise DeviceError((_loading_error() or str(error)) + limit_remark()) from error
 
-    def open(self, candidate: RuntimeDevice, began_s: float, measuring: bool) -> None:
+    def open(self, candidate: RuntimeDevice, began_s: float) -> None:
         """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
-
-        With *measuring*, begin to load what only measuring needs.
 
         Raises:
             DeviceError: it cannot be opened, or runs no kernel.
         """
-        builders = started_builders(candidate) if measuring else None
-        if measuring:
-            Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # finds drift; takes a second
         try:
-            backend = OpenCLBackend(candidate, builders)
+            backend = OpenCLBackend(candidate)
             problem = kernel_problem(backend)
         except IndexError:
             raise DeviceError("its driver no longer lists it") from None
@@ -102,7 +100,8 @@ class DriverProcess:
         self._backend = self._watch.counted(backend)
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds."""
+        """Start builds, and load what finds drift."""
+        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # takes a second
         self._backend.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
@@ -151,8 +150,12 @@ def kernel_problem(backend: Backend) -> str | None:
 
 
 def main() -> None:
-    """Serve the parent's socket, whose descriptor is the argument; the output of drivers goes to the parent's pipe."""
+    """Serve the socket in the argument; the output of drivers goes to the parent's pipe."""
     end_with_parent()
     descriptor = int(sys.argv[1])
     os.set_inheritable(descriptor, False)
     DriverProcess(Connection(descriptor)).serve()
+
+
+if __name__ == "__main__":
+    main()

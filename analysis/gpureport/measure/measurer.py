@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from threading import Thread
 from typing import Self, TypeVar, cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
@@ -52,10 +51,8 @@ class Measurer:
 
     remarks: tuple[str, ...] = ()
 
-    def __init__(self, candidate: RuntimeDevice, child: Child | None = None, *, measuring: bool = True) -> None:
+    def __init__(self, candidate: RuntimeDevice, child: Child | None = None) -> None:
         """Begin to open a device in a process, a new one or *child*, and to run a test kernel on it.
-
-        Without *measuring*, nothing else is prepared.
 
         Raises:
             DeviceError: the system starts no process.
@@ -63,13 +60,14 @@ class Measurer:
         self.candidate = candidate
         self._task: Task | None = None
         self._done: list[Measurement] = []
-        self._building = False
+        self._building_ahead = False
         self._suspect = False  # a kernel failed: drivers may refuse all later calls of the same process
         self._began_s = self.now()
-        self._child = self._begin(child or Child(candidate.runtime), measuring=measuring)
+        self._child = self._begin(child)
 
-    def _begin(self, child: Child, *, measuring: bool) -> Child:
-        child.send("open", self.candidate, self._began_s, measuring)
+    def _begin(self, child: Child | None = None) -> Child:
+        child = child or Child(self.candidate.runtime)
+        child.send("open", self.candidate, self._began_s)
         return child
 
     def opened(self, limit_s: float = ANSWER_LIMIT_S) -> Self:
@@ -88,29 +86,24 @@ class Measurer:
     def reopen(self, began_s: float | None = None) -> None:
         """Close the device and open it again, as another run would find it, which began at *began_s* or begins now."""
         self._began_s = self.now() if began_s is None else began_s
-        self._replace(measuring=True)
+        self._replace()
 
-    def _replace(self, *, measuring: bool) -> None:
-        self._building = False
+    def _replace(self) -> None:
         self._child.end()
-        self._child = self._begin(Child(self.candidate.runtime), measuring=measuring)
+        self._child = self._begin()
         self.opened()
 
     def _send(self, name: str, *arguments: object) -> None:
-        if self._building:
-            self._building = False
-            with suppress(EndedError):
-                self._child.answer(SILENCE_LIMIT_S)
         if self._child.ended or self._suspect:
-            self._suspect = False
-            self._replace(measuring=False)
+            self._building_ahead = self._suspect = False
+            self._replace()
         self._child.send(name, *arguments)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        Thread(target=self._child.end).start()  # drivers take up to a second to free their device
+        self._child.end()
 
     @property
     def device(self) -> PresentDevice:
@@ -122,9 +115,11 @@ class Measurer:
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds of (source, options), where that saves time; the next request may wait for them."""
+        """Start builds of (source, options), where that saves time."""
+        self._building_ahead = True
         self._child.send("build_ahead", tuple(requests))
-        self._building = True
+        with suppress(EndedError):
+            self._child.answer(SILENCE_LIMIT_S)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Build kernels; on a CPU, the smallest points run once. If the process ends, no facts are known."""
@@ -156,6 +151,12 @@ class Measurer:
         except DeviceError as error:
             self._suspect, measured = True, Measured()
             reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
+            if self._building_ahead and isinstance(error, EndedError) and not error.hung:
+                try:  # another workload's build ahead may have caused the crash: continue without any
+                    self._send("measure", replace(task, sweeps=task.sweeps[len(self._done) :]))
+                    return self.finish(progress)
+                except DeviceError as lost:
+                    reason = str(lost)
             self._done += [unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :]]
         else:
             self._suspect = any(measurement.failed for measurement in self._done)

@@ -99,7 +99,7 @@ def _presence(children: dict[Runtime, Child | None]) -> Presence:
 def kernel_problems(presence: Presence) -> tuple[str | None, ...]:
     """Return for each device why it runs no kernel; ``None``: it built and ran one, with correct results."""
     problems: list[str | None] = []
-    for opening in [_opening(each, presence, measuring=False) for each in presence.candidates]:  # all at the same time
+    for opening in [_opening(each, presence) for each in presence.candidates]:  # all at the same time
         with opening:
             try:
                 opening.opened(ANSWER_LIMIT_S)
@@ -111,11 +111,11 @@ def kernel_problems(presence: Presence) -> tuple[str | None, ...]:
 
 def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
     """Open a device and run a kernel on it, in the process that listed it, if there is one."""
-    return _opening(candidate, presence, measuring=True).opened(ANSWER_LIMIT_S)
+    return _opening(candidate, presence).opened(ANSWER_LIMIT_S)
 
 
-def _opening(candidate: RuntimeDevice, presence: Presence, *, measuring: bool) -> Measurer:
-    return Measurer(candidate, presence.children.pop(candidate.runtime, None), measuring=measuring)
+def _opening(candidate: RuntimeDevice, presence: Presence) -> Measurer:
+    return Measurer(candidate, presence.children.pop(candidate.runtime, None))
 
 
 def choose_working(text: str, again: PresentDevice | None = None) -> Measurer:

@@ -73,8 +73,6 @@ class Implementation(NamedTuple):
     """Its usual name, if not the platform's; its version is that of the driver."""
     options: str = ""
     """Build options with which its compiler reports what is needed, and prints nothing."""
-    shares_programs: bool = False
-    """Whether a process finds programs, without their logs, that another one built: in a cache on disk."""
     links_kernels: bool = False
     """Whether it links each kernel for a CPU to a library, with the system's linker."""
     cpu_compiler: CpuCompiler | None = None
@@ -111,7 +109,7 @@ _IMPLEMENTATIONS = (
     *(Implementation(mesa, units=False, counts_units=True, clock=False) for mesa in ("rusticl", "clover")),
     Implementation(maker="apple", on_cpus=False, clock=False),  # 1000 MHz
     # NVIDIA's compiler lists registers in its log.
-    Implementation("nvidia cuda", on_cpus=False, options="-cl-nv-verbose", shares_programs=True, highest_clock=True),
+    Implementation("nvidia cuda", on_cpus=False, options="-cl-nv-verbose", highest_clock=True),
     Implementation("intel(r) opencl", on_cpus=False, highest_clock=True, cache=True),
     *(Implementation(its, cpu_compiler="intel") for its in ("intel(r) opencl", "intel(r) cpu", "experimental opencl")),
 )

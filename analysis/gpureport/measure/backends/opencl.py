@@ -6,11 +6,10 @@ import shlex
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
-from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.answers import DeviceQuery, compilation, describe, first_error, kind, tidy
 from gpureport.measure.backends.common import (
@@ -35,7 +33,8 @@ from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Transfer
 
-# A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
+# A cached binary has no compiler log, in which NVIDIA reports registers: a process of a device has a new cache, any
+# other one has none. The variables are read once, on loading.
 os.environ["PYOPENCL_NO_CACHE"] = "1"
 os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
 
@@ -49,9 +48,7 @@ warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of eac
 
 _T = TypeVar("_T")
 _Array = NDArray[np.uint8]
-_BUILDERS = 8  # processes at most: each has a context, for which drivers use up to 0.5 GB of the device's memory
-_BUILDER_THREADS = 2
-_LONGEST_WAIT_S = 40.0  # for programs that other processes build; the rest is built when it is needed
+_BUILDERS = 2  # threads: more compile no faster, and keep programs that are needed first waiting for the others
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _BLOCKING_SOURCE = "common/hold.cl"
 _PROBE_ITERATIONS = 20_000
@@ -132,41 +129,14 @@ class _Transfer:
     copies: tuple[tuple[cl.Buffer | _Array, cl.Buffer | _Array], ...]
 
 
-_building: list["OpenCLBackend"] = []
-
-
-def started_builders(candidate: RuntimeDevice) -> ProcessPoolExecutor | None:
-    """Start processes that build, if another one then finds the programs in the driver's cache.
-
-    Threads would wait for a lock of NVIDIA's driver: for each other, and launches for them.
-    """
-    if not candidate.device.implementation.shares_programs:
-        return None
-    workers = max(1, min(_BUILDERS, (os.cpu_count() or 1) // 2))
-    builders = ProcessPoolExecutor(workers, get_context("spawn"), _begin_building, (candidate,))
-    for _ in range(workers):
-        builders.submit(int)  # starts one
-    return builders
-
-
-def _begin_building(candidate: RuntimeDevice) -> None:
-    end_with_parent()
-    _building.append(OpenCLBackend(candidate))
-
-
-def _built_log(source: str, options: str) -> str:
-    (backend,) = _building
-    return backend._programs[backend.build(source, options)].log
-
-
 class OpenCLBackend:
     """One open device, with an in-order queue that records time stamps.
 
     The environment of the process selects its runtime, see :meth:`.Runtime.environment`.
     """
 
-    def __init__(self, candidate: RuntimeDevice, builders: ProcessPoolExecutor | None = None) -> None:
-        """Open a device, and load its runtime; :func:`started_builders` are for its programs.
+    def __init__(self, candidate: RuntimeDevice) -> None:
+        """Open a device, and load its runtime.
 
         Raises:
             DeviceError: the device cannot be opened.
@@ -183,8 +153,6 @@ class OpenCLBackend:
             self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._enqueue_s = 5e-6
         self._ids = count()
-        self._builders = builders
-        self._logs: dict[tuple[str, str], Future[str]] = {}
         self._builds: dict[tuple[str, str], Future[ProgramId]] = {}
         self._programs: dict[ProgramId, _Program] = {}
         self._memory: dict[BufferId, _Memory] = {}
@@ -196,17 +164,14 @@ class OpenCLBackend:
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds of (source, options) in threads; or in other processes, and wait: they use the device."""
-        keys = [key for key in dict.fromkeys(requests) if key not in self._builds]
-        if self._builders:
-            self._logs = {key: self._builders.submit(_built_log, *key) for key in keys}
-            wait(self._logs.values(), _LONGEST_WAIT_S)
-            self._builders.shutdown(wait=False, cancel_futures=True)
-            self._builders = None
-        elif not self.device.on_host:  # there, code exists after the first launch with a work-group size
-            threads = ThreadPoolExecutor(_BUILDER_THREADS)
-            self._builds |= {key: threads.submit(self._build, *key) for key in keys}
-            threads.shutdown(wait=False)
+        """Start builds of (source, options) in threads: the driver's compiler runs without Python's global lock."""
+        if self.device.on_host:  # its code exists after the first launch with a work-group size
+            return
+        builders = ThreadPoolExecutor(_BUILDERS)
+        for key in dict.fromkeys(requests):
+            if key not in self._builds:
+                self._builds[key] = builders.submit(self._build, *key)
+        builders.shutdown(wait=False)
 
     def build(self, source: str, options: str) -> ProgramId:
         """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached.
@@ -225,7 +190,6 @@ class OpenCLBackend:
         return self._builds[key].result()
 
     def _build(self, source: str, options: str) -> ProgramId:
-        key = source, options
         folder = data_dir("kernels_cl")
         options = f"{options} {self.device.implementation.options}".strip()
         path = folder / source
@@ -239,18 +203,12 @@ class OpenCLBackend:
         except cl.Error as error:
             failure = error
         reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
-        log = tidy(str(reported or failure or ""), name) or self._log_ahead(key)
+        log = tidy(str(reported or failure or ""), name)
         if failure is not None:
             raise DeviceError(f"{name} does not build: {first_error(log)}") from failure
         identity = ProgramId(next(self._ids))
         self._programs[identity] = _Program(program, options, log)
         return identity
-
-    def _log_ahead(self, key: tuple[str, str]) -> str:
-        """Return the log of a program that another process built; empty: none did."""
-        with contextlib.suppress(Exception, CancelledError):  # whatever ended that process
-            return self._logs[key].result(0)
-        return ""
 
     def allocate(self, buffer: Buffer) -> BufferId:
         """Allocate a buffer and initialise it with its contents, repeated (with a fixed pattern if it has none).
