@@ -185,6 +185,21 @@ def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
     assert row["cpu_steal"] == pytest.approx(0.1)
 
 
+def test_the_temperature_is_that_after_the_run_as_in_rows_of_earlier_versions(run: StoredRun, tmp_path: Path) -> None:
+    celsius = ((0.0, 75.0), (1.0, 75.0), (2.0, 41.0))
+    readings = tuple(Reading(at_s=at, measuring=at < 2, temperature_c=warm) for at, warm in celsius)
+    conditions = (Conditions(workload="memory/read", readings=readings),)
+    report = _report(2).model_copy(update={"conditions": conditions})
+    store = Store(tmp_path / "store")
+    store.add(varied(run, "earlier", "node1", 1, 0.0, temperature_c=41.0))
+    store.add(read_run(saved(tmp_path, report), "node1"))
+
+    earlier, later = (rows for _, rows in store.table("runs").groupby("created_at"))
+
+    assert list(later["temperature_c"]) == [41.0]
+    assert "temperature_c" not in {each.column for each in reasons(-0.05, later, earlier)}
+
+
 def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
     good, bad = saved(tmp_path / "good", _report(1)), tmp_path / "bad"
     saved(bad, _report(2).model_copy(update={"status": "partial"}))

@@ -59,7 +59,6 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
     readings = sorted((r for each in report.conditions for r in each.readings), key=lambda r: r.at_s)
     running = [r for r in readings if r.measuring]
     clocks = [r.clock_hz for r in running if r.clock_hz]
-    warm = [r.temperature_c for r in running if r.temperature_c is not None]
     others = [r.others_utilisation for r in running if r.others_utilisation]
     stolen = steal(readings)
     if report.device.architecture.on_host and (used := others_cpu(readings)) is not None:
@@ -83,7 +82,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
         "throttle_reasons": ", ".join(sorted(reasons)),
         "power_limit": facts.get("power limit"),
         "temperature": facts.get("temperature"),
-        "temperature_c": median(warm) if warm else None,
+        "temperature_c": readings[-1].temperature_c if readings else None,
         "ecc": facts.get("ECC"),
         "remapped_rows": facts.get("remapped rows") or facts.get("retired pages"),
         "mig": facts.get("MIG"),

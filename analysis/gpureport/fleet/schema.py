@@ -57,7 +57,7 @@ TABLES: dict[Table, dict[str, Type]] = {
         "throttle_reasons": TEXT,  # reasons for a lower clock while kernels ran, separated by commas
         "power_limit": TEXT,  # power limit
         "temperature": TEXT,  # temperature after the run
-        "temperature_c": NUMBER,  # median in degrees Celsius while kernels ran; null if not recorded
+        "temperature_c": NUMBER,  # the same in degrees Celsius; null if not recorded
         "ecc": TEXT,  # error correction of the memory
         "remapped_rows": TEXT,  # memory rows that were replaced after errors; older GPUs: retired pages
         "mig": TEXT,  # partition of the device (MIG)
