@@ -4,11 +4,14 @@ from itertools import pairwise
 
 import pytest
 
+from gpureport.measure.measurer import Measured
 from gpureport.records.report import Report
 from gpureport.run.pipeline import _Run, run, wrong_results
-from tests.fake_backend import FakeBackend, Steps
+from gpureport.run.workload_run import WorkloadRun
+from tests.fake_backend import LIMITS, PRESENT, FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Two, plan
 from tests.present import LocalMeasurer
+from tests.toy import TOY
 
 
 def reports(backend: FakeBackend, *workloads: Copy) -> list[Report]:
@@ -53,6 +56,15 @@ def test_a_workload_that_the_device_cannot_run_says_why() -> None:
     assert report.workloads["test/missing"].skipped == "the device has no such thing"
     assert report.workloads["test/copy"].skipped is None
     assert report.status == "complete"
+
+
+def test_a_workload_without_measured_sweeps_says_why_the_first_was_skipped() -> None:
+    measurements = reports(FakeBackend(), Two())[-1].measurements
+    for number in range(9):
+        skipped = (each.model_copy(update={"skipped": f"{each.key.sweep}: {number}"}) for each in measurements)
+        part = WorkloadRun(Two(), TOY, Two().sweeps(TOY, LIMITS))
+        part.add(Measured(tuple(skipped)), PRESENT)
+        assert part.skipped == f"size: {number}"
 
 
 def test_wrong_results_are_named_and_not_observed() -> None:

@@ -102,8 +102,8 @@ class _Run:
     def _in_order(self) -> list[WorkloadRun]:
         """Return the unfinished workloads in the order in which they are measured, and start builds in this order.
 
-        Microbenchmarks come first. Of these, workloads with few programs come first, while the others are built, and
-        isolated dispatches last, because their times depend on the host.
+        Microbenchmarks come first. In both groups, workloads with few programs come first, while threads of the
+        driver's process build the others, and isolated dispatches last: their times depend on the host, which builds.
         """
         unfinished = [part for part in self.parts if not part.measurements]
         present = self.measurer.device

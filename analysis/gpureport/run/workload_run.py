@@ -106,7 +106,7 @@ class WorkloadRun:
         measurements = (*self.ended, *measured.measurements)
         self.measurements = tuple(sorted(measurements, key=lambda each: order.index(each.key.sweep)))
         self.ended = ()
-        reasons = {each.skipped for each in self.measurements}
+        reasons = [each.skipped for each in self.measurements]
         if None not in reasons:
             missing = self.workload.missing(present)
             self.skipped = missing or next(filter(None, reasons), "none of its sweeps applies to this device")
