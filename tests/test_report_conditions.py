@@ -18,6 +18,7 @@ from gpureport.report.run.conditions import (
     load_sentences,
     other_load,
 )
+from gpureport.report.run.page_one import headline
 from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
@@ -99,6 +100,8 @@ def test_other_load_is_that_of_the_worst_second() -> None:
 
     assert other_load(loaded) == "Other processes used at most 90 % of the device in any second."
     assert re.search(r" 0 % of the device in any second\. No disturbed sample remains; \d+ were disc", other_load(calm))
+    assert "disturbing load" not in (said := " ".join(headline(calm, ())))
+    assert "disturbed samples were discarded" in said
     assert other_load(with_samples(quiet, began_s=3.0)).endswith(" No sample was disturbed.")
     assert other_load(small()) == "Other load was not recorded."
     assert other_load(calm.model_copy(update={"observations": ()})) == ""

@@ -158,21 +158,17 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Facts on one finding.
-
-    Attributes:
-        finding: a value that is not as predicted.
-        value: the predicted, or else the observed value.
-        above_ceiling: the limit of the database entry that an erroneous rate exceeds.
-        cache: the cache that the finding belongs to.
-        idle: work of a work-item beyond a cliff / before it, if more work-items are idle there.
-    """
+    """Facts on a value that is not as predicted."""
 
     finding: Finding
     value: float
+    """The predicted, or else the observed value."""
     above_ceiling: AboveCeiling | None
+    """The limit of the database entry that an erroneous rate exceeds."""
     cache: Cache | None
+    """The cache that the finding belongs to."""
     idle: float | None
+    """Work of a work-item beyond a cliff / before it, if more work-items are idle there."""
 
 
 def reasons(device: Device, curve: Curve, finding: Finding) -> Reasons | None:

@@ -54,6 +54,11 @@ class Estimate:
         """Upper end / lower end of the interval; 1 without interval."""
         return self.high / self.low if self.low and self.high else 1.0
 
+    @property
+    def side(self) -> float:
+        """Larger factor between the value and an end of its interval; 1 without interval."""
+        return max(self.value / self.low, self.high / self.value) if self.low and self.high else 1.0
+
 
 @lru_cache(maxsize=256)
 def _rank(n: int) -> int:

@@ -64,7 +64,10 @@ class Verdict(Labelled):
     )
     NOT_COMPARED = (
         *("not compared", "□", "no counterpart", "", 0, False),
-        "the n90 of value and prediction belong to different plateaus, so their ratio has no meaning.",
+        (
+            "the n90 of value and prediction belong to plateaus of different levels, whose rates differ by more than a "
+            f"factor of {AGREEMENT}, so their ratio has no meaning."
+        ),
     )
     NOT_PREDICTED = "not predicted", "◇", "no counterpart", "", 0, False, "a feature was found, but not predicted."
     NOT_OBSERVED = "not observed", "○", "no counterpart", "", 0, False, "a feature was predicted, but not found."

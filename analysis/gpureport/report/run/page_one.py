@@ -42,6 +42,7 @@ from gpureport.report.text.tables import Table
 from gpureport.report.text.words import known_range, seen_in
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent, format_value
+from gpureport.workloads.matrix import FORMATS
 
 _OWN = 2  # the most kernels of the user with sentences and curves
 _LOW_CLOCK = 0.95
@@ -197,7 +198,7 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         *((f"{name} read", Quantity.READ, name) for name in last_first),
         ("Memory latency", Quantity.LATENCY, "memory"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        ("Host to device", Quantity.TRANSFER, "Host to device"),
+        *(() if device.architecture.on_host else (("Host to device", Quantity.TRANSFER, "Host to device"),)),
         ("Back-to-back launch", Quantity.LAUNCH, "back to back"),
         ("Highest power", Quantity.POWER, HIGHEST),
     )
@@ -206,7 +207,10 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
 def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, KeyFigure | None]:
     """Return the wanted figures by name; a latency that several levels share has the names of all."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
-    found = ((name, known.get((quantity, of)), quantity is Quantity.MATRIX) for name, quantity, of in wanted)
+    architecture = report.device.architecture
+    listed = any(form.name in architecture.rates_per_cycle for form in FORMATS) and not report.publication
+    lacking = {Quantity.MATRIX} if listed or architecture.groups_as_loops else set()
+    found = ((name, known.get((quantity, of)), quantity in lacking) for name, quantity, of in wanted)
     return {
         figure.name if figure and figure.nearer else name: figure for name, figure, absent in found if figure or absent
     }

@@ -6,7 +6,7 @@ from itertools import chain
 from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches, worst_shape
 from gpureport.grouping import grouped
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, specified_values
+from gpureport.report.curves import CurveRecords, is_certain, specified_values
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, known_range, largest_deviation, seen_in, shape_name
@@ -15,16 +15,18 @@ from gpureport.units import RATIO, format_range
 
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 _FEW = 3  # the most families with losses that are listed
+_BEGIN = 1.25  # an n90 below so many times the fewest work-items of its sweep may be smaller
 
 
 def enough_work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
-    """Return n90 and workload of each curve, ascending."""
+    """Return n90 and workload of each curve, ascending; only certain n90 beyond the begin of their sweep."""
     return sorted(
         (feature.value, curve.key.workload)
         for curve in found
         if not (curve.is_work_group or curve.is_transfer) and curve.key.family != "launch"
         for feature in curve.features(measured=bool(report.observations))
-        if feature.position == "n90"
+        if feature.position == "n90" and is_certain(feature)
+        if feature.value >= _BEGIN * min(point.point.work_items for point in curve.points)
     )
 
 
