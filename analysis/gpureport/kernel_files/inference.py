@@ -117,6 +117,7 @@ class _Kernel:
     def completed(self) -> Formulas:
         """Return the kernel with all of its arguments."""
         self._check_arguments()
+        given = self.fields.sizes
         arguments = tuple(self._argument(number, each) for number, each in enumerate(self.program.parameters))
         self._determine_work(arguments)
         self._check_work_groups()
@@ -127,7 +128,12 @@ class _Kernel:
             why = "it uses no data of a buffer, or its behaviour is undefined (an endless loop, a division by zero)"
             raise self._error("source", f"is without effect, and compilers remove all of its code: {why}")
         measured = tuple(self._measured())
-        return replace(self.formulas, arguments=measured)
+        self.formulas = replace(self.formulas, arguments=measured)
+        swept, texts = self.fields.swept, [*self.fields.global_size, *(each.text for each in self.formulas.buffers)]
+        if not given and swept and not any(re.search(rf"\b{swept}\b", text) for text in texts):
+            what = f"has no buffer or work-items that depend on {swept}; give it as a number, and sweep another size"
+            raise self._error("sizes", f"{what}, such as --size {swept}=1 --size n=auto --global n")
+        return self.formulas
 
     def _check_arguments(self) -> None:
         kinds = {each.name: each.kind for each in self.program.parameters}

@@ -151,9 +151,7 @@ class KernelFileWorkload(Workload):
         low = high + bisect_left(range(high + 1, 2 * high), True, key=lambda count: not fits(count))
         value, swept = unit * (low - (low % 2 == 0) if odd else low), self.fields.swept_values
         if swept and swept.automatic and value > MOST_SIZE:
-            raise self.formulas.error(
-                f"sizes.{self.fields.swept}", "no buffer grows with it; write a number, a range or a list"
-            )
+            raise self.formulas.error(f"sizes.{self.fields.swept}", "no buffer grows with it; write a range or a list")
         return value
 
     def _fits(self, parameters: Parameters, nbytes: float, work: float = inf) -> bool:
