@@ -107,7 +107,10 @@ def test_a_loop_along_rows_misses_each_sector_once() -> None:
 
     assert counts.missed_sectors == 64 * 4
     assert counts.missing_waves == 2 * 4
-    assert recorder.touched[0, False].extent(PLACEMENT) == (64 * 128, 64 * 4, 64 * 4, 64)
+    for nbytes in (16, 32):
+        placement = replace(PLACEMENT, unit_bytes=nbytes)
+        units = 64 * 128 // nbytes
+        assert recorder.touched[0, False].extent(placement) == (64 * 128, units, units, 64)
 
 
 def test_a_line_waits_for_every_wave_that_wants_it_and_is_fetched_once() -> None:

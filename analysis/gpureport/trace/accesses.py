@@ -239,9 +239,8 @@ class Touched:
 
     def extent(self, placement: Placement) -> Extent:
         """Return how much is touched."""
-        words = self._words[np.flatnonzero(self._pages)].view(np.int64)
-        eights, per_line = placement.unit_bytes // (8 * WORD_BYTES), placement.line_bytes // placement.unit_bytes
-        used = np.bitwise_count(words).reshape(-1, eights).sum(axis=1, dtype=np.int64)
+        pages, per_line = np.flatnonzero(self._pages), placement.line_bytes // placement.unit_bytes
+        used = self._words[pages].reshape(-1, placement.unit_bytes // WORD_BYTES).sum(axis=1)
         full = used == placement.unit_bytes // WORD_BYTES
         counts = (int(np.count_nonzero(each)) for each in (used, full, used.reshape(-1, per_line).any(axis=1)))
         return Extent(WORD_BYTES * int(used.sum()), *counts)

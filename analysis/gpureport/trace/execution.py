@@ -365,7 +365,7 @@ class _Machine:
             name, value = _VOTES[name], (value != 0).astype(np.int32)
         if name.startswith("reduce"):
             return _reduced(name, unsigned(value) if is_unsigned else value, row).view(value.dtype)
-        shape = int(row[-1]) + 1, max(128, width)
+        shape = int(row[-1]) + 1, max(128, width) if name == "ballot" else width
         table, present = np.zeros(shape, value.dtype), np.zeros(shape, np.bool_)
         table[row, column], present[row, column] = value, True
         if name == "ballot":
