@@ -65,9 +65,11 @@ def shown(real: Device, draft: Device, names: Sequence[str]) -> list[ObservedSwe
 
 
 def host_of(processors: int, memory_bytes: int | None = None, **facts: Any) -> HostProcessor:
-    """Return a machine; *facts* may have caches as pairs of the size and the number of their instances."""
+    """Return a machine; *facts* may have caches as tuples of the size, their instances, and who shares one."""
     listed = {
-        name: ListedCache(instance_bytes=fact[0], instances=fact[1]) if isinstance(fact, tuple) else fact
+        name: ListedCache(**dict(zip(ListedCache.model_fields, fact, strict=False)))
+        if isinstance(fact, tuple)
+        else fact
         for name, fact in facts.items()
     }
     return HostProcessor(ProcessorFacts(processors=processors, **listed), memory_bytes)

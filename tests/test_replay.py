@@ -136,6 +136,10 @@ def test_a_processor_keeps_the_sizes_of_its_own_machine() -> None:
     device = device_of(report, here)
 
     assert device_of(report_of(there.match(present), present), here) == report.device  # its own sizes are not known
+    unclocked = present.model_copy(update={"clock_hz": None})
+    there.host = host_of(32, name="Some CPU", clock_hz=2e9)
+    former = report_of(there.match(unclocked), unclocked, host_of(32, name="Some CPU").facts)
+    assert (former.device.clock_hz, device_of(former, here).clock_hz) == (2e9, 2e9)
     assert device.name == "Some CPU"
     sized = {cache.name: (cache.capacity_bytes, cache.partitions) for cache in device.caches}
     assert sized == {"L1": (24 << 10, 1), "L2": (1 << 20, 1), "L3": (64 << 20, 4)}

@@ -46,11 +46,24 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path, monkey
         clock_hz=host.facts.clock_hz,
         instruction_set=platform.machine(),
         name="A processor",
-        l1=(48 << 10, 16),
-        l2=(2 << 20, 16),
-        l3=(32 << 20, 4),
+        l1=(48 << 10, 16, 2),
+        l2=(2 << 20, 16, 2),
+        l3=(32 << 20, 4, 8),
     )
     assert host.memory_bytes > 0
+
+
+@pytest.mark.parametrize(("usable", "units", "instances"), [(3, 3, 1), (12, 12, 2), (3, 32, 4)])
+def test_usable_processors_share_caches_as_listed(
+    usable: int, units: int, instances: int, sysfs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if their number is no multiple of those that share a cache, or OpenCL uses more."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(usable))
+    values = host_values(read_host(sysfs), units)
+
+    assert (values["caches.L1.capacity"].value, values["caches.L2.capacity"].value) == (24 << 10, 1 << 20)
+    assert values["caches.L1.capacity"].provenance.note == "48 KiB for 2 hardware threads"
+    assert (values["caches.L3.capacity"].value, values["caches.L3.partitions"].value) == (instances << 25, instances)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpureport.spec.compilers import emitted_values
-from gpureport.spec.cores import STREAMED_SHARE, core_values, streamed_l3
+from gpureport.spec.cores import STREAMED_SHARE, core_values, listed_clock_hz, streamed_l3
 from gpureport.spec.database import Database
 from gpureport.spec.models import PresentDevice
 from tests.builders import altered, host_of, on_processor
@@ -58,6 +58,8 @@ def test_a_cpu_uses_its_type_of_core_and_a_virtual_machine_has_a_part_of_the_l3(
     assert l2.latency_cycles / device.clock_hz == pytest.approx(core.l2_latency_s)
     assert l2.capacity_bytes == 2 * MIB
     assert 2.1e9 < device.clock_hz < 5 / core.l1_latency_s < 4e9
+    for clock_hz in (2.1e9, 4e9):
+        assert listed_clock_hz(database.match(altered(_present(), clock_hz=clock_hz)).device) == pytest.approx(clock_hz)
     assert l3.capacity_bytes == 260 * MIB
     assert l3.latency_transition.midpoint < l3.bandwidth_transition.midpoint < 0.9
     (note,) = match.notes

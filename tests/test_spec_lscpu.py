@@ -68,6 +68,13 @@ def test_one_thread_of_a_core_of_two_has_its_caches() -> None:
     assert values["caches.L1.capacity"].value == 32 << 10
 
 
+@pytest.mark.parametrize(("named", "clock_hz"), [("2.50GHz", 2.5e9), ("0.00GHz", None), ("9999999GHz", None)])
+def test_the_clock_in_a_name_counts_if_it_is_plausible(named: str, clock_hz: float | None) -> None:
+    text = TEXT.replace("CPU max MHz", "Other").replace("Model:", f"Model name: CPU @ {named}\nModel:")
+
+    assert parse_lscpu(text).clock_hz == clock_hz
+
+
 def test_a_clock_of_zero_is_unknown() -> None:
     assert [parse_lscpu(TEXT.replace("3500,0000", text)).clock_hz for text in ("0.0000", "0,0", "0")] == [None] * 3
 

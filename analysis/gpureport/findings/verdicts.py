@@ -1,6 +1,6 @@
 """Prediction against observation: ratio, verdict, errors of times, facts on what is not as predicted. Pure functions.
 
-They do not guess why prediction and observation differ: ``gpureport.explain.trials`` tests hypotheses about that.
+Reasons do not guess why prediction and observation differ: ``gpureport.explain.trials`` tests hypotheses about that.
 """
 
 from collections.abc import Iterable

@@ -9,6 +9,7 @@ from gpureport.predict.occupancy import Compiled, builds_of, compiled_resources
 from gpureport.records.curves import Basis, Points, SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Machine, Publication, Report
+from gpureport.spec.cores import listed_clock_hz
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostProcessor, ProcessorFacts
 from gpureport.spec.models import Device
@@ -96,9 +97,10 @@ def device_of(report: Report, database: Database) -> Device:
 
 
 def host_of(device: Device, machine: Machine) -> HostProcessor:
-    """Return the processor of the machine with a measured *device*."""
+    """Return the processor of the machine with a measured *device*; former reports have no clock among its facts."""
     facts = machine.processor or ProcessorFacts(name=device.name, processors=device.compute_units)
-    return HostProcessor(facts, round(device.memory.size_bytes))
+    clock_hz = facts.clock_hz or machine.opencl.clock_hz or listed_clock_hz(device)
+    return HostProcessor(facts.model_copy(update={"clock_hz": clock_hz}), round(device.memory.size_bytes))
 
 
 def _series(

@@ -20,7 +20,7 @@ from gpureport.spec.compilers import compiler_value, launch_values
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ProcessorFacts
-from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
+from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
 from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
 from gpureport.spec.values import Provenance, Value, assumed, queried
 from gpureport.units import format_bandwidth, format_frequency, format_percent, format_time
@@ -249,6 +249,7 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
     clock = max(clock_hz, highest if core.all_core_boost else sqrt(clock_hz * highest))
     threads = float(place.cores) * float(place.core_share) / max(1, processors)
     share, streamed = host.usable_l3, float(streamed_l3(core, place))
+    origin = f"of the listed {format_frequency(clock_hz)} and the highest, {format_frequency(highest)}"
 
     def derived(value: object, note: str) -> Value:
         return Value(value, Provenance(kind="derived", source=core_source(host.architecture), note=note))
@@ -262,9 +263,7 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
         return derived(seconds * clock, format_time(seconds))
 
     return {
-        "clock": derived(
-            clock, f"of the listed {format_frequency(clock_hz)} and the highest, {format_frequency(highest)}"
-        ),
+        "clock": derived(clock, "the highest, which all cores reach together" if clock == highest else origin),
         "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
         "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
         "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s + walk_s),
@@ -282,6 +281,15 @@ def core_values(host: HostCore, clock_hz: float, processors: int, compiler: CpuC
             tuple(streamed * factor for factor in _AROUND), f"streams find {format_percent(streamed)} of it"
         ),
     }
+
+
+def listed_clock_hz(device: Device) -> float:
+    """Return the clock that a machine lists, from that of its resolved device (:func:`core_values`)."""
+    architecture, origin = device.architecture, device.provenance.get("clock")
+    core = architecture.core
+    if core is None or core.all_core_boost or origin is None or origin.source != core_source(architecture.id):
+        return device.clock_hz
+    return min(device.clock_hz, device.clock_hz**2 * core.l1_latency_s / core.load_to_use_cycles)
 
 
 def cpu_values(host: HostProcessor, core: HostCore | None, present: PresentDevice | None = None) -> dict[str, Value]:
@@ -342,14 +350,13 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
         if cache is None:
             continue
         path, source, size = f"caches.L{level}", f"{host.source}, cache of level {level}", round(cache.instance_bytes)
-        listed = cache.instances or usual
-        sharers = max(1, facts.processors // listed)
+        shared_by = cache.shared_by or max(1, facts.processors / (cache.instances or usual))
         if level <= 2:
-            sharers = min(sharers, max(cores, 1))
+            sharers = min(int(shared_by), max(cores, 1))
             note = f"{size >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
             values[f"{path}.capacity"] = queried(size / sharers, source, note)
         else:
-            instances = min(listed, max(1, round(cores / sharers)))
+            instances = max(1, round(cores / shared_by))
             note = f"{instances} of {size >> 10} KiB" if instances > 1 else ""
             values[f"{path}.capacity"] = queried(float(size * instances), source, note)
             values[f"{path}.partitions"] = queried(instances, source)

@@ -126,7 +126,7 @@ class Database:
         return file.model_copy(update=own)
 
     def read(self) -> None:
-        """Read all entries, which :meth:`match` needs; else it does."""
+        """Read all entries now; otherwise :meth:`match` reads them."""
         for entry in self.entries.values():
             entry.file  # noqa: B018 - cached
 

@@ -26,8 +26,8 @@ _ARM = "0x41"
 """Implementer of cores that Arm designed."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
-_CLOCK = re.compile(r"@\s*(\d+(?:\.\d+)?)\s*GHz")
-"""The clock in a processor's name."""
+_CLOCK = re.compile(r"@\s*(\d\d?(?:\.\d{1,3})?)\s*GHz")
+"""The clock in a processor's name, if it is plausible."""
 _LISTED_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d{1,9}) instances?\))?$")
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -38,6 +38,8 @@ class ListedCache(Record):
     instance_bytes: Bytes
     instances: Count | None = None
     """Unknown before version 2.34 of ``lscpu``."""
+    shared_by: Count | None = None
+    """Logical processors that share one instance, also those that this program cannot use; ``lscpu`` lists none."""
 
 
 class ProcessorFacts(Record):
@@ -166,6 +168,7 @@ def _read_caches(root: Path, processors: int) -> dict[str, ListedCache]:
                 found[f"l{text['level']}"] = ListedCache(
                     instance_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
                     instances=max(1, round(processors / shared_by)),
+                    shared_by=shared_by,
                 )
     return found
 
