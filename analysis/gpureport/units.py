@@ -165,14 +165,14 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
 def interval_parts(value: float | None, low: float | None, high: float | None, unit: str) -> tuple[str, str]:
     """Return the texts of a value and of its interval, which is empty if there is none around the value.
 
-    All numbers have three digits, or two if the ends differ by half. The interval is the half-width, at least a tenth
-    of a per cent, if it is below half the value and the sides are similar on a logarithmic scale (both below 1 %, or
+    Numbers have :data:`DIGITS`, or one less if the ends differ by half. The interval is the half-width, a tenth of a
+    per cent or more, if it is below half the value and the sides are similar on a logarithmic scale (both below 1 %, or
     below 1.3 times the half-width): ``43 MiB ± 15 %``. Others have their ends: ``43 MiB (36 to 60)``, each in its own
     unit if they span more than a factor of ten: ``2.1 k (430 to 35 k)``.
     """
     if value is None or low is None or high is None or not -math.inf < low <= value <= high < math.inf or low == high:
         return format_value(value, unit), ""
-    digits = 2 if high > 1.5 * low else 3
+    digits = DIGITS - 1 if high > 1.5 * low else DIGITS
     scale, label = scale_of(value, unit)
     number = f"{_rounded(value / scale, digits)} {label}".rstrip()
     if low > 0:
