@@ -12,12 +12,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.game_of_life.board import Board, generations
 from gpureport.workloads.game_of_life.packed import Bytes, Bytes4, BytesWide, Interleaved, Packed
-from gpureport.workloads.game_of_life.words import (
-    Words,
-    WordsChangedGlider,
-    WordsChangedRandom,
-    changed,
-)
+from gpureport.workloads.game_of_life.words import Words, WordsChangedGlider, WordsChangedRandom, changed
 from gpureport.workloads.model import Limits
 from tests.toy import TOY, on_cpu
 

@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.findings.key_figures import (
-    Estimate,
-    KeyFigure,
-    Quantity,
-    Side,
-    key_figures,
-)
+from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity, Side, key_figures
 from gpureport.findings.verdicts import time_errors
 from gpureport.records.report import Report
 from gpureport.results.opening import predicted

@@ -17,15 +17,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.run.caches import ReadCliff, read_cliffs
 from gpureport.report.run.conditions import Disturbed
-from gpureport.report.run.page_one import (
-    State,
-    advice,
-    first_kernels,
-    headline,
-    median_clock_hz,
-    page_one,
-    state,
-)
+from gpureport.report.run.page_one import State, advice, first_kernels, headline, median_clock_hz, page_one, state
 from gpureport.report.run.work import amount_of_work, enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import TIMES

@@ -8,16 +8,7 @@ from gpureport.predict.occupancy import compiled_resources, local_memory_in_use_
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Architecture
 from tests.builders import altered
-from tests.toy import (
-    ADRENO_RULES,
-    APPLE_RULES,
-    ARCHITECTURE,
-    GEN9_RULES,
-    KIB,
-    MALI_RULES,
-    RDNA3_RULES,
-    TURING_RULES,
-)
+from tests.toy import ADRENO_RULES, APPLE_RULES, ARCHITECTURE, GEN9_RULES, KIB, MALI_RULES, RDNA3_RULES, TURING_RULES
 
 TURING = altered(ARCHITECTURE, occupancy=TURING_RULES)
 RDNA3 = altered(ARCHITECTURE, occupancy=RDNA3_RULES)

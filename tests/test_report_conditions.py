@@ -10,14 +10,7 @@ from gpureport.observe.disturbance import spans
 from gpureport.records.curves import Points
 from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
 from gpureport.records.report import Report
-from gpureport.report.run.conditions import (
-    AFFECTED,
-    affected,
-    conditions_table,
-    disturbed,
-    load_sentences,
-    other_load,
-)
+from gpureport.report.run.conditions import AFFECTED, affected, conditions_table, disturbed, load_sentences, other_load
 from gpureport.report.run.page_one import headline
 from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps

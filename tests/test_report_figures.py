@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records.curves import (
-    Axis,
-    CurveFeature,
-    Level,
-    Metric,
-    Observation,
-    ObservedPoint,
-    PointKey,
-    SweepKey,
-)
+from gpureport.records.curves import Axis, CurveFeature, Level, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.records.measurement import Energy, PowerLoad, Reading
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired

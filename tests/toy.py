@@ -2,15 +2,7 @@
 
 from typing import Any
 
-from gpureport.spec.models import (
-    Architecture,
-    Cache,
-    Device,
-    Launch,
-    Memory,
-    OccupancyRules,
-    Transition,
-)
+from gpureport.spec.models import Architecture, Cache, Device, Launch, Memory, OccupancyRules, Transition
 from gpureport.workloads.model import Demand
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30

@@ -16,14 +16,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
-from gpureport.kernel_files.description import (
-    RESERVED,
-    ArgumentFields,
-    KernelFields,
-    Swept,
-    WorkFields,
-    steps_of,
-)
+from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, Swept, WorkFields, steps_of
 from gpureport.kernel_files.expressions import whole
 from gpureport.kernel_files.formulas import Argument, Formulas
 from gpureport.spec.reading import Document

@@ -9,12 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
-from gpureport.measure.backends.runtimes import (
-    ANSWER_LIMIT_S,
-    Runtime,
-    RuntimeDevice,
-    preference,
-)
+from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, Runtime, RuntimeDevice, preference
 from gpureport.measure.child import Child, drivers
 from gpureport.measure.measurer import Measurer
 from gpureport.spec.models import PresentDevice

@@ -17,17 +17,7 @@ from gpureport.records.curves import Observation, Record, SweepKey, WorkloadKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
-from gpureport.records.quantities import (
-    Bytes,
-    Count,
-    Many,
-    Moment,
-    MomentIfKnown,
-    Name,
-    Table,
-    Whole,
-    once,
-)
+from gpureport.records.quantities import Bytes, Count, Many, Moment, MomentIfKnown, Name, Table, Whole, once
 from gpureport.records.tables import ALL, EACH, Rows
 from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import Device, EntryMatch, PresentDevice

@@ -8,15 +8,7 @@ from itertools import chain
 from gpureport.findings.verdicts import log_error
 from gpureport.grouping import grouped
 from gpureport.records.columns import Curve
-from gpureport.records.curves import (
-    MAIN_POSITIONS,
-    CurveFeature,
-    Level,
-    Observation,
-    ObservedPoint,
-    Position,
-    SweepKey,
-)
+from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Observation, ObservedPoint, Position, SweepKey
 from gpureport.records.finding import Finding
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report

@@ -13,13 +13,7 @@ from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.spec import drivers
 from gpureport.spec.cores import host_values
-from gpureport.spec.database import (
-    Database,
-    alike,
-    is_architecture,
-    load_database,
-    wrong_ending,
-)
+from gpureport.spec.database import Database, alike, is_architecture, load_database, wrong_ending
 from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, combined, declaration, levels, missing, resolve
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file

@@ -15,16 +15,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Buffer,
-    Calibration,
-    Demand,
-    Job,
-    Limits,
-    Parameters,
-    Sweep,
-    UnstoredResults,
-)
+from gpureport.workloads.model import Buffer, Calibration, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
 from gpureport.workloads.sub_group import Exchanging
 
 Words = NDArray[np.uint32]

@@ -20,12 +20,7 @@ from gpureport.data import data_dir
 from gpureport.errors import DeviceError
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.answers import DeviceQuery, compilation, describe, first_error, kind, tidy
-from gpureport.measure.backends.common import (
-    AllocationError,
-    BufferId,
-    LaunchId,
-    ProgramId,
-)
+from gpureport.measure.backends.common import AllocationError, BufferId, LaunchId, ProgramId
 from gpureport.measure.backends.machine import free_bytes
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
 from gpureport.measure.backends.runtimes import RuntimeDevice

@@ -16,18 +16,7 @@ from gpureport.compare.records import (
     MachineResult,
     RatioEstimate,
 )
-from gpureport.compare.summary import (
-    What,
-    Work,
-    best_of,
-    families,
-    mean_speed,
-    means,
-    overall,
-    ranked,
-    rows_of,
-    works,
-)
+from gpureport.compare.summary import What, Work, best_of, families, mean_speed, means, overall, ranked, rows_of, works
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
 from gpureport.records.curves import DRAM

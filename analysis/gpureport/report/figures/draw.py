@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from gpureport.grouping import grouped
 from gpureport.report.figures.chart import Axis, Chart, Label, Panel, Role, Series, known, variants
-from gpureport.report.figures.theme import (
-    COLOURS,
-    FONT_PT,
-    SMALL_PT,
-    TITLE_PT,
-    WIDTH_IN,
-    fitted,
-    needed_in,
-    readable,
-)
+from gpureport.report.figures.theme import COLOURS, FONT_PT, SMALL_PT, TITLE_PT, WIDTH_IN, fitted, needed_in, readable
 from gpureport.units import abbreviated, format_bytes, format_number, scale_of
 
 if TYPE_CHECKING:

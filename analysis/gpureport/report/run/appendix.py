@@ -14,15 +14,7 @@ from gpureport.report.text.words import TIMES
 from gpureport.spec.models import Device, Transition, visited
 from gpureport.spec.values import Listed
 from gpureport.text import sentence
-from gpureport.units import (
-    DIMENSIONS,
-    UNKNOWN,
-    format_bytes,
-    format_range,
-    format_ratio,
-    format_time,
-    format_value,
-)
+from gpureport.units import DIMENSIONS, UNKNOWN, format_bytes, format_range, format_ratio, format_time, format_value
 
 
 def methods_table(report: Report) -> Table:

@@ -19,14 +19,7 @@ from gpureport.report.forecast import cliff_text
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, kernel_name, seen_in
-from gpureport.units import (
-    UNKNOWN,
-    format_percent,
-    format_ratio,
-    format_time,
-    format_value,
-    precise_percent,
-)
+from gpureport.units import UNKNOWN, format_percent, format_ratio, format_time, format_value, precise_percent
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""

@@ -9,15 +9,7 @@ from pydantic import TypeAdapter
 
 from gpureport.data import data_dir
 from gpureport.findings.advice import OneSize
-from gpureport.findings.key_figures import (
-    FP32,
-    HIGHEST,
-    MEMORY,
-    KeyFigure,
-    Quantity,
-    Side,
-    key_figures,
-)
+from gpureport.findings.key_figures import FP32, HIGHEST, MEMORY, KeyFigure, Quantity, Side, key_figures
 from gpureport.findings.verdicts import time_errors
 from gpureport.findings.whole_device import most_counted
 from gpureport.inputs import read_yaml

@@ -9,14 +9,7 @@ from gpureport.records.curves import CurveFeature, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.text import shorten, shortlist
-from gpureport.units import (
-    UNKNOWN,
-    format_bytes,
-    format_percent,
-    format_range,
-    format_ratio,
-    format_value,
-)
+from gpureport.units import UNKNOWN, format_bytes, format_percent, format_range, format_ratio, format_value
 
 _POSITIONS = {
     "onset": "{level} cliff, onset",
