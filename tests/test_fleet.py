@@ -456,10 +456,6 @@ def test_recorded_conditions_are_reasons() -> None:
     assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
 
 
-def test_a_replaced_device_is_named(fleet: Fleet) -> None:
-    assert ["GPU-3-other" in sentence(outlier) for outlier in fleet.outliers] == [True]
-
-
 @pytest.mark.parametrize(
     ("family", "bottleneck", "level", "layer"),
     [

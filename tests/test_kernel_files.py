@@ -226,13 +226,6 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{n: auto}", "{n: auto, m: 3}", 5, "sizes.m", "nothing uses m; other sizes are: n"),
         ("value: 2.0", "value: [1, 2]", 7, "arguments.0.value", "must be a number or an expression"),
         ("a, value: 2.0", "x, elements: 0", 7, "arguments.0.elements", "at least one"),
-        (
-            "a, value: 2.0",
-            "x, elements: n - 1",
-            7,
-            "arguments.0.elements",
-            "saxpy.cl:8 accesses x[511]",
-        ),
         ("y + a * x", "y[1:] + a", 9, "expect.y", "values"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 9, "expect.y", "real"),
         ("expect: {y:", "expect: {z:", 9, "expect.z", "no buffer"),
@@ -393,6 +386,8 @@ def test_stores_beyond_the_end_are_noticed_and_missing_results_computed(backend:
     assert verify(backend, workload, np.random.default_rng(5)).passed
     assert not workload.is_verified
     assert "executed on the host" in workload.description
+    with patch("gpureport.kernel_files.formulas.Formulas.executed_results", lambda *_: {"y": np.zeros(5, np.float32)}):
+        assert not verify(backend, workload, np.random.default_rng(5)).passed
 
 
 def test_a_function_gives_expected_results(tmp_path: Path) -> None:
@@ -519,10 +514,10 @@ def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
 
 @pytest.mark.xdist_group("opencl")
 def test_vectors_by_value_and_structures_have_numbers(backend: OpenCLBackend, tmp_path: Path) -> None:
-    source = tmp_path / "scale.cl"
-    source.write_text(
+    source = _written(
+        tmp_path / "scale.cl",
         "typedef struct { float u, v; } Pair; kernel void scale(global float *y, float2 ab, global Pair *p) {"
-        "int i = get_global_id(0); y[i] *= (ab.x + ab.y) * p[i].u + p[i].v; }"
+        "int i = get_global_id(0); y[i] *= (ab.x + ab.y) * p[i].u + p[i].v; }",
     )
     given = {"sizes": {"n": "auto"}, "global_size": ["n"]}
     for expected in ({}, {"expect": {"y": "y * ((ab[0] + ab[1]) * p[::2] + p[1::2])"}}):
@@ -640,14 +635,6 @@ def test_what_a_source_does_not_determine_is_asked_for(
     (tmp_path / "two.cl").write_text(TWO)
     with pytest.raises(InputError, match=re.escape(question)):
         load_kernels([(tmp_path if "two" in source else EXAMPLE_CL) / source], given)
-
-
-@pytest.mark.xdist_group("opencl")
-def test_results_without_expected_ones_are_those_of_the_host(backend: OpenCLBackend) -> None:
-    (workload,) = load_kernels([SAXPY.with_suffix(".cl")])
-    assert verify(backend, workload, np.random.default_rng(5)).passed
-    with patch("gpureport.kernel_files.formulas.Formulas.executed_results", lambda *_: {"y": np.zeros(5, np.float32)}):
-        assert not verify(backend, workload, np.random.default_rng(5)).passed
 
 
 LOCAL = "kernel void k(global int *x, int n) { local int l[100000]; l[x[0]] = n; x[get_global_id(0)] = l[n & 7]; }"
@@ -808,7 +795,6 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
     [
         (["--size", f"n={'9' * 5000},4"], "--size n: has 5002 characters"),
         (["--size", "n=4", "--size", "n=8"], "--size: 'n' is given twice"),
-        (["--size", "n=auto", "--size", "mm=3"], "--size mm: nothing uses mm; other sizes are: n"),
         (["--size", "n=true,4"], "--size n: must be a list of whole numbers"),
         (["--global", "n,n", "--local", "16"], "--local: [16] has 1 dimensions, and global_size has 2"),
         *(

@@ -58,8 +58,8 @@ def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Ro
     return Rounds(backend, settings, [].append)
 
 
-def point_of(items: int, expected_s: float | None = None) -> Point:
-    workload = CopyWorkload()
+def point_of(items: int, expected_s: float | None = None, workload: CopyWorkload | None = None) -> Point:
+    workload = workload or CopyWorkload()
     return Point(workload, workload.point({"items": items}, workload.sweep(items)), 0, expected_s=expected_s)
 
 
@@ -250,13 +250,6 @@ def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run(monkeypat
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
 
 
-@pytest.mark.parametrize(("milliseconds", "runs"), [(0.05, 2), (4, 1)])
-def test_a_dispatch_as_long_as_a_sample_runs_once_to_size_its_samples(milliseconds: float, runs: int) -> None:
-    backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
-    rounds_on(backend, SweepSettings(LIMITS)).chosen([point_of(100)], 1, np.random.default_rng(0))
-    assert len(backend.log) == runs
-
-
 def test_points_that_are_measured_again_get_half_the_budget_more() -> None:
     """The first samples take the budget and are all disturbed; half as many replace them."""
     rng = np.random.default_rng(5)
@@ -444,11 +437,8 @@ class Other(CopyWorkload):
 
 def test_points_of_several_workloads_alternate_and_share_no_buffers() -> None:
     backend, settings = FakeBackend(memory_bytes=100_000), SweepSettings(LIMITS)
-    points = [
-        Point(workload, workload.point({"items": items}, workload.sweep(items)), seed)
-        for seed, (workload, items) in enumerate([(CopyWorkload(), 5000), (Other(), 7000)])
-    ]
-    rounds = Rounds(backend, settings, [].append)
+    points = [point_of(5000), point_of(7000, workload=Other())]
+    rounds = rounds_on(backend, settings)
     rng = np.random.default_rng(0)
     rounds.rounds(rounds.chosen(points, 1, rng), rng)
     assert [len(point.samples_s) for point in points] == [settings.min_rounds] * 2
@@ -460,11 +450,8 @@ def test_points_of_several_workloads_alternate_and_share_no_buffers() -> None:
 def test_the_time_left_is_estimated_from_the_workloads_own_points() -> None:
     # One workload takes a second for a unit of work that takes another a nanosecond.
     backend = FakeBackend(seconds=lambda items, _: 1.0 if items == 10 else 1e-9 * items)
-    points = [
-        Point(workload, workload.point({"items": items}, workload.sweep(items)), 0)
-        for workload, items in [(CopyWorkload(), 10), (Other(), 50_000)]
-    ]
-    rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=5.0), [].append)
+    points = [point_of(10), point_of(50_000, workload=Other())]
+    rounds = rounds_on(backend, SweepSettings(LIMITS, budget_s=5.0))
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
 
 
@@ -492,10 +479,15 @@ def test_points_of_a_quarter_to_four_times_the_work_are_similar(
     assert point.late == late
 
 
-@pytest.mark.parametrize(("building_s", "runs"), [(0.0, 1), (0.009, 1), (0.011, 2)])
-def test_a_first_run_is_repeated_if_it_takes_the_time_of_three_dispatches(building_s: float, runs: int) -> None:
-    """A dispatch takes 10 ms; the first run is one untimed dispatch, one timed dispatch and the build."""
-    backend = FakeBackend(seconds=lambda _, now: 10e-3 + (0.0 if now else building_s))
+@pytest.mark.parametrize(
+    ("dispatch_s", "building_s", "runs"),
+    [(50e-6, 0.0, 2), (4e-3, 0.0, 1), (10e-3, 0.009, 1), (10e-3, 0.011, 2)],
+)
+def test_a_first_run_is_repeated_if_it_is_shorter_than_a_sample_or_takes_the_time_of_three_dispatches(
+    dispatch_s: float, building_s: float, runs: int
+) -> None:
+    """The first run is one untimed dispatch, one timed dispatch and the build."""
+    backend = FakeBackend(seconds=lambda _, now: dispatch_s + (0.0 if now else building_s))
     rounds_on(backend).chosen([point_of(100)], 1, np.random.default_rng(0))
     assert len(backend.log) == runs
 
