@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.records.report import Report
+from gpureport.records.report import Report, save_report
 from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import Device
+from tests.fake_run import empty_report
 from tests.make_report import make_report
 from tests.present import opened, working
 
@@ -89,6 +91,20 @@ def database() -> Database:
 def report() -> Report:
     """The full synthetic report."""
     return make_report()
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A stored report of a run without curves, which is soon drawn."""
+    path = tmp_path / "report.json"
+    save_report(empty_report(), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def cpu(database: Database) -> Device:
+    """A CPU with a cache for each of several groups of cores."""
+    return database.device("cpu/ryzen_7_3700x")
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,10 @@ PRESENT = PresentDevice(
     timer_resolution_s=1e-9,
     extensions=("cl_khr_fp64",),
 )
+HOSTILE = PRESENT.model_copy(
+    update={"index": 1, "name": "[red]<script>\x1b[31m\x85'\": {x}", "platform": "Intel(R) OpenCL HD Graphics"}
+)
+A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "NVIDIA CUDA", "pci_id": "10de:2235"})
 LIMITS = Limits(max_bytes=2**20, max_buffer_bytes=2**19, max_work_group=256)
 
 

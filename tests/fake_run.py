@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from gpureport.cli import measuring
 from gpureport.measure.limits import SweepSettings
 from gpureport.records import report as document
-from gpureport.run.pipeline import Plan
+from gpureport.run.pipeline import Plan, run
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.workloads.model import Demand, Limits, Parameters, Stream, Sweep
-from tests.fake_backend import LIMITS, PRESENT, CopyWorkload, FakeBackend
+from gpureport.workloads.model import Demand, Limits, Parameters, Stream, Sweep, Workload
+from tests.fake_backend import LIMITS, PRESENT, CopyWorkload, FakeBackend, Steps
 from tests.make_report import make_report
-from tests.present import stand_in
+from tests.present import LocalMeasurer, stand_in
 
 SIZES = tuple(2**power for power in range(6, 15))
 
@@ -85,10 +86,26 @@ class Missing(Copy):
         return "the device has no such thing"
 
 
-def plan(*workloads: CopyWorkload) -> Plan:
+def plan(*workloads: Workload) -> Plan:
     """A plan of *workloads* on the fake device."""
     requested = document.RunSettings(quick=True, seed=3)
     return Plan(load_database().match(PRESENT), workloads, SweepSettings(LIMITS, budget_s=0.01, seed=3), requested)
+
+
+def saved_reports(
+    *workloads: Workload, backend: FakeBackend | None = None, earlier: document.Report | None = None
+) -> list[document.Report]:
+    """What a run of *workloads* on the fake device saves: reports of its states, the last one complete."""
+    saved: list[document.Report] = []
+    measurer = LocalMeasurer(backend or FakeBackend())
+    assert run(plan(*workloads), measurer, saved.append, Steps(), earlier) == saved[-1]
+    return saved
+
+
+@cache
+def fake_report() -> document.Report:
+    """The report of a run of a microbenchmark and what it calibrates."""
+    return saved_reports(Copy(), Again())[-1]
 
 
 def empty_report() -> document.Report:

@@ -9,15 +9,11 @@ from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.spec.models import PresentDevice
 from gpureport.text import printable
-from tests.fake_backend import PRESENT
+from tests.fake_backend import A40, HOSTILE, PRESENT
 from tests.present import stand_in
 from tests.test_own_devices import ENTRY
 
 Captured = pytest.CaptureFixture[str]
-HOSTILE = PRESENT.model_copy(
-    update={"index": 1, "name": "[red]<script>\x1b[31m", "platform": "Intel(R) OpenCL HD Graphics"}
-)
-A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "NVIDIA CUDA", "pci_id": "10de:2235"})
 DEVICE = ENTRY.replace("NVIDIA A40", "Test device", 1).partition("opencl:")[0]
 BROKEN = {
     "missing": (DEVICE.replace("vendor: NVIDIA\n", ""), "vendor: is missing"),
@@ -28,7 +24,6 @@ BROKEN = {
 @pytest.fixture(autouse=True)
 def present(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, PRESENT, HOSTILE, A40)
-    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def test_present_devices_have_index_platform_driver_and_entry(capsys: Captured) -> None:

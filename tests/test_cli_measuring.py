@@ -29,7 +29,6 @@ Captured = pytest.CaptureFixture[str]
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     install(monkeypatch)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
     return monkeypatch
 
 

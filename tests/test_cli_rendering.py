@@ -15,21 +15,13 @@ from tests.fake_run import empty_report
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    """A stored report of a run without curves, which is soon drawn."""
-    path = tmp_path / "report.json"
-    save_report(empty_report(), path)
-    return path
-
-
 @pytest.mark.parametrize("folder", [".", "out"])
-def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captured) -> None:
-    page = report.parent / folder / "report.html"
+def test_documents_are_not_overwritten(empty: Path, folder: str, capsys: Captured) -> None:
+    page = empty.parent / folder / "report.html"
     page.parent.mkdir(exist_ok=True)
     page.write_text("mine")
     page.with_suffix(".pdf").write_text("mine")
-    where = ["render", str(report), "--no-pdf"] + (["-o", str(page.parent)] if folder == "out" else [])
+    where = ["render", str(empty), "--no-pdf"] + (["-o", str(page.parent)] if folder == "out" else [])
 
     assert main(where) == 2
     assert capsys.readouterr().err.startswith(f"gpureport: {page}: already exists; use --force")
@@ -83,10 +75,10 @@ def changed(report: Path, **fields: object) -> Path:
     ],
 )
 def test_a_report_that_cannot_be_read_is_one_sentence(
-    report: Path, capsys: Captured, fields: dict[str, object], sentence: str
+    empty: Path, capsys: Captured, fields: dict[str, object], sentence: str
 ) -> None:
-    assert main(["render", str(changed(report, **fields))]) == 2
-    assert capsys.readouterr() == ("", f"gpureport: {report}: {sentence}\n")
+    assert main(["render", str(changed(empty, **fields))]) == 2
+    assert capsys.readouterr() == ("", f"gpureport: {empty}: {sentence}\n")
 
 
 def test_entries_of_devices_are_no_records(capsys: Captured) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import devices, main
-from gpureport.records.report import load_report, save_report
-from tests.fake_run import empty_report
+from gpureport.records.report import load_report
 
 COMMAND = (sys.executable, "-m", "gpureport")
 COLOUR = re.compile(r"\x1b\[[\d;]*(?:3[0-7]|9[0-7])[\d;]*m")
@@ -80,11 +79,11 @@ def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...
     ],
 )
 def test_messages_that_cannot_be_written_change_nothing(
-    messages: str, options: tuple[str, ...], code: int, report: Path
+    messages: str, options: tuple[str, ...], code: int, empty: Path
 ) -> None:
-    html = report.with_name("report.html")
+    html = empty.with_name("report.html")
     html.write_text("mine")
-    command = shlex.join([*COMMAND, "render", str(report), "--no-pdf", *options])
+    command = shlex.join([*COMMAND, "render", str(empty), "--no-pdf", *options])
     assert subprocess.run(["sh", "-c", f"{command} {messages}"], check=False).returncode == code
     assert (html.read_text() == "mine") == (code == 2)
     assert html.read_text().endswith(("mine", "</html>\n", "</html>"))
@@ -191,30 +190,22 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    """A stored report of a run without curves, which is soon drawn."""
-    path = tmp_path / "report.json"
-    save_report(empty_report(), path)
-    return path
-
-
-def test_a_terminal_shows_progress_and_takes_it_away(report: Path) -> None:
-    shown = in_terminal("render", str(report), "--no-pdf", columns=50)
+def test_a_terminal_shows_progress_and_takes_it_away(empty: Path) -> None:
+    shown = in_terminal("render", str(empty), "--no-pdf", columns=50)
     assert "writing the report" in shown
     assert COLOUR.search(shown)
     assert "Written: " in shown.rpartition("\x1b[2K")[2]
-    plain = in_terminal("render", str(report), "--no-pdf", "--force", columns=50, no_colour=True)
+    plain = in_terminal("render", str(empty), "--no-pdf", "--force", columns=50, no_colour=True)
     assert "writing the report" in plain
     assert not COLOUR.search(plain)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["", "FORCE_COLOR", "TTY_COMPATIBLE"])
-def test_a_pipe_shows_no_progress(report: Path, variable: str) -> None:
+def test_a_pipe_shows_no_progress(empty: Path, variable: str) -> None:
     environment = {**os.environ, **({variable: "1"} if variable else {})}
     ended = subprocess.run(
-        [*COMMAND, "render", str(report), "--no-pdf"], capture_output=True, text=True, check=True, env=environment
+        [*COMMAND, "render", str(empty), "--no-pdf"], capture_output=True, text=True, check=True, env=environment
     )
     assert ended.stderr == ""
-    assert ended.stdout == f"Written: {report.with_name('report.html')}\n"
+    assert ended.stdout == f"Written: {empty.with_name('report.html')}\n"

@@ -1,7 +1,6 @@
 """``gpureport validate``: results from files, tables, JSON, exit codes."""
 
 import json
-from functools import cache
 from math import log
 from pathlib import Path
 
@@ -10,12 +9,9 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.kernel_files import load_kernels
-from gpureport.records.report import Report, save_report
-from gpureport.run.pipeline import run
-from tests.fake_backend import FakeBackend, Steps
-from tests.fake_run import Again, Copy, plan
+from gpureport.records.report import save_report
+from tests.fake_run import Again, Copy, fake_report, saved_reports
 from tests.make_report import make_report
-from tests.present import LocalMeasurer
 
 Captured = pytest.CaptureFixture[str]
 POINTS = 9
@@ -44,11 +40,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "published").mkdir()
     (tmp_path / "published" / "theirs.yaml").write_text(PUBLISHED.format(device="amd/rx_7900_xt"))
     return tmp_path
-
-
-@cache
-def fake_report() -> Report:
-    return run(plan(Copy(), Again()), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
 def test_calibrated_predictions_have_their_counterpart(results: Path, capsys: Captured) -> None:
@@ -153,8 +144,7 @@ def test_kernels_of_the_user_have_their_own_rows(
     saxpy, description = data_dir("kernels_cl") / "examples" / "saxpy.yaml", tmp_path / "saxpy.yaml"
     unverified = saxpy.read_text().partition("expect:")[0]
     description.write_text(unverified.replace("source: saxpy.cl", f"source: {saxpy.with_suffix('.cl')}"))
-    report = run(plan(*load_kernels([description])), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
-    save_report(report, tmp_path / "report.json")
+    save_report(saved_reports(*load_kernels([description]))[-1], tmp_path / "report.json")
 
     assert main(["validate", str(tmp_path / "report.json"), "--times", "--kernel", str(description)]) == 0
     out = capsys.readouterr().out

@@ -32,16 +32,13 @@ from gpureport.report.curves import curves
 from gpureport.report.run.page_one import headline
 from gpureport.report.run.published import statements_table
 from gpureport.results.opening import predicted
-from gpureport.run.pipeline import run
 from gpureport.spec.models import EntryMatch
 from gpureport.workloads import select
 from tests.documents import difference, masked, pattern, reduced, renew, unshared
-from tests.fake_backend import FakeBackend, Steps
-from tests.fake_run import plan
+from tests.fake_run import saved_reports
 from tests.kept import CPU, GPU, PUBLISHED, database, filled, kept, kept_html, record, render_html
 from tests.make_fleet import a_run, eight_nodes
 from tests.make_report import busy, make_machine, make_report, slower
-from tests.present import LocalMeasurer
 
 pytestmark = pytest.mark.xdist_group("documents")
 """They share the rendered reports."""
@@ -129,7 +126,7 @@ def own_kernels() -> list[str]:
         (Path(folder) / "saxpy.yaml").write_text(description, encoding="utf-8")
         shutil.copy(EXAMPLES / "saxpy.cl", folder)
         kernels = load_kernels([Path(folder) / "saxpy.yaml"])
-        made = run(plan(*kernels), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
+        made = saved_reports(*kernels)[-1]
     known = {"machine": make_machine(), "created_at": CREATED, "conditions": ()}
     return reduced(render_html(made.model_copy(update=known)), dated=True)
 

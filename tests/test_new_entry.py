@@ -20,7 +20,7 @@ from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device
 from gpureport.spec.values import Leaf, Provenance, Quantity, Value
 from tests.builders import host_of
-from tests.fake_backend import PRESENT
+from tests.fake_backend import A40, HOSTILE, PRESENT
 from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 from tests.present import stand_in
 
@@ -28,10 +28,6 @@ Captured = pytest.CaptureFixture[str]
 MICROBENCHMARKS = "launch,memory/latency,memory/read,memory/read_private,memory/copy"
 GIVES_OUT = 0.973 / 1.04
 """Where the latency of the fake GPU's L2 is half way to the memory's, in log, of where an NVIDIA GPU's is."""
-HOSTILE = PRESENT.model_copy(
-    update={"index": 1, "name": "[red]<script>\x1b[31m\x85'\": {x}", "platform": "Intel(R) OpenCL HD Graphics"}
-)
-A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "NVIDIA CUDA", "pci_id": "10de:2235"})
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +37,6 @@ def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}), make=FakeGpu)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
     monkeypatch.setattr(measuring, "LONGEST_SWEEP_S", 1.0)
-    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def new(*arguments: str) -> Device:

@@ -5,19 +5,12 @@ from itertools import pairwise
 import pytest
 
 from gpureport.measure.measurer import Measured
-from gpureport.records.report import Report
 from gpureport.run.pipeline import _Run, run, wrong_results
 from gpureport.run.workload_run import WorkloadRun
 from tests.fake_backend import LIMITS, PRESENT, FakeBackend, Steps
-from tests.fake_run import Again, Copy, Missing, Two, plan
+from tests.fake_run import Again, Copy, Missing, Two, plan, saved_reports
 from tests.present import LocalMeasurer
 from tests.toy import TOY
-
-
-def reports(backend: FakeBackend, *workloads: Copy) -> list[Report]:
-    saved: list[Report] = []
-    assert run(plan(*workloads), LocalMeasurer(backend), saved.append, Steps()) == saved[-1]
-    return saved
 
 
 def test_predictions_of_the_specification_are_saved_before_the_first_dispatch() -> None:
@@ -30,7 +23,7 @@ def test_predictions_of_the_specification_are_saved_before_the_first_dispatch() 
 
 def test_a_report_is_saved_after_each_workload_and_at_the_end() -> None:
     """Predictions of the specification do not change once measuring began; primitives calibrate others only."""
-    saved = reports(FakeBackend(), Copy(), Again())
+    saved = saved_reports(Copy(), Again())
     assert [len(report.measurements) for report in saved] == [0, 1, 2, 2]
     assert [report.status for report in saved] == ["partial", "partial", "partial", "complete"]
     specified = [[p for p in report.predictions if p.kind == "specification"] for report in saved]
@@ -44,22 +37,22 @@ def test_a_report_is_saved_after_each_workload_and_at_the_end() -> None:
 def test_predictions_are_the_same_if_they_are_calibrated_while_another_workload_is_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = [reports(FakeBackend(), Copy(), Again(), Two())[-1]]
+    found = [saved_reports(Copy(), Again(), Two())[-1]]
     monkeypatch.setattr(_Run, "_may_overlap", lambda *_: False)
-    found.append(reports(FakeBackend(), Copy(), Again(), Two())[-1])
+    found.append(saved_reports(Copy(), Again(), Two())[-1])
     first, second = ([(p.kind, p.key, *p.points) for p in report.predictions] for report in found)
     assert first == second
 
 
 def test_a_workload_that_the_device_cannot_run_says_why() -> None:
-    report = reports(FakeBackend(), Copy(), Missing())[-1]
+    report = saved_reports(Copy(), Missing())[-1]
     assert report.workloads["test/missing"].skipped == "the device has no such thing"
     assert report.workloads["test/copy"].skipped is None
     assert report.status == "complete"
 
 
 def test_a_workload_without_measured_sweeps_says_why_the_first_was_skipped() -> None:
-    measurements = reports(FakeBackend(), Two())[-1].measurements
+    measurements = saved_reports(Two())[-1].measurements
     for number in range(9):
         skipped = (each.model_copy(update={"skipped": f"{each.key.sweep}: {number}"}) for each in measurements)
         part = WorkloadRun(Two(), TOY, Two().sweeps(TOY, LIMITS))
@@ -68,14 +61,14 @@ def test_a_workload_without_measured_sweeps_says_why_the_first_was_skipped() -> 
 
 
 def test_wrong_results_are_named_and_not_observed() -> None:
-    report = reports(FakeBackend(wrong=True), Copy(), Again())[-1]
+    report = saved_reports(Copy(), Again(), backend=FakeBackend(wrong=True))[-1]
     assert wrong_results(report) == ("test/copy", "test/again")
     assert not report.observations
     assert (report.workloads["test/copy"].skipped or "").startswith("wrong results: ")
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:
-    first, second = (reports(FakeBackend(), Copy())[-1] for _ in range(2))
+    first, second = (saved_reports(Copy())[-1] for _ in range(2))
     assert [p.samples_s for m in first.measurements for p in m.points] == [
         p.samples_s for m in second.measurements for p in m.points
     ]

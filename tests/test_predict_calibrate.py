@@ -10,7 +10,6 @@ from gpureport.predict.calibration.calibrate import calibrated, combined, noise
 from gpureport.predict.sensitivity import specified_deviation
 from gpureport.records.curves import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.spec.uncertainty import SIGMA_RATE_TRANSFER
 from gpureport.workloads import select
@@ -100,9 +99,8 @@ def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
     assert device.caches[1] == TOY.caches[1]
 
 
-def test_on_a_cpu_own_data_also_calibrate_the_shared_cache() -> None:
+def test_on_a_cpu_own_data_also_calibrate_the_shared_cache(cpu: Device) -> None:
     """Unless data that all threads read show a cliff: only then is it known which cache their plateau belongs to."""
-    cpu = load_database().device("cpu/ryzen_7_3700x")
     private, shared = _predicted(ReadPrivate(), cpu)[0], _predicted(Read(), cpu)[0]
     own, all_threads = _observed(private, {"L3": 2.0}), _observed(shared, {"L3": 0.5})
     flat = altered(all_threads, features=tuple(f for f in all_threads.features if f.feature == "rate"))
@@ -290,11 +288,6 @@ def test_each_level_has_a_latency_of_its_own() -> None:
     assert device.memory.latency_cycles == pytest.approx(1.4 * 800)
     assert {"caches.L1.latency", "caches.L2.latency", "memory.latency"} <= device.provenance.keys()
     assert "caches.L1.far_latency" not in device.provenance
-
-
-@pytest.fixture(scope="module")
-def cpu() -> Device:
-    return load_database().device("cpu/ryzen_7_3700x")
 
 
 def _with_fp32(device: Device, rate: float) -> Device:

@@ -9,15 +9,9 @@ import pytest
 from gpureport.predict.cpu import IntelExecution as Intel
 from gpureport.predict.cpu import PoclExecution as Pocl
 from gpureport.predict.model import execution
-from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
-
-
-@pytest.fixture(scope="module")
-def cpu() -> Device:
-    return load_database().device("cpu/ryzen_7_3700x")
 
 
 def _run(device: Device, demand: Demand) -> Pocl:

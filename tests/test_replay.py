@@ -1,30 +1,20 @@
 """Kept results: the device as it was present, and the same predictions from the same model."""
 
-from functools import cache
-
 import pytest
 
 from gpureport.records.measurement import Compilation
 from gpureport.records.report import Report
 from gpureport.results.replay import device_of, report_result
-from gpureport.run.pipeline import run
 from gpureport.spec.database import load_database
 from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import DeviceMatch, EntryMatch, PresentDevice
 from gpureport.validate.residuals import residuals
 from tests.builders import host_of
-from tests.fake_backend import FakeBackend, Steps
-from tests.fake_run import Again, Copy, plan
+from tests.fake_run import Again, Copy, fake_report
 from tests.make_report import make_report
-from tests.present import LocalMeasurer
 
 WORKLOADS = (Copy(), Again())
 REGISTERS = 40
-
-
-@cache
-def fake_report() -> Report:
-    return run(plan(*WORKLOADS), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
 def report_of(match: DeviceMatch, present: PresentDevice, processor: ProcessorFacts | None = None) -> Report:

@@ -12,11 +12,9 @@ from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
 from gpureport.records.report import Report
 from gpureport.report.run.conditions import AFFECTED, affected, conditions_table, disturbed, load_sentences, other_load
 from gpureport.report.run.page_one import headline
-from gpureport.run.pipeline import run
-from tests.fake_backend import FakeBackend, Steps
-from tests.fake_run import Again, Copy, Missing, plan
+from tests.fake_backend import FakeBackend
+from tests.fake_run import Again, Copy, Missing, saved_reports
 from tests.make_report import busy, make_report
-from tests.present import LocalMeasurer
 
 Make = Callable[[float], Reading]
 
@@ -101,7 +99,7 @@ def test_other_load_is_that_of_the_worst_second() -> None:
 
 
 def test_a_run_keeps_readings_of_every_workload_and_when_its_sweeps_began() -> None:
-    report = run(plan(Copy(), Again(), Missing()), LocalMeasurer(FakeBackend(clock_s=77.0)), lambda _: None, Steps())
+    report = saved_reports(Copy(), Again(), Missing(), backend=FakeBackend(clock_s=77.0))[-1]
 
     assert [c.workload for c in report.conditions] == ["test/missing", "test/copy", "test/again"]
     assert all(len(c.readings) >= 2 for c in report.conditions)

@@ -17,7 +17,7 @@ from gpureport.run import workload_run
 from gpureport.run.earlier import changes, keep_measurements, kept_measurements
 from gpureport.run.pipeline import run
 from tests.fake_backend import PRESENT, FakeBackend, Steps
-from tests.fake_run import Again, Copy, Missing, Slow, Two, Wide, install, plan
+from tests.fake_run import Again, Copy, Missing, Slow, Two, Wide, install, plan, saved_reports
 from tests.kept import render_html
 from tests.present import LocalMeasurer, stand_in
 
@@ -26,9 +26,7 @@ WORKLOADS = (Copy(), Wide(), Again(), Missing())
 
 
 def states(earlier: Report | None = None, backend: FakeBackend | None = None) -> list[Report]:
-    saved: list[Report] = []
-    run(plan(*WORKLOADS), LocalMeasurer(backend or FakeBackend()), saved.append, Steps(), earlier)
-    return saved
+    return saved_reports(*WORKLOADS, backend=backend, earlier=earlier)
 
 
 @pytest.fixture(autouse=True)
@@ -53,17 +51,14 @@ def test_a_run_that_is_continued_ends_with_the_measurements_of_one_that_was_not(
 
 def test_calibrated_predictions_of_unmeasured_workloads_are_made_again() -> None:
     """On a GPU the report may be saved while the next workload, already calibrated, is measured."""
-
-    def saved(earlier: Report | None = None) -> list[Report]:
-        reports: list[Report] = []
-        run(plan(Copy(), Again(), Two()), LocalMeasurer(FakeBackend()), reports.append, Steps(), earlier)
-        return reports
+    workloads = Copy(), Again(), Two()
 
     def calibrated(report: Report) -> set[str]:
         return {each.key.variant for each in report.predictions if each.kind == "calibrated"}
 
-    half = next(report for report in saved() if calibrated(report) > {m.key.variant for m in report.measurements[1:]})
-    first, *_, last = saved(half)
+    saved = saved_reports(*workloads)
+    half = next(report for report in saved if calibrated(report) > {m.key.variant for m in report.measurements[1:]})
+    first, *_, last = saved_reports(*workloads, earlier=half)
     assert calibrated(half) == calibrated(last) == {"again", "two"}
     assert calibrated(first) == {"again"}
 
@@ -245,7 +240,7 @@ def assert_equal(report: Report, whole: Report) -> None:
 
 
 def assert_whole(report: Report) -> None:
-    assert_equal(report, run(plan(Copy(), Two()), LocalMeasurer(FakeBackend()), lambda _: None, Steps()))
+    assert_equal(report, saved_reports(Copy(), Two())[-1])
     times = [reading.at_s for each in report.conditions for reading in each.readings]
     assert times == sorted(times)
 
