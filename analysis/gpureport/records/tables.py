@@ -126,16 +126,16 @@ def refuse_others(columns: Columns, count: int) -> None:
             raise ValueError(f"must have {count} values of {name}, one for each row; it has {len(column)}")
 
 
-def rows_of(columns: Columns, count: int) -> Iterator[Columns]:
-    """Yield *count* rows, as mappings; fields that are mappings have no names without a value."""
+def rows_of(columns: Columns, count: int) -> Iterator[Iterator[tuple[str, Any]]]:
+    """Yield the names and values of each of *count* rows; fields that are mappings have no names without a value."""
     values = (
-        ({name: value for name, value in row.items() if value is not None} for row in rows_of(column, count))
+        ({name: value for name, value in row if value is not None} for row in rows_of(column, count))
         if isinstance(column, dict)
         else (column if isinstance(column, tuple) else repeat(column, count))
         for column in columns.values()
     )
-    for row in zip(range(count), *values, strict=True):
-        yield dict(zip(columns, row[1:], strict=True))
+    for row in zip(*values, range(count), strict=True):
+        yield zip(columns, row, strict=False)
 
 
 class Rows(tuple[R_co, ...], Generic[R_co]):
@@ -146,8 +146,21 @@ class Rows(tuple[R_co, ...], Generic[R_co]):
 
     @classmethod
     def of_columns(cls, kind: type[R_co], columns: Columns, count: int) -> Self:
-        """Return *count* records of a *kind* whose fields are valid *columns*."""
-        return cls(kind.model_construct(**row) for row in rows_of(columns, count))
+        """Return *count* records of a *kind* whose fields are valid *columns*.
+
+        As ``kind.model_construct``, in a third of its time: reports have ten thousands of records.
+        """
+        fields, given, put = kind.model_fields.items(), {*columns}, object.__setattr__
+        defaults = {name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields}
+        made = tuple(kind.__new__(kind) for _ in range(count))
+        for record, row in zip(made, rows_of(columns, count), strict=True):
+            values = defaults.copy()
+            values.update(row)
+            put(record, "__dict__", values)
+            put(record, "__pydantic_fields_set__", given)
+            put(record, "__pydantic_extra__", None)
+            put(record, "__pydantic_private__", None)
+        return cls(made)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
