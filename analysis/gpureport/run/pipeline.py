@@ -102,16 +102,16 @@ class _Run:
     def _in_order(self) -> list[WorkloadRun]:
         """Return the unfinished workloads in the order in which they are measured, and start builds in this order.
 
-        Microbenchmarks come first. In both groups, workloads with few programs come first, while threads of the
-        driver's process build the others, and isolated dispatches last: their times depend on the host, which builds.
+        Microbenchmarks come first; in both groups, on a GPU, workloads with few programs, while threads of the driver's
+        process build the others. Isolated dispatches come last: their times depend on the host, which builds.
         """
-        unfinished = [part for part in self.parts if not part.measurements]
-        present = self.measurer.device
+        unfinished, present = [part for part in self.parts if not part.measurements], self.measurer.device
         keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, present)) for part in unfinished}
 
         def place(part: WorkloadRun) -> tuple[bool, bool, int, bool]:
             isolated, workload = any(sweep.isolated for sweep in part.sweeps), part.workload
-            return not workload.microbenchmark, isolated, len(keys[part.name]), not workload.essential
+            builds = 0 if present.on_host else len(keys[part.name])
+            return not workload.microbenchmark, isolated, builds, not workload.essential
 
         parts = sorted(unfinished, key=place)
         self.measurer.build_ahead(key for part in parts for key in keys[part.name])
