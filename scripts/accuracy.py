@@ -115,6 +115,7 @@ def with_table(text: str, name: str, table: str) -> str:
 def main() -> None:
     """Validate all stored results, and update the tables."""
     found, _ = compared(ValidateOptions())
+    found = found[found["data_set"] == ""]
     database = load_database()
     tables = {
         "accuracy": markdown(COLUMNS, (row(each) for _, each in judge(found, TARGETS).groupby(TARGET, sort=False))),

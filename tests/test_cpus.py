@@ -17,7 +17,7 @@ from tests.test_spec_lscpu import TEXT
 
 Captured = pytest.CaptureFixture[str]
 REPORTS = Path(__file__).parents[1] / "reports"
-FOLDER, TRANSFERS = (REPORTS / "published" / name for name in ("cpus", "transfers"))
+FOLDER, TRANSFERS, SCOREBOARD = (REPORTS / "published" / name for name in ("cpus", "transfers", "scoreboard"))
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def found() -> pd.DataFrame:
 
 def test_the_tables_are_found_in_the_usual_places() -> None:
     assert table_folders(FOLDER) == [FOLDER]
-    assert table_folders(REPORTS) == [FOLDER, TRANSFERS]
+    assert table_folders(REPORTS) == [FOLDER, TRANSFERS, SCOREBOARD]
     assert table_folders(REPORTS / "nvidia-h100") == []
 
 

@@ -119,6 +119,7 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
 
 
 def _print(found: pd.DataFrame) -> None:
+    found = found[found["data_set"] == ""]
     cliffs, levels = found["what"].isin(_CLIFFS), found["level"].where(found["predicted"].notna(), "other")
     found = found.assign(
         title=found["result"] + ", " + found["device"] + found["published"].map({True: ", published", False: ""}),

@@ -1,8 +1,7 @@
 """Published tables of many machines, CPUs and transfers of GPUs, compared with predictions from the database."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import partial
-from io import BytesIO
 from math import log
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -12,7 +11,7 @@ import pandas as pd
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, json_bytes
+from gpureport.inputs import FileError
 from gpureport.predict.cpu_memory import (
     KERNELS,
     OPERATIONS,
@@ -27,9 +26,10 @@ from gpureport.spec.cores import core_of_machine
 from gpureport.spec.database import Database
 from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
-from gpureport.text import quoted, suggestion
 from gpureport.units import format_bytes
+from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, What, independence
+from gpureport.validate.scoreboard import DATA_SETS, scoreboard_residuals
 
 CLOUD, BARE, CLOUD_GPU = "CPU, cloud machines", "CPU, bare metal", "NVIDIA GPU, cloud machines"
 GENERIC = frozenset({"x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu"})
@@ -44,39 +44,10 @@ _TRANSFERS: dict[str, tuple[Direction, float]] = {
 """Direction and share of the link, by column."""
 _NARROWER = (1.0, 0.5)
 """Rate of links with half of the lanes, or of an earlier generation, relative to the listed link."""
-_LEAST, _MOST = 1e-30, 1e30  # number of a cell
 MACHINES, CURVES = "machines.csv.xz", "curves.csv.xz"
 BARE_METAL, STREAMS = "bare_metal.csv.xz", "streams.csv.xz"
 _CPUS = data_dir("reports") / "published" / "cpus"
-_PLACES = tuple(Path(parent, name) for name in ("cpus", "transfers") for parent in ("", "published"))
-
-
-def _read(path: Path, texts: Collection[str], numbers: Collection[str], zero: Collection[str] = ()) -> pd.DataFrame:
-    """Return a table; *texts* and positive *numbers* are required columns, and numbers in those of *zero* may be 0."""
-    content = json_bytes(path)
-    try:
-        frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False).fillna("")
-    except ValueError as error:  # pandas, or text that is not UTF-8
-        raise FileError(str(path), f"is not CSV ({error})") from None
-    if missing := [column for column in (*texts, *numbers, *zero) if column not in frame]:
-        raise FileError(str(path), f"{missing[0]}: is missing", 1)
-    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first of too many cells as names of rows
-        raise FileError(str(path), "has more cells in a row than columns", 2)
-    for column in (*numbers, *zero):
-        values = pd.to_numeric(frame[column], errors="coerce").astype(float)
-        valid = values.between(_LEAST, _MOST) | (values.eq(0) & (column in zero))
-        _check(path, frame[column], valid, lambda _: " is no number above zero")
-        frame[column] = values
-    return frame
-
-
-def _check(path: Path, cells: "pd.Series[str]", valid: "pd.Series[bool]", problem: Callable[[str], str]) -> None:
-    for row, text in cells[~valid].items():
-        raise FileError(str(path), f"{cells.name}: {quoted(text)}{problem(text)}", cast("int", row) + 2)
-
-
-def _check_known(path: Path, cells: "pd.Series[str]", known: Collection[str]) -> None:
-    _check(path, cells, cells.isin(list(known)), lambda text: f" is unknown{suggestion(text, known)}")
+_PLACES = tuple(Path(parent, name) for name in ("cpus", "transfers", "scoreboard") for parent in ("", "published"))
 
 
 class CloudMachine(NamedTuple):
@@ -95,9 +66,9 @@ class CloudMachine(NamedTuple):
 def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
     """Yield the machines of a folder with the tables (default: the project's)."""
     folder = folder or _CPUS
-    machines = _read(folder / MACHINES, ("machine",), ())
+    machines = read_table(folder / MACHINES, ("machine",), ())
     rates = {f"{operation}_GB_per_s": operation for operation in OPERATIONS}
-    values = _read(folder / CURVES, (), ("size_KiB", "latency_ns", *rates), zero=("machine",))
+    values = read_table(folder / CURVES, (), ("size_KiB", "latency_ns", *rates), zero=("machine",))
     values[["size_KiB", "latency_ns", *rates]] *= [1 << 10, 1e-9, *(1e9 for _ in rates)]
     values = values.rename(columns={"size_KiB": "working_set_bytes", "latency_ns": "latency_s", **rates})
     for number, row, own in _by_machine(folder / CURVES, values, machines):
@@ -121,10 +92,12 @@ class BareMachine(NamedTuple):
 def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
     """Yield the machines without a hypervisor of a folder with the tables (default: the project's)."""
     folder = folder or _CPUS
-    machines = _read(folder / BARE_METAL, ("machine", "core_type"), ("clock_GHz", "cores", "domains"), zero=("L3_MiB",))
+    machines = read_table(
+        folder / BARE_METAL, ("machine", "core_type"), ("clock_GHz", "cores", "domains"), zero=("L3_MiB",)
+    )
     numbers = ("cores", "bytes_per_core", "GB_per_s")
-    values = _read(folder / STREAMS, ("level", "kernel"), numbers, zero=("machine",))
-    _check_known(folder / STREAMS, values["kernel"], KERNELS)
+    values = read_table(folder / STREAMS, ("level", "kernel"), numbers, zero=("machine",))
+    check_known(folder / STREAMS, values["kernel"], KERNELS)
     values["bytes_per_s"] = values["GB_per_s"] * 1e9
     for _, fields, own in _by_machine(folder / STREAMS, values, machines):
         socket = Socket(
@@ -141,7 +114,7 @@ def _by_machine(
 ) -> Iterator[tuple[int, dict[Hashable, Any], pd.DataFrame]]:
     """Yield number and fields of each of the *machines*, with its rows of *values*, the table at *path*."""
     cells, rows, last = values["machine"].map("{:g}".format), machines.to_dict("records"), len(machines) - 1
-    _check(path, cells, values["machine"].isin(machines.index), lambda _: f" is no row of the machines, 0 to {last}")
+    check(path, cells, values["machine"].isin(machines.index), lambda _: f" is no row of the machines, 0 to {last}")
     for number, own in values.groupby("machine", sort=False):
         row = int(cast("float", number))
         yield row, rows[row], own
@@ -167,7 +140,7 @@ def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType,
 
 def table_folders(path: Path) -> list[Path]:
     """Return the folders with tables at *path* or, in the usual places, below it."""
-    names = (MACHINES, BARE_METAL, TRANSFERS)
+    names = (MACHINES, BARE_METAL, TRANSFERS, *DATA_SETS)
     return [path / place for place in (Path(), *_PLACES) if any((path / place / name).is_file() for name in names)]
 
 
@@ -180,6 +153,7 @@ def table_residuals(folder: Path, database: Database) -> Iterator[Residual]:
             yield from _of_bare(bare, database)
         if (folder / TRANSFERS).is_file():
             yield from transfer_residuals(folder, database)
+        yield from scoreboard_residuals(folder, database)
     except InputError as error:
         raise error if isinstance(error, FileError) else FileError(str(folder), str(error)) from None
 
@@ -244,8 +218,8 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     Therefore the prediction is that of the listed link, or of half of it, whichever comes nearest to both directions of
     a machine: errors are those of the rate that a known link reaches.
     """
-    frame = _read(folder / TRANSFERS, ("machine", "device"), tuple(_TRANSFERS))
-    _check_known(folder / TRANSFERS, frame["device"], database.entries)
+    frame = read_table(folder / TRANSFERS, ("machine", "device"), tuple(_TRANSFERS))
+    check_known(folder / TRANSFERS, frame["device"], database.entries)
     for row in frame.to_dict("records"):
         device = database.device(row["device"])
         seen = {name: row[name] * 1e9 for name in _TRANSFERS}

@@ -1,0 +1,56 @@
+"""Tables of published measurements, read and checked: every error names file, line and column."""
+
+from collections.abc import Callable, Collection
+from io import BytesIO
+from pathlib import Path
+from typing import cast
+
+import pandas as pd
+
+from gpureport.inputs import FileError, json_bytes
+from gpureport.text import quoted, suggestion
+
+_LEAST, _MOST = 1e-30, 1e30  # number of a cell
+
+
+def read_table(
+    path: Path,
+    texts: Collection[str],
+    numbers: Collection[str],
+    zero: Collection[str] = (),
+    optional: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """Return a table; *texts* and positive *numbers* are required columns, and numbers in those of *zero* may be 0.
+
+    With *optional* texts, which may be missing, all other columns contain numbers, 0, or nothing (NaN).
+    """
+    content = json_bytes(path)
+    try:
+        frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False).fillna("")
+    except ValueError as error:  # pandas, or text that is not UTF-8
+        raise FileError(str(path), f"is not CSV ({error})") from None
+    if missing := [column for column in (*texts, *numbers, *zero) if column not in frame]:
+        raise FileError(str(path), f"{missing[0]}: is missing", 1)
+    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first of too many cells as names of rows
+        raise FileError(str(path), "has more cells in a row than columns", 2)
+    others = (
+        [] if optional is None else [str(each) for each in frame if each not in (*texts, *numbers, *zero, *optional)]
+    )
+    for column in (*numbers, *zero, *others):
+        values = pd.to_numeric(frame[column], errors="coerce").astype(float)
+        lacking = frame[column].eq("") & (column in others)
+        valid = values.between(_LEAST, _MOST) | (values.eq(0) & (column not in numbers)) | lacking
+        check(path, frame[column], valid, lambda _: " is no number above zero")
+        frame[column] = values
+    return frame
+
+
+def check(path: Path, cells: "pd.Series[str]", valid: "pd.Series[bool]", problem: Callable[[str], str]) -> None:
+    """Raise a FileError with the *problem* of the first of the *cells* that is not *valid*."""
+    for row, text in cells[~valid].items():
+        raise FileError(str(path), f"{cells.name}: {quoted(text)}{problem(text)}", cast("int", row) + 2)
+
+
+def check_known(path: Path, cells: "pd.Series[str]", known: Collection[str]) -> None:
+    """Raise a FileError if *cells* of a table contain a name that is not *known*."""
+    check(path, cells, cells.isin(list(known)), lambda text: f" is unknown{suggestion(text, known)}")

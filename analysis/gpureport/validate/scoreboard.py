@@ -1,0 +1,145 @@
+"""Measurements that others published, row by row, with the model's prediction and those of published rivals.
+
+A table has a row for each measurement: ``device``, an entry of the database; ``kernel_class`` and ``operator``;
+``time_s``; ``bytes`` and ``flop``, what the operator must at least move and compute, for a plain roofline;
+``model``, what contains the operator, and ``type`` of its numbers (fp32), both of which may be empty. Columns of rivals
+end in ``_s``. All others are the operator's parameters: numbers, empty where it has none of this name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpureport.inputs import FileError
+from gpureport.observe.statistics import Floats
+from gpureport.predict.model import PointModel, PointTime, execution_kind, point_times
+from gpureport.predict.sensitivity import spread, uncertain
+from gpureport.spec.database import Database
+from gpureport.spec.models import Device
+from gpureport.validate.operators import OPERATORS, TIMINGS, Row, Timing
+from gpureport.validate.reading import check_known, read_table
+from gpureport.validate.residuals import Residual, independence
+
+_TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
+_NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
+_SUFFIX = "_s"
+"""End of the name of a column of times."""
+
+
+class DataSet(NamedTuple):
+    """What a table of the scoreboard contains, for readers; *timing* is the way of timing, a key of ``TIMINGS``."""
+
+    title: str
+    timing: str = ""
+
+
+DATA_SETS: Mapping[str, DataSet] = {
+    "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events"),
+    "neusight_vectors.csv.xz": DataSet("NeuSight, vector operators", "PyTorch, events"),
+    "neusight_matrices.csv.xz": DataSet("NeuSight, matrix products", "PyTorch, events"),
+}
+"""By the name of the table's file."""
+
+
+class Predicted(NamedTuple):
+    """A time, and the factor of its 95 % interval."""
+
+    time_s: float
+    spread: float
+
+
+def scoreboard_residuals(folder: Path, database: Database) -> Iterator[Residual]:
+    """Yield the residuals of the tables in *folder*; an InputError if one has wrong columns or values."""
+    for name, data in DATA_SETS.items():
+        if (path := folder / name).is_file():
+            yield from _of_table(path, data, database)
+
+
+def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residual]:
+    table = read_table(path, _TEXTS, ("time_s",), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
+    check_known(path, table["device"], database.entries)
+    columns = [str(column) for column in table]
+    rivals = [column for column in columns if column.endswith(_SUFFIX) and column != "time_s"]
+    parameters = [column for column in columns if column not in (*_NO_PARAMETERS, *rivals)]
+    for device_id, own in table.groupby("device"):
+        device = database.device(str(device_id))
+        rows: dict[int, Row] = {
+            number: {name: value for name, value in zip(columns, cells, strict=True) if value == value and value != ""}
+            for number, *cells in own.itertuples(name=None)
+        }
+        curve = {
+            "result": path.name.split(".")[0],
+            "data_set": data.title,
+            "published": True,
+            "device": device.id,
+            "device_class": device.device_class,
+            "architecture": device.architecture.id,
+            "independence": independence(device, database),
+            "kind": "specification",
+            "what": "times",
+            "unit": "s",
+        }
+        for row, predicted in zip(rows.values(), predict_rows(path, rows, device, data), strict=True):
+            yield curve | _residual(row, predicted, roofline_s(row, device), rivals, parameters)
+
+
+def _residual(
+    row: Row, predicted: Predicted | None, roofline: float, rivals: Sequence[str], parameters: Sequence[str]
+) -> Residual:
+    return {
+        "workload": f"{row['kernel_class']}/{row['operator']}",
+        "kernel_class": row["kernel_class"],
+        "conditions": row.get("model", ""),
+        "label": ", ".join(f"{name} {row[name]:.9g}" for name in parameters if name in row),
+        "predicted": predicted and predicted.time_s,
+        "expected": predicted and (predicted.time_s / predicted.spread, predicted.time_s * predicted.spread),
+        "observed": row["time_s"],
+        "rivals": {"roofline": roofline, **{name.removesuffix(_SUFFIX): row[name] for name in rivals if name in row}},
+    }
+
+
+def roofline_s(row: Row, device: Device) -> float:
+    """Return the larger of bytes / listed bandwidth and operations / listed peak, in seconds."""
+    peak = 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
+    if row.get("type") == "fp16" and row["kernel_class"] == "matrix product":
+        peak = device.matrix_peak_flop_per_s or 2.0 * device.rate_per_s("matrix_fp16")
+    return max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
+
+
+def predict_rows(path: Path, rows: Mapping[int, Row], device: Device, data: DataSet) -> list[Predicted | None]:
+    """Predict the *rows* of one device, by their numbers in the table at *path*; ``None`` for unknown operators.
+
+    All kernels of all rows are predicted together. The time of a row is the sum of its kernels, with what the way of
+    timing adds.
+    """
+    traced, facts = uncertain(device)
+    demands = []
+    for number, row in rows.items():
+        try:
+            make = OPERATORS.get(str(row["operator"]))
+            demands.append(
+                [replace(each, later_dispatches=()) for each in make(row, device).dispatches] if make else []
+            )
+        except KeyError as error:
+            raise FileError(str(path), f"{error.args[0]}: {row['operator']} needs a number", number + 2) from None
+    points = [PointModel(traced, each) for kernels in demands for each in kernels]
+    answers = iter(point_times(points, len(facts)) if points else ())
+    timed, other = TIMINGS.get(data.timing), execution_kind(device).sigma
+    return [
+        _with_timing(list(islice(answers, len(kernels))), timed(row, device) if timed else Timing(), other)
+        for row, kernels in zip(rows.values(), demands, strict=True)
+    ]
+
+
+def _with_timing(kernels: Sequence[tuple[PointTime, Floats]], timing: Timing, other: float) -> Predicted | None:
+    if not kernels:
+        return None
+    busy_s = timing.before_s + sum(answer.time_s for answer, _ in kernels)
+    if busy_s < timing.least_s:
+        return Predicted(timing.least_s, spread(np.array([timing.deviation]), other))
+    moved = np.sum([answer.time_s * relative for answer, relative in kernels], axis=0)
+    return Predicted(busy_s, spread(np.append(moved, timing.before_s * timing.deviation) / busy_s, other))

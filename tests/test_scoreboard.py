@@ -1,0 +1,78 @@
+"""The scoreboard: its tables, predictions of rows, rivals, and damaged tables."""
+
+import lzma
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.spec.database import load_database
+from gpureport.validate.operators import OPERATORS
+from gpureport.validate.residuals import frame
+from gpureport.validate.scoreboard import DATA_SETS, scoreboard_residuals
+from tests.kept import PUBLISHED
+
+FOLDER = PUBLISHED / "scoreboard"
+TABLE = "neusight_layers.csv.xz"
+HEADER = "device,kernel_class,operator,model,rows,columns,bytes,flop,time_s,li_s"
+ROW = "nvidia/a100_pcie_40,element-wise,add,bert inf,4096,1024,50331648,4194304,5e-5,4e-5"
+
+
+def written(folder: Path, *rows: str, header: str = HEADER) -> Path:
+    (folder / TABLE).write_bytes(lzma.compress("\n".join((header, *rows)).encode()))
+    return folder
+
+
+def found_in(folder: Path) -> pd.DataFrame:
+    return frame(scoreboard_residuals(folder, load_database()))
+
+
+def test_a_row_has_its_prediction_a_roofline_and_rivals(tmp_path: Path) -> None:
+    tiny = ROW.replace("4096,1024,50331648,4194304,5e-5,4e-5", "4,16,768,0,5e-5,")
+
+    large, small = found_in(written(tmp_path, ROW, tiny)).itertuples()
+
+    assert (large.data_set, large.kernel_class, large.conditions) == (
+        DATA_SETS[TABLE].title,
+        "element-wise",
+        "bert inf",
+    )
+    assert (large.workload, large.label, large.what) == ("element-wise/add", "rows 4096, columns 1024", "times")
+    assert large.rivals == {"roofline": pytest.approx(50331648 / 1555e9), "li": 4e-5}
+    assert small.rivals == {"roofline": pytest.approx(768 / 1555e9)}
+    assert large.expected[0] < large.predicted < large.expected[1]
+    assert large.rivals["roofline"] < large.predicted < 3 * large.rivals["roofline"]
+    assert small.predicted > 1000 * small.rivals["roofline"]  # what the timing adds
+
+
+def test_an_operator_without_a_model_is_not_predicted(tmp_path: Path) -> None:
+    (row,) = found_in(written(tmp_path, ROW.replace(",add,", ",fold,"))).itertuples()
+
+    assert row.predicted != row.predicted
+    assert row.observed == 5e-5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("a100_pcie_40", "a100_pcie_41", f"{TABLE}:2: device: '.*' is unknown; did you mean 'nvidia/a100_pcie_40'"),
+        (",5e-5", ",0", f"{TABLE}:2: time_s: '0' is no number above zero"),
+        (",1024", ",many", f"{TABLE}:2: columns: 'many' is no number above zero"),
+        (",1024", ",", f"{TABLE}:2: columns: add needs a number"),
+        (",flop", ",flops", f"{TABLE}:1: flop: is missing"),
+    ],
+)
+def test_a_damaged_table_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
+    written(tmp_path, ROW.replace(old, new, 1), header=HEADER.replace(old, new, 1))
+
+    with pytest.raises(InputError, match=message):
+        found_in(tmp_path)
+
+
+@pytest.mark.slow
+def test_shipped_tables_are_read() -> None:
+    found = found_in(FOLDER)
+
+    assert set(found["data_set"]) == {each.title for each in DATA_SETS.values()}
+    assert found["predicted"].notna().equals(found["workload"].str.split("/").str[1].isin(list(OPERATORS)))
