@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gpureport.measure.rounds import Progress
 
 Message = tuple[str, Any]
-"""``progress`` with a step and a share, ``item`` with one of several results, ``answer`` with the last result, or
-``refusal`` with an error. After the last two the process waits for the next request. ``end``: it has ended."""
+"""``progress`` with what ``Progress`` receives, ``item`` with one of several results, ``answer`` with the last result,
+or ``refusal`` with an error. After the last two the process waits for the next request. ``end``: it has ended."""
 
 _POLL_S = 0.2
 _LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
