@@ -115,7 +115,7 @@ class Pageable(_Copies):
     variant = "pageable"
     title = "Transfer, ordinary memory"
     description = (
-        "The host's memory is pageable: the driver copies through pinned memory of its own. The host times it."
+        "The host's memory is pageable: the driver copies through pinned memory of its own. The host times the copy."
     )
     memory = "pageable"
 

@@ -59,7 +59,7 @@ class Strided(_ByStride, UnstoredResults):
     variant = kernel = "strided"
     title = "Strided reads from memory"
     description = (
-        "Reads of words that are 1 to 64 words apart, in a buffer far larger than all caches. Memory transfers whole "
+        "Reads of 4-byte words 1 to 64 words apart, in a buffer far larger than all caches. Memory transfers whole "
         "sectors or lines."
     )
     counted = "the bytes of these words."
@@ -99,7 +99,7 @@ class Scatter(_ByStride):
     variant = kernel = "scatter"
     calibrates = ("line_write_rate",)
     title = "Strided writes within the last cache"
-    description = "Writes of words that are 1 to 64 words apart, in several passes over a quarter of the last cache."
+    description = "Writes of 4-byte words 1 to 64 words apart, in several passes over a quarter of the last cache."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each stride, with equal numbers of words; none on a CPU, whose cores combine their writes."""
