@@ -102,8 +102,8 @@ class _Run:
     def _in_order(self) -> list[WorkloadRun]:
         """Return the unfinished workloads in the order in which they are measured, and start builds in this order.
 
-        Microbenchmarks come first; in both groups, on a GPU, workloads with few programs, while threads of the driver's
-        process build the others. Isolated dispatches come last: their times depend on the host, which builds.
+        Microbenchmarks come first. Isolated dispatches end both groups: their times depend on the host, which builds.
+        On a GPU, both begin with workloads of few programs, while threads of the driver's process build the others.
         """
         unfinished, present = [part for part in self.parts if not part.measurements], self.measurer.device
         keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, present)) for part in unfinished}
