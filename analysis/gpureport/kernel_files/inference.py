@@ -149,10 +149,9 @@ class _Kernel:
         text = given.elements or given.value or given.local or ""
         if parameter.kind == "scalar" and not text:
             text = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
-        lanes = {0: 1, 3: 4}.get(parameter.lanes, parameter.lanes)
         dtype = parameter.dtype if parameter.lanes else self._dtype(number)
         return Argument(
-            **{**vars(parameter), "dtype": dtype, "lanes": lanes},
+            **vars(replace(parameter, dtype=dtype, lanes={0: 1, 3: 4}.get(parameter.lanes, parameter.lanes))),
             text=text,
             values=given.values,
             buffer_name=given.buffer or parameter.name,
