@@ -29,7 +29,7 @@ warm the cache, because what was not recorded before them has left no traces the
 class Placement:
     """Where work-groups run, and how the accesses of their waves are split."""
 
-    wave: int  # its lanes
+    wave: int  # lanes of a wave
     units: int
     units_per_group: int  # units that share the waves of a work-group, as one place for groups
     groups_per_place: int  # work-groups that are resident together
@@ -39,9 +39,9 @@ class Placement:
     cache_bytes: float  # capacity of the nearest cache, without local memory in use
     last_cache_bytes: float  # capacity of the cache before memory, which all units share; 0: there is none
     allocates: bool  # whether stores bring lines into the nearest cache
-    banks: int  # of local memory, one word wide
-    schedulers: int  # of a place, which execute its waves in turn
-    scalar_unit: bool  # whether one executes integer instructions with one result for all lanes, and branches
+    banks: int  # banks of local memory, one word wide
+    schedulers: int  # schedulers of a place, which execute its waves in turn
+    scalar_unit: bool  # whether a scalar unit executes branches, and integer instructions with one result for all lanes
     latencies: tuple[tuple[str, float], ...]
     """Cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache."""
     page_lines: int = 0
@@ -164,12 +164,12 @@ def _no_counts() -> NDArray[np.float64]:
 class Instruction:
     """The accesses of one instruction to one buffer."""
 
-    number: int  # in the order of first executions
+    number: int  # place in the order of first executions
     executions: int = 0
     lanes: int = 0
-    early: NDArray[np.float64] = field(default_factory=_no_counts)  # of the recorded executions of the first period
-    later: NDArray[np.float64] = field(default_factory=_no_counts)  # of those of later periods
-    known: dict[int, Coalesced] = field(default_factory=dict)  # patterns of earlier executions, by the place in a line
+    early: NDArray[np.float64] = field(default_factory=_no_counts)  # counts of the first period's recorded executions
+    later: NDArray[np.float64] = field(default_factory=_no_counts)  # the same of later periods
+    known: dict[int, Coalesced] = field(default_factory=dict)  # earlier patterns, by the first lane's place in its line
     missed: list[float] = field(default_factory=lambda: [0.0] * _RECORDED)
     """Shares of waves that missed in the last recorded executions, in turn."""
     together: int = 0  # time at which the interleaved iterations of a loop began
