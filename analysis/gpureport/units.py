@@ -1,7 +1,6 @@
 """Conversion of quantities between text with units and SI base units.
 
-``parse`` reads ``6 MiB``, ``800 GB/s`` or ``33 cycles``; the ``format_*`` functions write
-such text.
+``parse`` reads ``6 MiB``, ``800 GB/s`` or ``33 cycles``; the ``format_*`` functions write such text.
 """
 
 import json
@@ -100,7 +99,6 @@ UNKNOWN = "—"
 """Written for values that are not known."""
 RATIO = "ratio"
 """The unit of ratios: no prefix, and three digits even where the last ones are zeros."""
-
 COUNT = "count"
 """The unit of counts, which are powers of two where they can."""
 
@@ -117,7 +115,7 @@ _WITH_ZEROS = ("s", "Hz", RATIO)
 DIGITS = 3
 """Significant digits of the numbers of documents."""
 _LABEL_DIGITS = 3
-"""Those of labels of points and transitions, which identify them in stored results: they never change."""
+"""Significant digits in labels of points and transitions. They never change: labels identify stored results."""
 _MOST_DECIMALS = 5  # smaller values have an exponent
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 
@@ -154,7 +152,9 @@ format_ratio = partial(format_value, unit=RATIO)
 format_count = partial(format_value, unit=COUNT)
 """Write a count: exact powers of two from 2^10 on as such, others with k, M, G or T."""
 label_bytes = partial(format_bytes, digits=_LABEL_DIGITS)
+"""Write a size in bytes in a label."""
 label_count = partial(format_count, digits=_LABEL_DIGITS)
+"""Write a count in a label."""
 
 
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
