@@ -38,9 +38,9 @@ Side = Literal["slower", "faster", "other"]
 """What a value outside its interval says about the device; energy says nothing about its speed."""
 MEMORY, FP32, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Local memory", "highest"
 _ENERGIES = ("memory read", "a byte from memory", "J/B"), ("fp32 FMA", "an fp32 operation", "J/FLOP")
-"""Loads whose energy is a key figure, with what it is of and its unit."""
+"""Loads whose energy is a key figure, each with the subject and the unit of this figure."""
 NO_SPEED = ("W", *(unit for *_, unit in _ENERGIES))
-"""Units of figures that are no speeds."""
+"""Units of key figures that are not speeds."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
 

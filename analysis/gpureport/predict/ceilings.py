@@ -51,7 +51,7 @@ class Ceiling(Record):
 def ceilings(device: Device) -> tuple[Ceiling, ...]:
     """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches.
 
-    Rates count as key figures do.
+    Rates count operations as key figures do: a multiply-add is two.
     """
     traced, facts = uncertain(device)
     return tuple(_ceiling(len(facts), *limit) for limit in _limits(traced) if limit[2] > 0)
