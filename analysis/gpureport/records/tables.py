@@ -148,7 +148,7 @@ class Rows(tuple[R_co, ...], Generic[R_co]):
     def of_columns(cls, kind: type[R_co], columns: Columns, count: int) -> Self:
         """Return *count* records of a *kind* whose fields are valid *columns*.
 
-        As ``kind.model_construct``, in a third of its time: reports have ten thousands of records.
+        As ``kind.model_construct``, in a third of its time: reports have tens of thousands of records.
         """
         fields, given, put = kind.model_fields.items(), {*columns}, object.__setattr__
         defaults = {name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields}

@@ -14,7 +14,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 
 UNCERTAIN = 4.0
-"""An onset whose interval spans this factor gives no advice."""
+"""An onset or n90 whose interval spans this factor gives no advice."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class PageOne:
     headline: tuple[str, ...]
     """The conclusion, and what qualifies it."""
     large: dict[str, KeyFigure | None]
-    """Memory, fp32, matrix unit: figures by name, ``None``: not supported."""
+    """Memory, fp32, matrix unit: figures by name; ``None``: not supported, or neither predicted nor measured."""
     last_cache: ReadCliff | None
     usable_bytes: float | None
     """What one thread finds in the last cache of a CPU that others use."""
