@@ -55,8 +55,7 @@ class Disturbed:
 
 def disturbed(report: Report) -> tuple[Disturbed, ...]:
     """Return the workloads with samples that were disturbed or discarded."""
-    readings = _readings(report)
-    found = spans(readings, report.machine.opencl.kind) if report.machine else ()
+    found = spans(readings(report), report.machine.opencl.kind) if report.machine else ()
     variants = grouped((measurement.key.workload, measurement) for measurement in report.measurements)
     each = (_disturbed(name, measurements, found) for name, measurements in variants.items())
     return tuple(workload for workload in each if workload.disturbed or workload.discarded)
@@ -87,7 +86,8 @@ def _causes(point: MeasuredPoint, began_s: float | None, found: Sequence[Span]) 
             yield causes
 
 
-def _readings(report: Report) -> list[Reading]:
+def readings(report: Report) -> list[Reading]:
+    """Return the readings of clocks, load and power of all workloads."""
     return [reading for conditions in report.conditions for reading in conditions.readings]
 
 
@@ -112,11 +112,11 @@ def load_sentences(report: Report) -> str:
 
 def _loads(report: Report) -> dict[str, list[float | None]]:
     """Return the kinds of other load, each with its share in every second."""
-    readings = _readings(report)
-    seconds = [each for each in windows(readings) if each[-1].measuring and each[0] is not each[-1]]
+    every = readings(report)
+    seconds = [each for each in windows(every) if each[-1].measuring and each[0] is not each[-1]]
     if report.device.architecture.on_host:
         return {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
-    used = (others_utilisation(readings, window) for window in seconds)
+    used = (others_utilisation(every, window) for window in seconds)
     return {"device": [share and share[0] for share in used]}
 
 
@@ -150,7 +150,7 @@ def disturbed_table(report: Report) -> Table:
 
 def conditions_table(report: Report) -> Table:
     """Summarise clock, other load and throttling during measurements; reports without readings give no rows."""
-    measuring = [reading for reading in _readings(report) if reading.measuring]
+    measuring = [reading for reading in readings(report) if reading.measuring]
     if not measuring or report.machine is None:
         return Table((), ())
     on_host = report.device.architecture.on_host

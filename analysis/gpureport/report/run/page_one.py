@@ -23,7 +23,7 @@ from gpureport.report.curves import CurveRecords, of_user, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
-from gpureport.report.run.conditions import affected, disturbed, highest_load
+from gpureport.report.run.conditions import affected, disturbed, highest_load, readings
 from gpureport.report.run.efficiency import own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
@@ -229,7 +229,7 @@ def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None =
 
 def median_clock_hz(report: Report) -> float | None:
     """Return the median clock while kernels ran; ``None`` if it was not read."""
-    clocks = running_clocks([reading for conditions in report.conditions for reading in conditions.readings])
+    clocks = running_clocks(readings(report))
     return median(clocks) if clocks else None
 
 
@@ -247,8 +247,7 @@ def headline(
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
-    readings = (reading for conditions in report.conditions for reading in conditions.readings if reading.measuring)
-    reasons = [reading.throttle_reasons for reading in readings if reading.throttle_reasons is not None]
+    reasons = [r.throttle_reasons for r in readings(report) if r.measuring and r.throttle_reasons is not None]
     return paragraphs(
         "headline",
         report=report,
