@@ -77,7 +77,7 @@ class Verdict(Labelled):
     )
     ERROR = (
         *("error", "✗", "off", "off", 0, False),
-        "a result is wrong, or faster than a limit of the database entry: entry, model or measurement is wrong.",
+        "a result is wrong, or faster than a limit of the entry because entry, model or measurement is wrong.",
     )
 
     @classmethod

@@ -121,7 +121,7 @@ def rules_table() -> Table:
     rows.append(("measured by the run itself", _share(SIGMA_MEASURED_HERE), "", measured))
     for what, sigma, times in (
         ("the model itself", SIGMA_MODEL, "published"),
-        ("the model of compiled code, on CPUs in addition", SIGMA_CPU_CODE, "calibrated"),
+        ("the model of compiled code, added on CPUs", SIGMA_CPU_CODE, "calibrated"),
     ):
         within = f"half of {times} times are within {_share(sigma / MAD_TO_SIGMA)} of predicted (gpureport validate)"
         rows.append((what, _share(sigma), "", within))
