@@ -107,7 +107,7 @@ def _limits(device: Device) -> Iterator[_Limit]:
 
 
 def listed_rates(device: Device) -> dict[str, float]:
-    """Return bytes/s and operations/s that the entry promises, by the name of the load."""
+    """Return bytes/s and operations/s of the entry, by the name of the load."""
     return {
         "memory read": device.memory.bandwidth_bytes_per_s * device.memory.efficiency,
         "fp32 FMA": 2.0 * device.rate_per_s("fp32"),
