@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.compare import compare, excerpt
-from gpureport.compare.contrast import Forecast, contrast
+from gpureport.compare import Comparison, compare, excerpt
+from gpureport.compare.records import BEYOND
 from gpureport.errors import InputError
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.results.opening import predicted
@@ -19,8 +19,10 @@ from tests.builders import altered
 from tests.toy import TOY
 
 
-def _all(device: Device, *names: str) -> Forecast:
-    return predicted(device, select(names), quick=True)[1]
+def _compared(first: Device, other: Device, *names: str) -> Comparison:
+    reports = {device.id: predicted(device, select(names), quick=True) for device in (first, other)}
+    runs = [excerpt(report, (), forecast) for report, forecast in reports.values()]
+    return compare(dict(zip("ab", (runs[0], runs[-1]), strict=True)))
 
 
 def _faster_memory(factor: float) -> Device:
@@ -28,27 +30,30 @@ def _faster_memory(factor: float) -> Device:
     return altered(TOY, id="other", name="Other", memory=memory)
 
 
-def test_a_device_beside_itself_is_as_fast_within_the_models_own_error() -> None:
-    same = _all(TOY, "memory/copy", "instructions/rate")
-    for sweep in contrast("b", same, same).sweeps:
-        for point in sweep.points:
-            assert point.ratio.value == pytest.approx(1.0)
-            assert point.ratio.ci_high == pytest.approx(exp(NORMAL_95 * SIGMA_MODEL * 2**0.5), rel=1e-6)
+def test_a_device_beside_an_equal_one_is_as_fast_within_the_models_own_error() -> None:
+    """Facts of both cancel."""
+    report, forecast = predicted(TOY, select(("memory/copy", "instructions/rate")), quick=True)
+    found = compare({name: excerpt(report, (), forecast) for name in "ab"})
+    for contest in found.contests:
+        ratio = contest.standings[1].to_baseline
+        assert ratio
+        assert ratio.value == pytest.approx(1.0)
+        assert ratio.ci_high == pytest.approx(exp(NORMAL_95 * SIGMA_MODEL * 2**0.5), rel=2e-3)
 
 
-def test_a_ratio_ends_at_that_of_the_memories() -> None:
-    (copy,) = contrast("b", _all(TOY, "memory/copy"), _all(_faster_memory(3.0), "memory/copy")).sweeps
+def test_a_ratio_beyond_the_caches_is_that_of_the_memories() -> None:
+    (copy,) = (each for each in _compared(TOY, _faster_memory(3.0), "memory/copy").contests if each.regime == BEYOND)
+    ratio = copy.standings[1].to_baseline
 
-    assert copy.points[-1].ratio.value == pytest.approx(3.0, rel=0.15)  # of which launch and latency take a little
-    assert copy.points[-1].first_bottleneck == copy.points[-1].other_bottleneck == "DRAM"
-    assert copy.points[0].ratio.value == pytest.approx(1.0, rel=0.05)
+    assert ratio
+    assert ratio.value == pytest.approx(3.0, rel=0.15)  # of which launch and latency take a little
+    assert [each.bottleneck for each in copy.standings] == [Kind.MEMORY] * 2
 
 
 def test_effects_belong_to_bottlenecks() -> None:
     """Kernels that memory limits gain; the others do not change. Both have their values."""
-    other = _faster_memory(1.4)
-    first, second = (_all(device, "memory/copy", "memory/latency", "instructions/rate") for device in (TOY, other))
-    found = {effect.bottleneck: effect for effect in contrast("b", first, second).effects}
+    (contrast,) = _compared(TOY, _faster_memory(1.4), "memory/copy", "memory/latency", "instructions/rate").contrasts
+    found = {effect.bottleneck: effect for effect in contrast.effects}
 
     memory = found[Kind.MEMORY]
     assert memory.kernels == ("memory/copy",)
@@ -92,19 +97,10 @@ def test_bottlenecks_have_kinds() -> None:
     assert {name: kind_of(name, ("L1", "L2", "LLC")) for name in kinds} == kinds
 
 
-def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None:
-    """A sweep with 3 of 10 work-groups has no ratio to one with 5; all units, or equally many, have."""
-    capacities = [altered(cache, capacity_bytes=2 * cache.capacity_bytes) for cache in TOY.caches]
-    larger = [new if new.scope == "device" else old for old, new in zip(TOY.caches, capacities, strict=True)]
-    other = altered(TOY, id="other", caches=tuple(larger))
-    mine, theirs = (_all(device, "memory/read_private", "memory/copy") for device in (TOY, other))
-
-    parts = [each.part(key) for each in (mine, theirs) for key in each.shown if key.variant == "read_private"]
-    assert parts[0] != parts[1]
-    assert (parts[0] or 0) < TOY.compute_units
-    assert contrast("b", mine, theirs).left == ("memory/read_private/working_set",)
-    assert "read_private/working_set" not in " ".join(str(sweep.key) for sweep in contrast("b", mine, theirs).sweeps)
-    assert contrast("b", mine, mine).left == ()
+def test_a_part_of_the_compute_units_has_no_rates_to_compare() -> None:
+    report = predicted(TOY, select(["memory/read_private"]), quick=True)[0]
+    every = {each.key.sweep: excerpt(altered(report, predictions=(each,))).best for each in report.predictions}
+    assert {sweep: bool(best) for sweep, best in every.items()} == {"working_set": False, "every_unit": True}
     assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
     assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
     assert part_of_units([{"bytes": 3}], 10) is None

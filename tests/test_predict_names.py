@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.compare.contrast import Rates, capacities, interpolated, is_shared, ratio_points
+from gpureport.compare import contests
+from gpureport.compare.contrast import capacities, is_shared
+from gpureport.compare.records import BEYOND
+from gpureport.compare.runs import ComparedPoint
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.features import SIGMA_OTHER_CLIFFS, with_intervals, with_level_names
@@ -190,30 +193,19 @@ def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_tha
 # Contrasts
 
 
-def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
-    moves = np.array([[0.0, 1.0], [0.2, 1.0], [0.4, 3.0]])
-    line = Rates(np.array([1.0, 4.0, 64.0]), ("1", "4", "64"), np.array([1.0, 2.0, 5.0]), moves, ("a", "b", "c"))
-    sizes = np.array([1.0, 2.1, 4.0, 8.0, 0.1, 1e3])
-    found = interpolated(line, np.log(sizes))
-
-    assert found.x == pytest.approx(sizes)
-    assert found.rates == pytest.approx([1.0, 1.5, 2.0, 2.75, 1.0, 5.0], abs=0.04)
-    moved = [(0.0, 1.0), (0.1, 1.0), (0.2, 1.0), (0.25, 1.5), (0.0, 1.0), (0.4, 3.0)]
-    assert found.deviations == pytest.approx(np.array(moved), abs=0.04)
-    assert (found.labels, found.bottlenecks) == (("1", "4", "4", "4", "1", "64"), tuple("abbbac"))
-    single = interpolated(line.take([1]), np.log([9.0]))
-    assert (single.rates.tolist(), single.labels) == ([2.0], ("4",))
-
-
 def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
     """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
-    x, moves = np.array([4.0]), (np.array([[0.3, 0.2]]), np.array([[0.5, 0.4, 0.1]]))
-    first, other = Rates(x, ("4",), x / 4, moves[0], ("a",)), Rates(x, ("four",), x / 2, moves[1], ("b",))
-    (point,) = ratio_points(([1], [0]), first, other)
-    ratio = point.ratio
+    moves = np.array([0.3, 0.2]), np.array([0.5, 0.4, 0.1])
+    halves = [NORMAL_95 * hypot(*moved, SIGMA_MODEL) for moved in moves]
+    first, other = (
+        ComparedPoint(RATE, "4", exp(n), (exp(n - half), exp(n + half)), exp(n), False, "", 1.0, True, None, moved)
+        for n, half, moved in zip((1, 2), halves, moves, strict=True)
+    )
+    key = ("memory", "copy", BEYOND)
+    (contest,) = contests({"a": {key: first}, "b": {key: other}}, "a", {"a": ([], []), "b": ([0], [1])})
+    ratio = contest.standings[1].to_baseline
 
-    assert (point.x, point.label, point.first_bottleneck, point.other_bottleneck) == (4.0, "4", "a", "b")
-
+    assert ratio
     assert ratio.value == pytest.approx(exp(1.0))
     sigma = (0.3**2 + (0.2 - 0.5) ** 2 + 0.4**2 + 0.1**2 + 2 * SIGMA_MODEL**2) ** 0.5
     assert log(ratio.ci_high / ratio.value) == pytest.approx(NORMAL_95 * sigma, rel=1e-6)

@@ -183,8 +183,6 @@ def print_comparison(comparison: Comparison) -> None:
     for found in comparison.contrasts:
         title = f"Speed of {found.machine} / {comparison.baseline} by bottleneck on {comparison.baseline}"
         print_document_table(f"{title} (median kernel; range over kernels)", effects_table(comparison, found))
-        if found.left:
-            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(found.left)}.")
     if comparison.contrasts:
         print_text(intervals())
         print_lines("")

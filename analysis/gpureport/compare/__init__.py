@@ -3,28 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import hypot, log
+from math import log, sqrt
 
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
-from gpureport.compare.contrast import contrast
+from gpureport.compare.contrast import NONE_SHARED, Columns, contrast, shared_facts
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import (
-    BEYOND,
-    FEW,
-    WITHIN,
-    Comparison,
-    Contrast,
-    MachineResult,
-    RatioEstimate,
-    WorkloadComparison,
-)
+from gpureport.compare.records import BEYOND, FEW, WITHIN, Comparison, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.compare.runs import BEST_SIZE, BestPoints, ComparedPoint, ContestKey, Run, excerpt, rank, same_device
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
 from gpureport.records.curves import Observation
 from gpureport.records.prediction import Prediction
+from gpureport.spec.uncertainty import NORMAL_95
 
 __all__ = ["FEW", "MINIMUM_EFFECT", "Comparison", "Run", "compare", "excerpt", "regressions"]
 
@@ -61,7 +53,8 @@ def compare(
     base = next(iter(first)) if baseline is None else baseline
     if base not in first:
         raise InputError(f"--baseline: no machine is called {base!r}; choose one of {', '.join(first)}")
-    common = contests({name: run.best for name, run in first.items()}, base)
+    shared = {name: shared_facts(run, first[base]) for name, run in first.items()}
+    common = contests({name: run.best for name, run in first.items()}, base, shared)
     if not common:
         raise InputError(f"nothing to compare: no two of {', '.join(first)} have a workload in common")
     facts = {name: merged_facts([run.machine.facts for run in of_machine]) for name, of_machine in runs.items()}
@@ -94,7 +87,11 @@ def compare(
         minimum_effect=minimum_effect,
         figures=tuple(each.model_copy(update={"machine": name}) for name, run in first.items() for each in run.figures),
         limits=_limits(first),
-        contrasts=tuple(_contrasts(first, base)) if len(first) <= FEW else (),
+        contrasts=tuple(
+            contrast(name, base, (first[base].device, run.device), common)
+            for name, run in first.items()
+            if name != base and run.facts and first[base].facts and len(first) <= FEW
+        ),
         families={family: title for run in first.values() for family, title in run.families.items()},
         curves=tuple(_common_curves(first)) if len(first) <= FEW else (),
     )
@@ -103,13 +100,6 @@ def compare(
 def _limits(machines: Mapping[str, Run]) -> dict[str, tuple[Ceiling, ...]]:
     found = {name: run.limits for name, run in machines.items()}
     return found if len(found) <= FEW and len(set(found.values())) > 1 else {}
-
-
-def _contrasts(machines: Mapping[str, Run], baseline: str) -> Iterator[Contrast]:
-    first = machines[baseline].forecast
-    for name, run in machines.items():
-        if name != baseline and first and run.forecast:
-            yield contrast(name, first, run.forecast)
 
 
 def _common_curves(machines: Mapping[str, Run]) -> Iterator[dict[str, Observation | Prediction]]:
@@ -121,12 +111,14 @@ def _common_curves(machines: Mapping[str, Run]) -> Iterator[dict[str, Observatio
             yield alike
 
 
-def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[WorkloadComparison, ...]:
+def contests(
+    machines: Mapping[str, BestPoints], baseline: str, shared: Mapping[str, Columns] = {}
+) -> tuple[WorkloadComparison, ...]:
     """Compare the best points of all machines, workload by workload.
 
     Devices have different sizes, so sweeps have different points. Each workload is therefore compared once where memory
     serves it and once where a cache does, at the best point of each machine. Cases (an instruction, a stride) are
-    compared one by one.
+    compared one by one. *shared* are the facts that predicted machines share with the baseline.
     """
     sized = {key[:2] for best in machines.values() for key, point in best.items() if point.sized}
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}
@@ -136,7 +128,7 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Workloa
                 common.setdefault(key, {})[machine] = point
     if all(len(points) < 2 for points in common.values()):
         common = _of_any_size(machines)
-    return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
+    return tuple(_contest(key, points, baseline, shared) for key, points in common.items() if len(points) > 1)
 
 
 def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[str, ComparedPoint]]:
@@ -150,7 +142,9 @@ def _of_any_size(machines: Mapping[str, BestPoints]) -> dict[ContestKey, dict[st
     return found
 
 
-def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str) -> WorkloadComparison:
+def _contest(
+    key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str, shared: Mapping[str, Columns]
+) -> WorkloadComparison:
     family, variant, regime = key
     base = points.get(baseline)
     others = [name for name, point in points.items() if base is not None and not _comparable(point, base)]
@@ -160,7 +154,7 @@ def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str
         regime=regime,
         metric=next(iter(points.values())).metric,
         refused=f"{baseline} and {', '.join(others)} count work differently" if others else "",
-        standings=tuple(_result(name, point, base) for name, point in points.items()),
+        standings=tuple(_result(name, point, base, shared.get(name, NONE_SHARED)) for name, point in points.items()),
     )
 
 
@@ -169,7 +163,7 @@ def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
     return same_counting and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
 
 
-def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> MachineResult:
+def _result(name: str, point: ComparedPoint, base: ComparedPoint | None, shared: Columns) -> MachineResult:
     low, high = point.interval or (None, None)
     return MachineResult(
         machine=name,
@@ -179,7 +173,8 @@ def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> Mach
         ci_high=high,
         predicted_peak=point.predicted_peak,
         efficiency=_efficiency(point),
-        to_baseline=_speed_ratio(point, base) if base is not None and _comparable(point, base) else None,
+        to_baseline=_speed_ratio(point, base, shared) if base is not None and _comparable(point, base) else None,
+        bottleneck=point.bottleneck,
     )
 
 
@@ -190,10 +185,14 @@ def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
     return _speed_ratio(point, replace(point, value=peak, interval=(peak, peak)))
 
 
-def _speed_ratio(one: ComparedPoint, other: ComparedPoint) -> RatioEstimate:
-    """Return speed of *one* / speed of *other*; the half-widths of both intervals add in quadrature."""
+def _speed_ratio(one: ComparedPoint, other: ComparedPoint, shared: Columns = NONE_SHARED) -> RatioEstimate:
+    """Return speed of *one* / speed of *other*; half-widths add in quadrature, those from *shared* facts cancel."""
     if one is other:
         return RatioEstimate(value=1.0)
     sign = 1 if one.metric.kind == "rate" else -1
     known = [log(high / low) / 2 for low, high in filter(None, (one.interval, other.interval))]
-    return RatioEstimate.of_log(sign * log(one.value / other.value), hypot(*known) if len(known) == 2 else None)
+    square = sum(half**2 for half in known)
+    if one.deviations is not None and other.deviations is not None:
+        square -= 2 * NORMAL_95**2 * float(one.deviations[shared[0]] @ other.deviations[shared[1]])
+    half = sqrt(max(square, 0.0)) if len(known) == 2 else None
+    return RatioEstimate.of_log(sign * log(one.value / other.value), half)

@@ -93,6 +93,8 @@ class MachineResult(Record):
     """Observed speed / predicted speed; ``None`` if the machine was not measured."""
     to_baseline: RatioEstimate | None = None
     """Speed / the baseline's speed: above 1 is faster."""
+    bottleneck: Kind | None = None
+    """What limits this point, by the specification."""
 
 
 class WorkloadComparison(WorkloadKey):
@@ -168,35 +170,17 @@ class MachineFigure(Record):
         return self.basis in ("measured power", "board limit")
 
 
-class RatioPoint(Record):
-    """Speed on the other device / on the first, at one size or for one case."""
-
-    x: Compact
-    """Position on the sweep's axis."""
-    label: str
-    ratio: RatioEstimate
-    first_bottleneck: str
-    other_bottleneck: str
-
-
-class SweepContrast(Record):
-    """One predicted sweep on both devices."""
-
-    key: SweepKey
-    points: tuple[RatioPoint, ...]
-
-
 class Effect(Record):
-    """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device."""
+    """The predicted speed ratio of kernels at their best points that one bottleneck limits on the baseline."""
 
     bottleneck: Kind
-    """On the first device."""
+    """On the baseline."""
     other_bottleneck: Kind
     """On the other device, the most frequent kind."""
     kernels: tuple[str, ...]
     """Their names, ``family/variant``."""
     ratio: RatioEstimate
-    """That of the median kernel, each at its median size."""
+    """That of the median kernel, each with the median of its points (data in memory or caches, or cases)."""
     ends: tuple[Compact, Compact]
     """Lowest and highest ratio of a kernel."""
     unchanged: Whole
@@ -204,12 +188,9 @@ class Effect(Record):
 
 
 class Contrast(Record):
-    """A predicted device compared with the predicted baseline, size by size."""
+    """A predicted device compared with the predicted baseline."""
 
     machine: str
-    sweeps: tuple[SweepContrast, ...]
-    left: tuple[str, ...]
-    """Sweeps that are not compared: each device measures another part of its compute units."""
     effects: tuple[Effect, ...]
     """By kind of limit on the baseline, the most important one first."""
     capacities_bytes: tuple[Compact, Compact] | None

@@ -3,20 +3,23 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 
 from gpureport.compare.conditions import facts, origin
-from gpureport.compare.contrast import Forecast
 from gpureport.compare.records import BEYOND, WITHIN, Landmark, Machine, MachineFigure
 from gpureport.findings.key_figures import key_figures
 from gpureport.observe.statistics import Floats
+from gpureport.predict import Predicted
 from gpureport.predict.ceilings import Ceiling, ceilings, listed_rates
+from gpureport.predict.sensitivity import Fact
+from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.columns import Curve
-from gpureport.records.curves import DRAM, Metric, Observation
+from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, SweepKey
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import Energy, Measurement
-from gpureport.records.prediction import Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report, described_families
 from gpureport.spec.models import Device
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
@@ -50,6 +53,10 @@ class ComparedPoint:
     """Its working set / the size that is certainly beyond all caches."""
     sized: bool
     """Whether the machine has a sweep of the workload over sizes."""
+    bottleneck: Kind | None
+    """What limits it, by the specification."""
+    deviations: Floats | None
+    """Of a device that is only predicted: relative changes of its time per standard deviation of each fact (facts,)."""
 
 
 ContestKey = tuple[str, str, str]
@@ -65,13 +72,14 @@ class Run:
 
     machine: Machine
     """Its device and conditions."""
+    device: Device
     best: BestPoints
     landmarks: tuple[Landmark, ...]
     samples: Mapping[str, Samples]
     limits: tuple[Ceiling, ...] = ()
     """Limits of the hardware, from the specification."""
-    forecast: Forecast | None = None
-    """What is predicted, size by size, if nothing else is known."""
+    facts: tuple[Fact, ...] = ()
+    """Uncertain figures of a device that is only predicted."""
     curves: tuple[Observation | Prediction, ...] = ()
     """Curves over sizes: as observed, or as predicted if nothing was observed; none for a comparison of many."""
     figures: tuple[MachineFigure, ...] = ()
@@ -86,11 +94,12 @@ class Run:
 
 
 def excerpt(
-    report: Report, workloads: Collection[str] = (), forecast: Forecast | None = None, *, few: bool = True
+    report: Report, workloads: Collection[str] = (), forecast: Sequence[Predicted] = (), *, few: bool = True
 ) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs.
 
-    Without *few*, it lacks what only comparisons of a few machines show, which takes most of the memory.
+    The *forecast* has the uncertainties of a report with predictions only. Without *few*, the data lack what only
+    comparisons of a few machines show, which takes most of the memory.
     """
     limits = ceilings(report.device)
     curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]
@@ -104,11 +113,12 @@ def excerpt(
             clock_hz=report.device.clock_hz,
             facts=facts(report),
         ),
-        best=best_points(report, curves),
+        device=report.device,
+        best=best_points(report, curves, forecast),
         landmarks=tuple(_landmarks(report, curves)),
         samples=samples_by_sweep(curve.measurement for curve in curves if curve.measurement),
         limits=limits,
-        forecast=forecast if few else None,
+        facts=forecast[0].facts if forecast else (),
         curves=tuple(
             record
             for curve in (curves if few else ())
@@ -135,11 +145,12 @@ def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, Samples]:
     return found
 
 
-def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
+def best_points(report: Report, curves: Iterable[Curve], forecast: Sequence[Predicted] = ()) -> BestPoints:
     """Return the best points of a machine on some *curves* of its report."""
     chosen = [(record, curve.specification) for curve in curves if (record := shown(curve, report))]
+    deviations = {each.prediction.key: each.relative for each in forecast}
     found: dict[ContestKey, ComparedPoint] = {}
-    for (family, variant, regime), point in _all_points(report, chosen):
+    for (family, variant, regime), point in _all_points(report, chosen, deviations):
         for kind in (regime,) if point.sized else (regime, point.label):
             key = family, variant, kind
             if key not in found or rank(point, kind) > rank(found[key], kind):
@@ -153,12 +164,15 @@ def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
 
 
 def _all_points(
-    report: Report, curves: Sequence[tuple[Observation | Prediction, Prediction | None]]
+    report: Report,
+    curves: Sequence[tuple[Observation | Prediction, Prediction | None]],
+    deviations: Mapping[SweepKey, Floats],
 ) -> Iterator[tuple[ContestKey, ComparedPoint]]:
     """Yield every point with its regime; no rates of a part of the compute units: its size differs by device."""
     far_bytes = _FAR * last_cache_bytes(report.device)
     sized = {record.key.workload for record, _ in curves if record.axis.quantity in SIZES}
     sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")
+    caches = {cache.name for cache in report.device.caches}
     for curve, prediction in curves:
         parameters = (point.point.parameters for point in curve.points)
         if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
@@ -168,7 +182,8 @@ def _all_points(
         of_transfers = curve.axis.quantity == "transfer"
         name = f", {curve.key.sweep}" if of_transfers or sweeps_of_cases[workload] > 1 else ""
         largest = max((point.point.x for point in curve.points), default=0.0)
-        for point in curve.points:
+        points: Sequence[ObservedPoint | PredictedPoint] = curve.points
+        for point, deviation in zip(points, deviations.get(curve.key, repeat(None)), strict=False):
             if of_transfers and point.point.x < largest:
                 continue
             predicted = prediction.points.at(point.point) if prediction else None
@@ -185,6 +200,8 @@ def _all_points(
                     counting=info.counting if info else "",
                     reach=point.point.working_set_bytes / far_bytes,
                     sized=workload in sized,
+                    bottleneck=kind_of(predicted.limit, caches) if predicted else None,
+                    deviations=deviation,
                 ),
             )
 

@@ -9,12 +9,11 @@ from typing import TypeAlias
 
 from gpureport import __version__
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt
-from gpureport.compare.contrast import Forecast
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there
-from gpureport.predict import ModelInput, limits_of, predict_sweeps
+from gpureport.predict import ModelInput, Predicted, limits_of, predict_sweeps
 from gpureport.predict.advice import advice, source_accesses
 from gpureport.records.report import (
     FILE_NAME,
@@ -183,7 +182,9 @@ def device_named(source: str, database: Database) -> Device:
         raise InputError(f"{source or repr(source)}: there is no such file or folder, and {error}") from None
 
 
-def predicted(device: Device, workloads: Sequence[Workload], *, quick: bool = False) -> tuple[Report, Forecast]:
+def predicted(
+    device: Device, workloads: Sequence[Workload], *, quick: bool = False
+) -> tuple[Report, tuple[Predicted, ...]]:
     """Return the report of the specification predictions for *device*, and whole predictions; *quick*: shorter sweeps.
 
     The report has no machine, measurements and findings.
@@ -203,7 +204,7 @@ def predicted(device: Device, workloads: Sequence[Workload], *, quick: bool = Fa
         advice=tuple(each for workload, sweeps in planned for each in advice(workload, known, sweeps)),
         accesses=tuple(each for workload, sweeps in planned for each in source_accesses(workload, known, sweeps)),
     )
-    return report, Forecast(device, found)
+    return report, found
 
 
 def open_report(path: Path, database: Database) -> Report:
