@@ -51,6 +51,12 @@ LISTED = {
     },
     "nvidia/l40s": {"matrix_fp16": 362.05, "matrix_tf32": 183, "matrix_int8": 733, "matrix_fp8": 733},
     "nvidia/l4": {"matrix_fp16": 121, "matrix_fp8": 242.5},
+    "nvidia/l20": {"matrix_fp16": 119.5, "matrix_fp8": 239},
+    "nvidia/a16": {"matrix_fp16": 17.9},
+    "nvidia/rtx_5000_ada": {"matrix_fp8": 522.2},
+    "nvidia/rtx_4000_sff_ada": {"matrix_fp8": 153.4},
+    "nvidia/rtx_a1000": {"matrix_fp16": 26.9},
+    "nvidia/k20x": {"fp64": 1.31},
     "nvidia/h100_sxm": {"fp64": 33.5, "fp16x2": 133.8, "bf16x2": 133.8},
     "nvidia/rtx_5090": {"matrix_fp16": 209.5, "matrix_tf32": 104.8, "matrix_int8": 838, "matrix_fp8": 419},
     # White papers and product pages of AMD.

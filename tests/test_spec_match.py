@@ -189,7 +189,7 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
     ("answers", "entry"),
     [
         # Only the whole name counts.
-        *(({"name": f"NVIDIA {name}"}, None) for name in ("A40 Laptop GPU", "A400", "A40 D", "RTX A40", "H200 NVL")),
+        *(({"name": f"NVIDIA {name}"}, None) for name in ("A40 Laptop GPU", "A400", "A40 D", "RTX A40", "H200 NVL2")),
         ({"name": "NVIDIA GeForce RTX 2080 with Max-Q Design", "compute_units": 46}, None),
         ({"name": "NVIDIA GeForce GTX 1070", "compute_units": 16}, None),
         ({"name": "gfx906+sram-ecc-xnack", "vendor": "AMD", "compute_units": 60}, "amd/mi50"),
