@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.validating import Summary, compared, error_cells, result_cells, unmatched
+from gpureport.cli.validating import TARGET_COLUMNS, Summary, compared, error_cells, target_row
 from gpureport.errors import GpuReportError
 from gpureport.records.curves import BASES
 from gpureport.spec.database import Database, load_database
@@ -26,22 +26,11 @@ PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md"}
 MODEL = ["device_class", "architecture", "device"]
 TARGET = ["data", "what", "statistic"]
 
-COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")
-_STATISTICS = "median / mean / 90 %"
+_STATISTICS = "median / MAPE / 90 %"
 TIMES = (
     *("data", "constants", "n", f"specification: {_STATISTICS}", "n"),
     *(f"specification of these: {_STATISTICS}", f"calibrated: {_STATISTICS}"),
 )
-
-
-def row(results: pd.DataFrame) -> tuple[str, ...]:
-    """Return the cells of a target, with a result for each kind of prediction that it limits."""
-    first, *_ = each = list(results.itertuples())
-    lacking = f", unmatched {unmatched(first)}" if unmatched(first) else ""
-    cells = {result.kind: result_cells(result) for result in each}
-    reached = {kind: f"{error} ({' '.join(judged).strip()})" for kind, (error, *judged) in cells.items()}
-    what = f"{first.what}, {first.statistic}"
-    return first.data, what, first.constants, f"{first.n}{lacking}", *(reached.get(kind, "") for kind in BASES)
 
 
 def times_by_result(found: pd.DataFrame) -> Iterator[tuple[str, ...]]:
@@ -84,7 +73,7 @@ def _model(device_class: str, architecture: str, device: str, database: Database
 
 
 def errors(summary: Summary | None) -> str:
-    """Return median, mean and 90th percentile; nothing without data."""
+    """Return median, MAPE and 90th percentile; nothing without data."""
     return " / ".join(error_cells(summary)) if summary else ""
 
 
@@ -118,7 +107,9 @@ def main() -> None:
     found = found[found["data_set"] == ""]
     database = load_database()
     tables = {
-        "accuracy": markdown(COLUMNS, (row(each) for _, each in judge(found, TARGETS).groupby(TARGET, sort=False))),
+        "accuracy": markdown(
+            TARGET_COLUMNS, (target_row(each) for _, each in judge(found, TARGETS).groupby(TARGET, sort=False))
+        ),
         "times": markdown(TIMES, times_by_result(found)),
     }
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}

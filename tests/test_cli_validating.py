@@ -45,9 +45,9 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_calibrated_predictions_have_their_counterpart(results: Path, capsys: Captured) -> None:
     assert main(["validate", str(results / "mine"), "--times"]) == 0
 
-    same = capsys.readouterr().out.partition("Times of the points that also have a calibrated prediction")[2]
-    (row,) = (line.split() for line in same.partition("\n\n")[0].splitlines() if line.lstrip().startswith("mine,"))
-    assert row[2] == str(POINTS)
+    same = capsys.readouterr().out.partition("Times of the points with a calibrated prediction")[2]
+    rows = [line.split()[2:4] for line in same.partition("\n\n")[0].splitlines() if line.startswith("mine,")]
+    assert sorted(rows) == [["calibrated", str(POINTS)], ["specification", str(POINTS)]]
 
 
 def test_json_holds_every_point_of_both_predictions(results: Path) -> None:

@@ -47,6 +47,8 @@ _EXAMPLES = (
     ("validate", "                      # the results of the project"),
     ("validate", "out -w memory         # one family"),
     ("validate", "--times --json times.json   # every point"),
+    ("validate", "tables --seal sealed.json   # before anybody has times"),
+    ("validate", "tables --sealed sealed.json # afterwards"),
     ("devices", "                       # the devices of this machine"),
     ("devices", '--known "RTX 40"       # devices of the database'),
     ("devices check", "my_card.yaml"),
@@ -465,6 +467,12 @@ class ValidateOptions:
     """Compare only times, not cliffs, tapers and plateaus; several times faster."""
     json_file: Annotated[Path | None, _path("FILE", "--json")] = None
     """Write the predicted and observed values of all points and features."""
+    seal: Annotated[Path | None, _path("FILE", "--seal")] = None
+    """Only predict the rows of published tables of kernels, also those without a time, and write the predictions with
+    the hashes of model and database. Prints the hash of the file, for publication."""
+    sealed: Annotated[Sequence[Path], _path("FILE", "--sealed")] = ()
+    """Files of --seal: of rows that had no time then, compare these predictions with the times, in place of today's.
+    Files in PATH/sealed are included."""
     force: _Overwrite = False
     strict: _Flag = False
     """Exit code 1 if a target is missed or a file is left out."""

@@ -1,16 +1,17 @@
 """``gpureport validate``."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from math import inf, isnan
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences, print_table
+from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences, print_table, print_written
 from gpureport.cli.options import described, open_all, open_database, selected, writing
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
@@ -21,17 +22,23 @@ from gpureport.results.published import load
 from gpureport.results.replay import LACKING, Result, report_result
 from gpureport.spec.database import Database
 from gpureport.text import counted
-from gpureport.units import UNKNOWN, format_percent, format_ratio, off_by
+from gpureport.units import UNKNOWN, format_percent, format_ratio, off_by, precise_percent
 from gpureport.validate.residuals import WHATS, Residual, What, frame, independence, residuals
+from gpureport.validate.scoreboard import scoreboard_residuals
+from gpureport.validate.sealing import read_sealed, seal, sealed_files, with_sealed
 from gpureport.validate.tables import table_folders, table_residuals
-from gpureport.validate.targets import TARGETS, Target, judge, summarise, where_calibrated
+from gpureport.validate.targets import TARGETS, Target, contests, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
 Summary: TypeAlias = Any
 """A row of :func:`summarise`, or of :func:`judge`; pandas has no types for rows."""
 
-_STATISTICS = ("n", "unmatched", "median", "mean", "90 %", "predicted / observed", "inside")
+_STATISTICS = ("n", "unmatched", "median", "MAPE", "90 %", "bias", "inside")
+_RESULT, _KIND = {"title": "result"}, {"kind": "predictions"}
+TARGET_COLUMNS = ("data", "what", "constants", "n", *BASES)
+LABELS = {"habitat": "Habitat", "li": "Li et al.", "neusight": "NeuSight", "neusight_roofline": "NeuSight's roofline"}
+"""Names of rivals, for readers."""
 _CLIFFS: tuple[What, ...] = ("latency cliffs", "bandwidth cliffs")
 """Quantities whose position is compared, not their value."""
 
@@ -42,7 +49,9 @@ def validate_results(options: ValidateOptions) -> int:
     Raises:
         GpuReportError: no sweep could be compared.
     """
-    with writing((options.json_file,) if options.json_file else (), force=options.force):
+    with writing((file for file in (options.json_file, options.seal) if file), force=options.force):
+        if options.seal:
+            return _seal(options, options.seal)
         found, complete = compared(options)
         if found.empty:
             which = f" of {', '.join(options.workloads)}" if options.workloads else ""
@@ -51,8 +60,12 @@ def validate_results(options: ValidateOptions) -> int:
             _write(options.json_file, found)
     judged = judge(found[~found["described"]], _targets(options))
     _print(found)
-    everything = not options.paths and not options.workloads
-    _print_targets(judged if everything else judged[judged["reached"].notna()])
+    everything = not (options.paths or options.workloads or options.times)
+    shown = judged if everything else judged[judged["reached"].notna()]
+    rows = [target_row(each) for _, each in shown.groupby(["data", "what", "statistic"], sort=False)]
+    print_table("Accuracy targets", TARGET_COLUMNS, rows)
+    if rows:
+        print_sentences("targets_legend")
     return 1 if options.strict and (judged["result"].eq("MISS").any() or not complete) else 0
 
 
@@ -61,11 +74,9 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
     names, kernels = _names(options), described(options.kernels)
     if names:
         names |= {kernel.name for kernel in kernels}
-    paths = options.paths or kept_folders()
-    if not paths:  # wheels do not contain them
-        raise InputError("validate: this installation has no reports/; give a report.json or a folder of reports")
+    paths = _paths(options)
     tables = [folder for path in paths for folder in table_folders(path)]
-    folders = _once(_files(path) for path in paths if path not in tables)
+    folders = _once(map(_files, paths))
     database = open_database(options.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database, kernels))]
     complete = len(results) == sum(map(len, folders))
@@ -82,8 +93,29 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
             if lacking and not names:
                 note(f"{file}: left out {counted(lacking, 'sweep')} of workloads that this version lacks")
     if not names:
-        found += [residual for folder in tables for residual in table_residuals(folder, database)]
+        sealed = [*options.sealed, *(file for path in paths for file in sealed_files(path))]
+        published = [residual for folder in tables for residual in table_residuals(folder, database)]
+        found += with_sealed(published, [read_sealed(file) for files in _once([sealed]) for file in files])
     return frame(found), complete
+
+
+def _paths(options: ValidateOptions) -> Sequence[Path]:
+    if not (paths := options.paths or kept_folders()):  # wheels do not contain them
+        raise InputError("validate: this installation has no reports/; give a report.json or a folder of reports")
+    return paths
+
+
+def _seal(options: ValidateOptions, file: Path) -> int:
+    database = open_database(options.entries)
+    folders = [folder for path in _paths(options) for folder in table_folders(path)]
+    rows = [row for folder in folders for row in scoreboard_residuals(folder, database)]
+    if not rows:
+        raise InputError("--seal: there are no tables of kernels; give a folder with tables like those of the project")
+    text, hashed = seal(rows, database, datetime.now(UTC).isoformat(timespec="seconds"))
+    write_file(file, text)
+    print_written([file])
+    print_lines(f"SHA-256 of all lines after the first: {hashed}")
+    return 0
 
 
 def _names(options: ValidateOptions) -> set[str]:
@@ -107,7 +139,7 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
         return
     found = {*reports_below(path), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
-    if not found:
+    if not found and not table_folders(path):
         raise InputError(f"{path}: contains no {FILE_NAME} and no published/*.yaml, also in its subfolders")
     yield from sorted(found)
 
@@ -119,7 +151,8 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
 
 
 def _print(found: pd.DataFrame) -> None:
-    found = found[found["data_set"] == ""]
+    scored, found = found[found["data_set"] != ""], found[found["data_set"] == ""]
+    _print_scoreboard(scored)
     cliffs, levels = found["what"].isin(_CLIFFS), found["level"].where(found["predicted"].notna(), "other")
     found = found.assign(
         title=found["result"] + ", " + found["device"] + found["published"].map({True: ", published", False: ""}),
@@ -128,48 +161,52 @@ def _print(found: pd.DataFrame) -> None:
     )
     own, found = found[found["described"]], found[~found["described"]]
     times, own_times = (each[each["what"] == "times"] for each in (found, own))
+    listed = times[times["kind"] == "specification"]
+    both = pd.concat([times[times["kind"] == "calibrated"], where_calibrated(times)])
     ordered = found.sort_values(["order", "feature"], kind="stable")
-    _print_aggregates("Times by result", "result", times, "device_class", "title", origin=True)
-    title = "Times of the points that also have a calibrated prediction"
-    _print_aggregates(title, "result", where_calibrated(times), "device_class", "title")
-    _print_aggregates("Errors by device class", "feature", ordered, "device_class", "feature")
-    _print_aggregates("Times by kernel of the user", "kernel", own_times, "title", "workload")
-    _print_aggregates("Errors of kernels of the user", "feature", own, "title", "feature")
-    print_sentences("aggregates_legend")
-    print_lines("")
+    _print_aggregates("Times by result, specification predictions", listed, {**_RESULT, "independence": "constants"})
+    _print_aggregates("Times of the points with a calibrated prediction", both.sort_values("title"), _RESULT | _KIND)
+    _print_aggregates("Errors by device class", ordered, {"device_class": "devices", "feature": "feature"} | _KIND)
+    _print_aggregates("Times by kernel of the user", own_times, _RESULT | {"workload": "kernel"} | _KIND)
+    _print_aggregates("Errors of kernels of the user", own, _RESULT | {"feature": "feature"} | _KIND)
+    if len(found) or scored["error"].notna().any():
+        print_sentences("aggregates_legend")
+        print_lines("")
+
+
+def _print_scoreboard(scored: pd.DataFrame) -> None:
+    predicted = scored[scored["error"].notna()]
+    columns, rows = contest_table(predicted, "*")
+    title = "Scoreboard: MAPE / 90th percentile in % of gpureport and others, on the same rows"
+    print_table(title, columns, rows, range(1, len(columns)))
+    if len(scored):
+        lacking = {name: int(scored[name].isna().sum()) for name in ("predicted", "observed")}
+        print_sentences("scoreboard_legend", compared=len(predicted), **lacking)
+        print_lines("")
+    shown = {"device_class": "devices", "architecture": "generation", "independence": "constants"}
+    for data_set, own in predicted.groupby("data_set"):
+        _print_aggregates(f"Scoreboard: {data_set}", own, shown)
+    sealed = predicted[predicted["sealed"] != ""]
+    _print_aggregates("Sealed predictions", sealed, {"sealed": "file", "data_set": "data set"})
 
 
 def _write(path: Path, found: pd.DataFrame) -> None:
-    written = found.drop(columns=["architecture", "described", "compiler", "ratio", "inside"]).astype(object)
+    written = found.drop(columns=["described", "compiler", "ratio", "inside"]).astype(object)
     rows = written.where(written.notna(), None).to_dict("records")
     plain = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=lambda point: point.model_dump())
     lines = ",\n ".join(map(plain, rows))
     write_file(path, f"[{lines}]\n")
 
 
-def _print_aggregates(
-    title: str, first: str, residuals: pd.DataFrame, heading: str, row: str, *, origin: bool = False
-) -> None:
-    """Print tables of errors by the columns *heading* and *row*, shown as *first*; *origin* adds the constants."""
-    columns = (first, *(("constants",) if origin else ()), *_STATISTICS)
-    right = range(len(columns) - len(_STATISTICS), len(columns))
-    for kind in BASES:
-        for name, members in residuals[residuals["kind"] == kind].groupby(heading, sort=False):
-            rows = [
-                (each.Index, *((each.constants,) if origin else ()), *_cells(each))
-                for each in summarise(members, row).itertuples()
-            ]
-            print_table(f"{title}, {kind} predictions: {name}", columns, rows, right)
+def _print_aggregates(title: str, residuals: pd.DataFrame, shown: Mapping[str, str]) -> None:
+    """Print a table of errors by columns of *residuals*, with their names in the table."""
+    found = summarise(residuals, list(shown)).itertuples() if len(residuals) else ()
+    rows = [(*map(str, cast("tuple[object, ...]", each.Index)), *_cells(each)) for each in found]
+    print_table(title, (*shown.values(), *_STATISTICS), rows, range(len(shown), len(shown) + len(_STATISTICS)))
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
-    return (
-        str(summary.n),
-        unmatched(summary),
-        *error_cells(summary),
-        format_ratio(None if isnan(summary.ratio) else summary.ratio),
-        "" if isnan(summary.inside) else format_percent(summary.inside),
-    )
+    return str(summary.n), unmatched(summary), *error_cells(summary), *further_cells(summary)
 
 
 def unmatched(summary: Summary) -> str:
@@ -179,26 +216,44 @@ def unmatched(summary: Summary) -> str:
 
 
 def error_cells(summary: Summary) -> tuple[str, str, str]:
-    """Write median, mean and 90th percentile of the errors."""
-    return _off(summary.median), _off(summary.mean), _off(summary.p90)
+    """Write median, MAPE and 90th percentile of the errors."""
+    return _off(summary.median), UNKNOWN if isnan(summary.mape) else precise_percent(summary.mape), _off(summary.p90)
+
+
+def further_cells(summary: Summary) -> tuple[str, str]:
+    """Write the bias, and the share inside the intervals."""
+    ratio = format_ratio(None if isnan(summary.ratio) else summary.ratio)
+    return ratio, "" if isnan(summary.inside) else format_percent(summary.inside)
 
 
 def _off(error: float) -> str:
     return UNKNOWN if isnan(error) else off_by(error, ".1f")
 
 
-def _print_targets(judged: pd.DataFrame) -> None:
-    columns = ("compared", "n", "unmatched", "error", "limit", "result")
-    for (kind, data), own in judged.groupby(["kind", "data"], sort=False):
-        title = f"Accuracy targets, {kind} predictions: {data}"
-        rows = [(f"{t.what}, {t.statistic}", str(t.n), unmatched(t), *result_cells(t)) for t in own.itertuples()]
-        print_table(title, columns, rows, right=(1, 2, 3, 4))
-    if not judged.empty:
-        print_sentences("targets_legend")
+def contest_table(scored: pd.DataFrame, mark: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return columns and rows of MAPE / 90th percentile by class of kernels, in %; a *mark* is after the best ones."""
+    found = list(contests(scored, "kernel_class"))
+    names = dict.fromkeys(
+        str(name) for _, errors in sorted(found, key=lambda each: -len(each[1])) for name in errors.index
+    )
+    rows = []
+    for kernels, errors in found:
+        texts = (100 * errors).map("{:.0f}".format) + errors.eq(errors.min()).replace({True: mark, False: ""})
+        cells = texts["mape"] + " / " + texts["p90"]
+        rows.append((kernels, f"{errors['n'].iloc[0]:.0f}", *(cells.get(name, "") for name in names)))
+    return ("kernel class", "n", *(LABELS.get(name, name) for name in names)), rows
 
 
-def result_cells(judged: Summary) -> tuple[str, str, str]:
-    """Write error, limit, and whether the target is reached."""
+def target_row(results: pd.DataFrame) -> tuple[str, ...]:
+    """Return the cells of a target, :data:`TARGET_COLUMNS`, with a result for each kind of prediction it limits."""
+    first, *_ = each = list(results.itertuples())
+    lacking = f", unmatched {unmatched(first)}" if unmatched(first) else ""
+    cells = {result.kind: _result_cell(result) for result in each}
+    named = (str(first.data), f"{first.what}, {first.statistic}", str(first.constants), f"{first.n}{lacking}")
+    return *named, *(cells.get(kind, "") for kind in BASES)
+
+
+def _result_cell(judged: Summary) -> str:
     error = "no data" if isnan(judged.reached) else _off(judged.reached)
-    limit = f"≤ {off_by(judged.limit)}"
-    return f"({_off(judged.of_matched)})" if judged.reached == inf else error, limit, judged.result
+    limit = f"(≤ {off_by(judged.limit)} {judged.result}".rstrip()
+    return f"{f'({_off(judged.of_matched)})' if judged.reached == inf else error} {limit})"

@@ -39,9 +39,8 @@ COLUMNS: Residual = {
     "point": None,
     "bottleneck": "",
     "ceilings_s": None,
-    **dict.fromkeys(("data_set", "kernel_class"), ""),
+    **dict.fromkeys(("data_set", "kernel_class", "sealed"), ""),
     "rivals": None,
-    "sealed": False,
 }
 """Defaults of the columns of :func:`frame`."""
 
@@ -63,7 +62,7 @@ def frame(residuals: Iterable[Residual]) -> pd.DataFrame:
         point, bottleneck, ceilings_s: of a time, with all ceilings in seconds.
         data_set, kernel_class: of a row of the scoreboard; empty for all others.
         rivals: what others predict for such a row, in seconds by name; a plain "roofline" is always one of them.
-        sealed: whether the prediction is older than the observation.
+        sealed: the file with the prediction, if it was sealed before there was an observation.
         ratio, error: predicted / observed, and \|ln(ratio)\|; NaN without one of the values.
         inside: whether (1 or 0) the observed value is within the interval of the prediction; NaN without one of them.
     """

@@ -1,9 +1,9 @@
 """Measurements that others published, row by row, with the model's prediction and those of published rivals.
 
 A table has a row for each measurement: ``device``, an entry of the database; ``kernel_class`` and ``operator``;
-``time_s``; ``bytes`` and ``flop``, what the operator must at least move and compute, for a plain roofline;
-``model``, what contains the operator, and ``type`` of its numbers (fp32), both of which may be empty. Columns of rivals
-end in ``_s``. All others are the operator's parameters: numbers, empty where it has none of this name.
+``time_s``, which may be missing; ``bytes`` and ``flop``, what the operator must at least move and compute, for a plain
+roofline; ``model``, what contains the operator, and ``type`` of its numbers (fp32), both of which may be empty. Columns
+of rivals end in ``_s``. All others are the operator's parameters: numbers, empty where it has none of this name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
 from gpureport.validate.operators import OPERATORS, TIMINGS, Row, Timing
-from gpureport.validate.reading import check_known, read_table
+from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
 
 _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
@@ -41,13 +41,6 @@ DATA_SETS: Mapping[str, DataSet] = {
     "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events"),
     "neusight_vectors.csv.xz": DataSet("NeuSight, vector operators", "PyTorch, events"),
     "neusight_matrices.csv.xz": DataSet("NeuSight, matrix products", "PyTorch, events"),
-    "fluidx3d.csv.xz": DataSet("FluidX3D"),
-    "babelstream.csv.xz": DataSet("BabelStream"),
-    "gpu_benches.csv.xz": DataSet("gpu-benches"),
-    "clpeak.csv.xz": DataSet("clpeak"),
-    "opencl_benchmark.csv.xz": DataSet("OpenCL-Benchmark"),
-    "particles.csv.xz": DataSet("Particles"),
-    "llmcompass.csv.xz": DataSet("LLMCompass", "PyTorch, host"),
 }
 """By the name of the table's file."""
 
@@ -59,15 +52,24 @@ class Predicted(NamedTuple):
     spread: float
 
 
+def score_tables(folder: Path) -> list[Path]:
+    """Return the tables in *folder*: all if it is called ``scoreboard``, else only those of the project."""
+    tables = (path for path in sorted(folder.glob("*.csv*")) if path.name.endswith((".csv", ".csv.xz")))
+    return [path for path in tables if folder.name == "scoreboard" or path.name in DATA_SETS]
+
+
 def scoreboard_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     """Yield the residuals of the tables in *folder*; an InputError if one has wrong columns or values."""
-    for name, data in DATA_SETS.items():
-        if (path := folder / name).is_file():
-            yield from _of_table(path, data, database)
+    for path in score_tables(folder):
+        data = DATA_SETS.get(path.name, DataSet(path.name.split(".")[0]))
+        yield from _of_table(path, data, database)
 
 
 def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residual]:
-    table = read_table(path, _TEXTS, ("time_s",), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
+    table = read_table(path, _TEXTS, (), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
+    if "time_s" in table:
+        times = table["time_s"]
+        check(path, times.map("{:g}".format), times.ne(0), lambda _: " is no number above zero")
     check_known(path, table["device"], database.entries)
     columns = [str(column) for column in table]
     rivals = [column for column in columns if column.endswith(_SUFFIX) and column != "time_s"]
@@ -104,18 +106,15 @@ def _residual(
         "label": ", ".join(f"{name} {row[name]:.9g}" for name in parameters if name in row),
         "predicted": predicted and predicted.time_s,
         "expected": predicted and (predicted.time_s / predicted.spread, predicted.time_s * predicted.spread),
-        "observed": row["time_s"],
+        "observed": row.get("time_s"),
         "rivals": {"roofline": roofline, **{name.removesuffix(_SUFFIX): row[name] for name in rivals if name in row}},
     }
 
 
 def roofline_s(row: Row, device: Device) -> float:
     """Return the larger of bytes / listed bandwidth and operations / listed peak, in seconds."""
-    kind = str(row.get("type", "fp32"))
-    peak = 2.0 * device.rate_per_s(kind if kind in device.architecture.rates_per_cycle else "fp32")
-    if kind == "fp32":
-        peak *= device.architecture.dual_issue
-    elif kind == "fp16" and row["kernel_class"] == "matrix product":
+    peak = 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
+    if row.get("type") == "fp16" and row["kernel_class"] == "matrix product":
         peak = device.matrix_peak_flop_per_s or 2.0 * device.rate_per_s("matrix_fp16")
     return max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
 

@@ -29,7 +29,7 @@ from gpureport.spec.models import CoreType, StreamType
 from gpureport.units import format_bytes
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, What, independence
-from gpureport.validate.scoreboard import DATA_SETS, scoreboard_residuals
+from gpureport.validate.scoreboard import score_tables, scoreboard_residuals
 
 CLOUD, BARE, CLOUD_GPU = "CPU, cloud machines", "CPU, bare metal", "NVIDIA GPU, cloud machines"
 GENERIC = frozenset({"x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu"})
@@ -140,8 +140,8 @@ def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType,
 
 def table_folders(path: Path) -> list[Path]:
     """Return the folders with tables at *path* or, in the usual places, below it."""
-    names = (MACHINES, BARE_METAL, TRANSFERS, *DATA_SETS)
-    return [path / place for place in (Path(), *_PLACES) if any((path / place / name).is_file() for name in names)]
+    names, folders = (MACHINES, BARE_METAL, TRANSFERS), [path / place for place in (Path(), *_PLACES)]
+    return [each for each in folders if score_tables(each) or any((each / name).is_file() for name in names)]
 
 
 def table_residuals(folder: Path, database: Database) -> Iterator[Residual]:

@@ -1,9 +1,9 @@
 """Statistics of residuals, and the accuracy targets of the project. Pure functions and data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from math import inf, isnan, log
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import pandas as pd
 
@@ -21,24 +21,45 @@ def where_calibrated(residuals: pd.DataFrame) -> pd.DataFrame:
     return times[(times["kind"] == "specification") & places.isin(places[times["kind"] == "calibrated"])]
 
 
-def summarise(residuals: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return statistics of the residuals for each value of the column *by*, in their order, with that value as index.
+def summarise(residuals: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
+    """Return statistics of the residuals for each value of the columns *by*, in their order, with that value as index.
 
-    Columns: ``constants``, all independences; ``n``, the number with both values; ``median``, ``mean`` and ``p90`` of
-    the errors; ``ratio``, the median of predicted / observed; ``inside``, the share of observed values within the 95 %
-    interval of the prediction; the numbers of features ``not_observed`` and ``not_predicted``.
+    Columns: ``constants``, all independences; ``devices`` and ``n``, the numbers of devices, and of residuals with both
+    values; ``median`` and ``p90`` of the errors; ``mape``, the mean of |predicted / observed - 1|; ``ratio``, the
+    median of predicted / observed; ``inside``, the share of observed values within the 95 % interval of the prediction;
+    the numbers of features ``not_observed`` and ``not_predicted``.
     """
     return residuals.groupby(by, sort=False).agg(
         constants=("independence", constants),
+        devices=("device", "nunique"),
         n=("error", "count"),
         median=("error", "median"),
-        mean=("error", "mean"),
+        mape=("ratio", lambda ratios: (ratios - 1).abs().mean()),
         p90=("error", lambda errors: errors.quantile(0.9)),
         ratio=("ratio", "median"),
         inside=("inside", "mean"),
         not_observed=("observed", lambda values: values.isna().sum()),
         not_predicted=("predicted", lambda values: values.isna().sum()),
     )
+
+
+OWN = "gpureport"
+
+
+def contests(residuals: pd.DataFrame, by: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each value of the column *by* with the errors of gpureport and its rivals, on exactly the same rows.
+
+    A value occurs once for each set of rivals that have a prediction of the same rows. The frame has a row for each
+    predictor, :data:`OWN` first. Its columns are ``n``, and ``mape`` and ``p90``: mean and 90th percentile of
+    |predicted / observed - 1|, the measure of publications, of which no prediction that is too low has more than 1.
+    """
+    both = residuals[residuals["error"].notna()]
+    sets = both["rivals"].map(lambda rivals: tuple(rivals or ()))
+    for value_and_names, own in both.groupby([both[by], sets], sort=False):
+        value, names = cast("tuple[str, tuple[str, ...]]", value_and_names)
+        predicted = {OWN: own["predicted"], **{name: own["rivals"].str.get(name) for name in names}}
+        errors = pd.DataFrame({name: (each / own["observed"] - 1).abs() for name, each in predicted.items()})
+        yield value, pd.DataFrame({"n": len(own), "mape": errors.mean(), "p90": errors.quantile(0.9)})
 
 
 def constants(independences: Iterable[str]) -> str:
