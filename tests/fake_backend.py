@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import AllocationError, BufferId, LaunchId, ProgramId
 from gpureport.records.curves import Axis, Metric, PointKey
-from gpureport.records.measurement import Compilation, MachineCode
+from gpureport.records.measurement import Compilation
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
 
@@ -57,7 +57,6 @@ class FakeBackend:
         log: timed batches in order: global size and number of dispatches.
         wrong: whether the kernel spoils a result.
         wrong_options: with which the kernel is built that spoils a result.
-        code: what every kernel was compiled to.
     """
 
     seconds: Callable[[int, float], float] = lambda items, _: 1e-9 * items
@@ -73,7 +72,6 @@ class FakeBackend:
     built: list[str] = field(default_factory=list)
     allocated: list[int] = field(default_factory=list)
     launch_cost_s: float = 1e-6
-    code: MachineCode | None = None
 
     def __post_init__(self) -> None:
         self._ids = count()
@@ -120,9 +118,7 @@ class FakeBackend:
 
     def compilation(self, launch: LaunchId) -> Compilation:
         program, dispatch, _ = self._launches[launch]
-        return Compilation(
-            kernel=dispatch.kernel, options=self._options[program], max_work_group=self.max_work_group, code=self.code
-        )
+        return Compilation(kernel=dispatch.kernel, options=self._options[program], max_work_group=self.max_work_group)
 
     def run(self, launches: Sequence[LaunchId]) -> None:
         for launch in launches:

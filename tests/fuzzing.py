@@ -258,7 +258,6 @@ def _part(report: dict[str, Any]) -> dict[str, Any]:
             point["samples_s"], point["taken_at_s"] = point["samples_s"][:5], point["taken_at_s"][:5]
     part["findings"] = [f for f in report["findings"] if f["key"] in chosen]
     part["workloads"] = {name: info for name, info in report["workloads"].items() if name in names}
-    part["evidence"] = [each for each in report["evidence"] if each["workload"] in names]
     part["conditions"] = [{**each, "readings": each["readings"][:5]} for each in report.get("conditions", ())[:2]]
     return part
 

@@ -17,7 +17,7 @@ from gpureport.records.curves import (
     Points,
     SweepKey,
 )
-from gpureport.records.finding import CodeEvidence, Finding, Verdict
+from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
 from gpureport.records.report import Machine, Report, RunSettings, WorkloadInfo, report_text
@@ -27,18 +27,6 @@ from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
 
 L2_BYTES = 60 * MIB
 L2_RATE, DRAM_RATE, LAUNCH_S = 9.4e12, 4.35e12, 2.2e-6
-EVIDENCE = CodeEvidence(
-    workload="game_of_life/naive",
-    kernel="step",
-    options="",
-    point="64",
-    loads_bytes_compiled=4,
-    loads_bytes_model=4,
-    stores_bytes_compiled=4,
-    stores_bytes_model=4,
-    agrees=True,
-)
-"""A kernel that moves the bytes that the model counts."""
 
 
 def make_device(name: str = "NVIDIA H200 SXM") -> Device:

@@ -15,7 +15,6 @@ from gpureport.cli.app import RunOptions
 from gpureport.errors import GpuReportError
 from gpureport.files import reserved
 from gpureport.measure import presence
-from gpureport.records.measurement import MachineCode
 from gpureport.records.report import Report, load_report, save_report
 from gpureport.report import pdf, render
 from gpureport.run import workload_run
@@ -202,16 +201,6 @@ def test_wrong_results_end_with_1_and_a_report_that_says_so(fake: pytest.MonkeyP
     wrong = [m for m in report.measurements if m.key.variant == "wide"]
     assert all(m.verification and not m.verification.passed and not m.points for m in wrong)
     assert "Wrong results of " in Path("out/report.html").read_text()
-
-
-def test_code_that_moves_fewer_bytes_is_reported(fake: pytest.MonkeyPatch) -> None:
-    code = MachineCode(form="PTX", counts={}, global_loads={2: 1}, global_stores={4: 1}, loops=False)
-    install(fake, lambda: FakeBackend(code=code))
-    assert main(["-o", "out", "--no-pdf"]) == 0
-    told = "2 B / 4 B"
-    html = Path("out/report.html").read_text().replace("<wbr>", "").replace("\xa0", " ")
-    assert told not in html[: html.index('class="origin"')], "page one is for what changes a decision"
-    assert told in html
 
 
 def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -124,7 +124,7 @@ def code(*instructions: tuple[str, tuple[int, ...], int | None]) -> list[Instruc
 def test_accesses_of_the_innermost_loops_decide_what_is_vectorised() -> None:
     scalar_around = [("move", (8,), None), ("move", (8,), None), ("move", (8,), None)]
     vectors = cpu.count("x", code(*scalar_around, ("move", (32,), None), ("branch", (), 3)))
-    assert (vectors.vectorised, vectors.vector_loops, vectors.scalar_loops, vectors.loops) == (True, 1, 0, True)
+    assert (vectors.vectorised, vectors.vector_loops, vectors.scalar_loops) == (True, 1, 0)
     mixed = cpu.count("x", code(("move", (32, 32), None), ("branch", (), 0), ("move", (4,), None), ("branch", (), 2)))
     assert (mixed.vectorised, mixed.vector_loops, mixed.scalar_loops) == (True, 1, 1)
     scalars = cpu.count("x", code(("vector arithmetic", (), None), ("move", (4,), None), ("branch", (), 0)))
@@ -157,7 +157,7 @@ def test_the_function_of_the_work_group_is_read() -> None:
     assert made.form == "x86-64"
     assert made.counts == {"branch": 1, "exit": 1, "other": 2, "scalar": 3}
     assert (made.global_loads, made.global_stores) == ({32: 1}, {32: 1})
-    assert (made.loops, made.vectorised, made.vector_loops, made.scalar_loops) == (True, True, 1, 0)
+    assert (made.vectorised, made.vector_loops, made.scalar_loops) == (True, 1, 0)
 
 
 def test_called_functions_are_read_also_through_stubs() -> None:
@@ -165,7 +165,7 @@ def test_called_functions_are_read_also_through_stubs() -> None:
     for callee in (bytes.fromhex("01000000"), to_second_stub):  # the function 6 bytes on, or its stub
         made = read(elf(X86_64, {"_pocl_kernel_copy_workgroup": b"\xe8" + callee + b"\xc3", "copy": X86_COPY}))
         assert made.counts == {"branch": 1, "call": 1, "exit": 2, "other": 2, "scalar": 3}
-        assert (made.loops, made.vectorised, made.calls) == (True, True, ())
+        assert (made.vectorised, made.calls) == (True, ())
     made = read(elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e800100000 ffd0 c3")}))
     assert made.calls == ("a function",)
 

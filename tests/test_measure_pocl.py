@@ -133,7 +133,7 @@ def test_pocl_code_is_read_after_the_first_launch(backend: OpenCLBackend, tmp_pa
     assert simple is not None
     assert longer is not None
     assert simple.vectorised is True
-    assert simple.loops or simple.global_loads  # a group of 256 may be unrolled
+    assert simple.vector_loops or simple.global_loads  # a group of 256 may be unrolled
     assert longer.counts["vector arithmetic"] > simple.counts["vector arithmetic"]
 
 

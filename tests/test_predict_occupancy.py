@@ -110,7 +110,7 @@ def test_a_compiler_that_reports_no_local_memory_uses_none() -> None:
 
 def test_code_for_a_cpu_shows_whether_it_has_vectors() -> None:
     """It says nothing about registers."""
-    code = MachineCode(form="x86-64", counts={}, global_loads={}, global_stores={}, loops=True, vectorised=False)
+    code = MachineCode(form="x86-64", counts={}, global_loads={}, global_stores={}, vectorised=False)
     told = Compilation(kernel="copy", options="", code=code)
 
     assert compiled_resources(told) == {"vectorised": False, "instructions_per_stored_byte": 0.0}
@@ -134,7 +134,6 @@ def test_the_instructions_of_a_straight_loop_of_vectors_are_known(change: dict[s
         counts={"vector arithmetic": 127, "branch": 1},
         global_loads={32: 9},
         global_stores={32: 2},
-        loops=True,
         vectorised=True,
         vector_loops=1,
     )

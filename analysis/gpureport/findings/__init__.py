@@ -1,1 +1,1 @@
-"""Results of predictions and observations: verdicts, key figures, errors of times, compiled code, advice."""
+"""Results of predictions and observations: verdicts, key figures, errors of times, advice."""

@@ -261,7 +261,6 @@ def count(form: str, code: list[Instruction], calls: tuple[str, ...] = ()) -> Ma
         counts=tally(instruction.kind for instruction in code),
         global_loads=tally(width for instruction in code for width in instruction.loads),
         global_stores=tally(width for instruction in code for width in instruction.stores),
-        loops=bool(inner),
         calls=calls,
         vectorised=None if overall is None else overall >= _VECTOR_MAJORITY,
         vector_loops=sum(share >= _VECTOR_MAJORITY for share in shares),

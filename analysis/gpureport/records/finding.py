@@ -1,4 +1,4 @@
-"""Comparison of prediction and observation: verdicts, tested hypotheses, evidence from compiled code."""
+"""Comparison of prediction and observation: verdicts, tested hypotheses, advice on kernels."""
 
 from math import inf
 from typing import Literal, Self
@@ -227,27 +227,3 @@ class SourceAccess(Record):
     """Predicted time in the load/store unit, or in local memory."""
     memory_s: Ceiling
     """Predicted time of the traffic."""
-
-
-class CodeEvidence(Record):
-    """Global memory traffic of a work-item: in the compiled kernel and in the model."""
-
-    workload: Name
-    """``family/variant``."""
-    kernel: Name
-    """Name of the kernel function."""
-    options: str
-    """Compiler options."""
-    point: Name
-    """Label of the point whose model traffic is compared."""
-    loads_bytes_compiled: Compact | None
-    """Bytes of all loads in the code, the most that a work-item loads; ``None`` if they do not show it (loops, calls,
-    vectors of a processor)."""
-    loads_bytes_model: Compact
-    """Bytes that a work-item loads according to the model."""
-    stores_bytes_compiled: Compact | None
-    """Maximum number of bytes that a work-item stores; ``None`` as for loads."""
-    stores_bytes_model: Compact
-    """Bytes that a work-item stores according to the model."""
-    agrees: bool | None
-    """Whether the model's bytes are at most the maximum, within a few percent; ``None``: not comparable."""

@@ -56,16 +56,14 @@ class MachineCode(Record):
     form: Name
     """Form of the code: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
     counts: Table[Name, Whole]
-    """Number of instructions by class: ``global load``, ``branch``, …; of processors also ``scalar``, …"""
+    """Number of instructions by class: ``global load`` and ``global store`` of PTX; all of processors, ``scalar``, …"""
     global_loads: Table[Whole, Whole]
     """Number of loads from global memory, by width in bytes. On processors: all loads except those from the stack and
     of constants next to the code."""
     global_stores: Table[Whole, Whole]
     """Number of stores to global memory, by width in bytes."""
-    loops: bool
-    """Whether the code has a backward branch, so that instructions run more often than they are counted."""
     calls: Many[str] = ()
-    """Names of called functions, whose instructions are not counted."""
+    """Processors only: names of called functions, whose instructions are not counted."""
     vectorised: bool | None = None
     """Processors only: whether most memory accesses of the innermost loops use vectors (most arithmetic, if they access
     no memory)."""
@@ -76,7 +74,7 @@ class MachineCode(Record):
 
     def __hash__(self) -> int:
         """Hash the fields that are not dictionaries; equal records have equal hashes."""
-        return hash((self.form, self.loops, self.calls, self.vectorised, sum(self.counts.values())))
+        return hash((self.form, self.calls, self.vectorised, sum(self.counts.values())))
 
 
 class Compilation(Record):

@@ -14,7 +14,7 @@ from gpureport.grouping import grouped
 from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import GROWING, SHARED, Curve, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey, WorkloadKey
-from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
+from gpureport.records.finding import Advice, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Bytes, Count, Many, Moment, MomentIfKnown, Name, Table, Whole, once
@@ -190,8 +190,6 @@ class Report(Record):
     """Statistics and features of the samples, by sweep."""
     findings: Rows[Finding] = Rows()
     """Comparisons of predicted and observed features."""
-    evidence: Rows[CodeEvidence] = Rows()
-    """Comparisons of the model's memory traffic with compiled code."""
     advice: Many[Advice] = ()
     """Changes of described kernels, the largest gain first, from the same prediction as the explanations."""
     accesses: Rows[SourceAccess] = Rows()
@@ -223,8 +221,8 @@ class Report(Record):
         return tuple(each for each in self.predictions if each.specified)
 
     def of_workloads(self, *names: str) -> Self:
-        """Return the report with the curves, findings, advice, accesses and evidence of these workloads only."""
-        fields = (*GROWING, "findings", "explanations", "advice", "accesses", "evidence")
+        """Return the report with the curves, findings, advice and accesses of these workloads only."""
+        fields = (*GROWING, "findings", "explanations", "advice", "accesses")
         every = ((field, each, getattr(each, "key", each)) for field in fields for each in getattr(self, field))
         own = grouped((field, each) for field, each, key in every if key.workload in names)
         return self.model_copy(update={field: tuple(own.get(field, ())) for field in fields})

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.explain.trials import explanations
-from gpureport.findings.evidence import code_evidence
 from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
 from gpureport.observe import observe
@@ -12,14 +11,14 @@ from gpureport.predict import ModelInput, predict_sweep, predict_sweeps
 from gpureport.predict.advice import advice, source_accesses
 from gpureport.predict.occupancy import compiled_resources
 from gpureport.records.curves import Basis, Observation
-from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding, SourceAccess
+from gpureport.records.finding import Advice, Explanation, Finding, SourceAccess
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Sweep, Workload
 
-DERIVED = ("observations", "findings", "explanations", "advice", "accesses", "evidence")
+DERIVED = ("observations", "findings", "explanations", "advice", "accesses")
 """Records of a finished workload, as fields of a workload's run and of the report."""
 
 
@@ -44,7 +43,6 @@ class WorkloadRun:
     explanations: tuple[Explanation, ...] = ()
     advice: tuple[Advice, ...] = ()
     accesses: tuple[SourceAccess, ...] = ()
-    evidence: tuple[CodeEvidence, ...] = ()
     skipped: str | None = None
     """Why none of its sweeps was measured."""
 
@@ -112,11 +110,10 @@ class WorkloadRun:
             self.skipped = missing or next(filter(None, reasons), "none of its sweeps applies to this device")
 
     def evaluate(self) -> None:
-        """Derive what samples and compiled code show, compare it with predictions, and test hypotheses.
+        """Derive what samples show, compare it with predictions, and test hypotheses.
 
         Incomplete sweeps are not compared: their best point may be among those that were not measured.
         """
-        self.evidence = code_evidence(self.workload, self.device, self.measurements)
         self.observations = tuple(found for each in self.measurements if (found := observe(each)))
         incomplete = {each.key for each in self.measurements if each.missing_share}
         observed = [each for each in self.observations if each.key not in incomplete]

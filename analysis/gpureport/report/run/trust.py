@@ -43,7 +43,6 @@ def answers(report: Report) -> tuple[str, ...]:
     of_all, of_calibrated = (time_errors(curves, kind) for kind in BASES)
     of_same = time_errors([curve for curve in curves if curve.calibrated], "specification")
     verdicts = [pair.main.verdict for pair in specified(report)]
-    variants = {found.workload for found in report.evidence if found.agrees is not None}
     reliability = paragraphs(
         "reliability",
         report=report,
@@ -57,8 +56,6 @@ def answers(report: Report) -> tuple[str, ...]:
         load=other_load(report),
         coverage=_coverage(report),
         kinds=Counter(origin.kind for origin in report.device.provenance.values()),
-        variants=variants,
-        agreeing=variants - {found.workload for found in report.evidence if found.agrees is False},
         cautions=sum(bool(observation.warnings) for observation in report.observations),
     )
     return (*reliability, *_unexpected(report))
