@@ -30,8 +30,34 @@ NAMES = {
     "Tesla P4": "nvidia/p4",
     "Tesla T4": "nvidia/t4",
     "Tesla V100-PCIE-32GB": "nvidia/v100_pcie_32",
+    "Instinct MI50 32GB": "amd/mi50",
+    "H200 SXM5 141GB": "nvidia/h200_sxm",
+    "H100 SXM5 80GB HBM3": "nvidia/h100_sxm",
+    "H100 PCIe 80GB HBM2e": "nvidia/h100_pcie",
+    "B200 SXM6 180GB": "nvidia/b200",
+    "GeForce RTX 2060 KO": "nvidia/rtx_2060",
+    "Arc B580 LE": "intel/arc_b580",
+    "Arc A770 LE": "intel/arc_a770",
+    "M2 Max GPU 38CU 32GB": "apple/m2_max",
+    "M2 Pro GPU 19CU 16GB": "apple/m2_pro",
+    "M1 Pro GPU 16CU 16GB": "apple/m1_pro",
+    "M1 GPU 8CU 16GB": "apple/m1",
+    "Mali-G610 MP4 (Orange Pi 5)": "arm/mali_g610_mc4",
+    "Mi Pad 5 Adreno 640 GPU": "qualcomm/adreno_640",
+    "A100": "nvidia/a100_sxm_80",
+    "A100 80GB": "nvidia/a100_sxm_80",
+    "H200": "nvidia/h200_sxm",
+    "V100": "nvidia/v100_pcie_32",
+    "GeForce GTX TITAN X": "nvidia/gtx_titan_x",
+    "GeForce GTX TITAN X (compute_units=24)": "nvidia/gtx_titan_x",
+    "Tesla K40m": "nvidia/k40",
+    "Tesla K40c": "nvidia/k40",
+    "AMD Radeon (TM) R9 Fury Series": "amd/r9_fury_x",
+    "Hawaii (R9 390)": "amd/r9_390",
+    "gfx1012:xnack- (RX 5500XT)": "amd/rx_5500_xt",
+    "Graphics Device": "nvidia/gtx_1080_ti",
 }
-"""Entries of names that sources give."""
+"""Entries of names that differ from those of the database."""
 VECTORS = {
     **{name: (name, "element-wise", 2, 1) for name in ("add", "mul", "div", "pow")},
     **{f"{name}u": (f"{name}_scalar", "element-wise", 1, 1) for name in ("add", "mul", "div", "pow")},
@@ -126,18 +152,156 @@ def sampled(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(kept).sort_index()
 
 
+def fluidx3d(folder: Path) -> pd.DataFrame:
+    """Return the lattice Boltzmann method of FluidX3D on single GPUs, by type of the stored numbers."""
+    frame = pd.read_csv(folder / "fluidx3d.csv.xz")
+    frame = frame[(frame["units"] == 1) & ~frame["device"].str.contains(CPUS)]
+    cells, parts = 256.0**3, []
+    for stored, (nbytes, operations) in {"fp32": (153, 363), "fp16s": (77, 406), "fp16c": (77, 1275)}.items():
+        made = {"kernel_class": "lattice Boltzmann", "operator": f"lattice_boltzmann_{stored}", "cells": cells}
+        made |= {
+            "bytes": nbytes * cells,
+            "flop": operations * cells,
+            "time_s": cells / frame[f"fp32_{stored}_cells_per_s"],
+        }
+        parts.append(frame[["device"]].assign(**made))
+    return pd.concat(parts).dropna()
+
+
+CPUS = "Xeon|EPYC|Ryzen|Threadripper|Core "
+
+
+def streams(frame: pd.DataFrame, operator: object, **columns: object) -> pd.DataFrame:
+    """Return rows of *operator*, which moves ``bytes``, with its columns."""
+    known = {"kernel_class": "stream", "operator": operator, "flop": 0.0}
+    return frame[["device"]].assign(**(known | columns))
+
+
+def babelstream(folder: Path) -> pd.DataFrame:
+    """Return the least times of BabelStream with CUDA, HIP and OpenCL, whose work-items treat one element each."""
+    frame = pd.read_csv(folder / "babelstream.csv.xz")
+    frame = frame[frame["api"].isin(["cuda", "hip", "ocl", "opencl"])]
+    names = (
+        frame["device_reported"].where(~frame["device_reported"].isin(["Fiji", "Hawaii"])).fillna(frame["device_key"])
+    )
+    elements = frame["array_bytes"].fillna(DEFAULT_STREAM_BYTES) / 8
+    arrays = frame["kernel"].map({"copy": 2, "mul": 2, "add": 3, "triad": 3, "dot": 2})
+    group = np.where(frame["api"].isin(["cuda", "hip"]), 1024.0, np.nan)
+    times = frame["time_min_s"].fillna(8 * arrays * elements / frame["bandwidth_bytes_per_s"])
+    made = {"elements": elements, "element_bytes": 8.0, "group": group, "bytes": 8 * arrays * elements}
+    ecc = frame["ecc"].map({"on": 1.0, "off": 0.0})
+    frame = frame.assign(device=names)
+    return streams(frame, "stream_" + frame["kernel"], **made, ecc=ecc, time_s=times)
+
+
+DEFAULT_STREAM_BYTES = 419430400.0
+"""Of an array of GPU-STREAM 1.0, where its output does not say it."""
+
+
+def gpu_benches(folder: Path) -> pd.DataFrame:
+    """Return stencils of gpu-stream, and queued kernels on small arrays, of which every fourth size is kept."""
+    frame = pd.read_csv(folder / "gpubenches_dram_stream.csv.xz").dropna(subset="blocks_per_sm")
+    elements, parts = 134217730.0, []
+    for points in (3, 5):
+        made = {"elements": elements, "element_bytes": 8.0, "group": frame["block_threads"]}
+        made |= {"groups_per_unit": frame["blocks_per_sm"], "bytes": 16 * elements}
+        times = 16 * elements / frame[f"{points}pt_bytes_per_s"]
+        parts.append(streams(frame, f"stream_{points}_points", **made, time_s=times))
+    small = pd.read_csv(folder / "gpubenches_small_kernels.csv.xz")
+    small = small[(small["mode"] == "stream_queue") & small["block_threads"].notna()]
+    small = small[small["elements"].isin(sorted(small["elements"].unique())[::4])]
+    made = {"elements": small["elements"], "element_bytes": 8.0, "group": small["block_threads"]}
+    made |= {"bytes": 16.0 * small["elements"], "time_s": small["time_per_call_s"]}
+    parts.append(streams(small, "stream_ping_pong", kernel_class="cached stream", **made))
+    return pd.concat(parts)
+
+
+def clpeak(folder: Path) -> pd.DataFrame:
+    """Return reads of memory and multiply-adds of fp32 with OpenCL of the vendor, for vectors of 1, 2 and 4."""
+    frame = pd.read_csv(folder / "clpeak.csv.xz")
+    test = frame["test"].str.lower().str.replace("_", " ").str.replace("-", " ")
+    frame = frame[(frame["api"] == "OpenCL") & (frame["suspect"] == 0) & frame["variant"].isin(VECTOR_TYPES)]
+    frame = frame[~frame["platform"].isin(["Portable Computing Language", "Clover", "clvk"])]
+    words, value = frame["variant"].map(VECTOR_TYPES), frame["value_si"]
+    keys = ["gfx", "Fiji", "Tonga", "Tahiti", "Intel"]
+    named = frame["device_reported"].where(~frame["device_reported"].str.contains("|".join(keys)), frame["device_key"])
+    frame = frame.assign(device=named.where(~named.isin(["Radeon-VII-Pro"])))
+    reads = test[frame.index] == "global memory bandwidth"
+    memory = {"elements": 2.0**29 / words, "element_bytes": 4 * words, "per_item": 16.0, "bytes": 2.0**31}
+    read = streams(frame, "stream_read", **memory, time_s=2.0**31 / value)[reads]
+    items = 2.0**24
+    made = {
+        "work_items": items,
+        "vector": words,
+        "bytes": 4 * items,
+        "flop": 4096 * items,
+        "time_s": 4096 * items / value,
+    }
+    fma = streams(frame, "multiply_add", kernel_class="arithmetic", **made)
+    return pd.concat([read, fma[test[frame.index] == "single precision compute"]])
+
+
+VECTOR_TYPES = {"float": 1.0, "float2": 2.0, "float4": 4.0}
+
+
+def opencl_benchmark(folder: Path) -> pd.DataFrame:
+    """Return coalesced reads and writes, and multiply-adds of fp32 and fp64."""
+    frame, parts = pd.read_csv(folder / "opencl_benchmark.csv.xz"), []
+    frame["device"] = frame["device_key"].where(frame["device_key"] != "data center max 1100", "Max 1100")
+    for way in ("read", "write"):
+        made = {"elements": 2.0**28, "element_bytes": 4.0, "per_item": 16.0, "bytes": 2.0**30}
+        parts.append(streams(frame, f"stream_{way}", **made, time_s=2.0**30 / frame[f"coalesced_{way}_bytes_per_s"]))
+    items = 2.0**24
+    for kind in ("fp32", "fp64"):
+        made = {"work_items": items, "vector": 1.0, "bytes": 4 * items, "flop": 4096 * items, "type": kind}
+        made |= {"time_s": 4096 * items / frame[f"{kind}_op_per_s"]}
+        parts.append(streams(frame, "multiply_add", kernel_class="arithmetic", **made))
+    return pd.concat(parts)
+
+
+def particles(folder: Path) -> pd.DataFrame:
+    """Return the mean times of the compute pass of moving particles, without programs and without OpenGL on AMD."""
+    frame = pd.read_csv(folder / "particles.csv.xz")
+    frame = frame[(frame["software"] == 0) & (frame["compute_avg_s"] > 0)]
+    frame = frame[~((frame["api"] == "OpenGL") & frame["device"].str.startswith("AMD"))]
+    count = frame["particles"].astype(float)
+    made = {"particles": count, "bytes": 64 * count, "flop": 6 * count, "time_s": frame["compute_avg_s"]}
+    return streams(frame, "particles", kernel_class="particles", **made)
+
+
+def llmcompass(folder: Path) -> pd.DataFrame:
+    """Return operators of PyTorch on fp16, timed by the host."""
+    frame = pd.read_csv(folder / "llmcompass_ops.csv.xz")
+    products = frame[frame["op"] == "matmul"]
+    made = product_columns("matmul", 1, products["m"], products["n"], products["k"])
+    made |= {"bytes": products["bytes_compulsory"]}
+    vectors = frame[frame["op"] != "matmul"]
+    rows, columns = vectors["m"].where(vectors["n"].notna(), 1), vectors["n"].fillna(vectors["m"])
+    other = vector_columns(vectors["op"].replace("layernorm", "ln"), rows, columns)
+    other |= {"bytes": vectors["bytes_compulsory"]}
+    parts = (
+        part[["device", "time_s"]].assign(type="fp16", **own) for part, own in ((products, made), (vectors, other))
+    )
+    return pd.concat(parts)
+
+
 TABLES: Mapping[str, Callable[[Path], pd.DataFrame]] = {
-    "neusight_layers.csv.xz": neusight_layers,
-    "neusight_vectors.csv.xz": neusight_vectors,
-    "neusight_matrices.csv.xz": neusight_matrices,
+    f"{each.__name__}.csv.xz": each
+    for each in (
+        *(neusight_layers, neusight_vectors, neusight_matrices, fluidx3d, babelstream, gpu_benches, clpeak),
+        *(opencl_benchmark, particles, llmcompass),
+    )
 }
 
 
 def entry_of(name: str, database: Database) -> str:
-    """Return the entry with this complete name; empty if the database has none, or several."""
+    """Return the GPU with this complete name; empty if there is none, or several, or its bandwidth is assumed."""
     known = plain(NAMES.get(name, name))
-    found = [entry.id for entry in database.entries.values() if known in map(plain, entry.names)]
-    return found[0] if len(found) == 1 else ""
+    gpus = (entry for entry in database.entries.values() if not entry.id.startswith("cpu/"))
+    found = [entry.id for entry in gpus if known in map(plain, entry.names)]
+    if len(found) != 1 or database.device(found[0]).provenance["memory.bandwidth"].kind == "assumed":
+        return ""
+    return found[0]
 
 
 def main() -> None:
@@ -146,8 +310,8 @@ def main() -> None:
     OUTPUT.mkdir(exist_ok=True)
     for name in DATA_SETS:
         table = TABLES[name](folder)
-        known = {device: entry_of(device, database) for device in table["device"].unique()}
-        table = table.assign(device=table["device"].map(known)).query("device != ''")
+        known = {device: entry_of(device, database) for device in table["device"].dropna().unique()}
+        table = table.assign(device=table["device"].map(known)).query("device.notna() and device != ''")
         first = ["device", "kernel_class", "operator"]
         last = [
             "bytes",
@@ -157,7 +321,7 @@ def main() -> None:
         ]
         columns = [*first, *(column for column in table if column not in (*first, *last)), *last]
         table = table.sort_values(first, kind="stable")[columns]
-        content = table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()
+        content = table.to_csv(index=False, float_format="%.9g", lineterminator="\n").encode()
         packed = lzma.compress(content, check=lzma.CHECK_CRC32, filters=_FILTERS)
         (OUTPUT / name).write_bytes(packed)
         lacking = ", ".join(sorted(each for each, entry in known.items() if not entry)) or "none"

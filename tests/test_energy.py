@@ -17,7 +17,8 @@ from gpureport.measure.backends.pci import hwmon
 from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
 from gpureport.measure.limits import SweepSettings
-from gpureport.predict.ceilings import most_energy_j, predicted_energy_j
+from gpureport.predict.ceilings import listed_rates
+from gpureport.predict.energy import most_energy_j, predicted_energy_j
 from gpureport.records.measurement import IDLE, Energy, PowerLoad, Reading
 from gpureport.report.run import whole_device
 from gpureport.results.opening import predicted
@@ -142,14 +143,39 @@ def test_figures_for_buyers_count_multiply_adds_twice_and_name_the_listed_peak()
     assert {each.basis for each in found.values()} == {"predicted", "specification", "board limit"}
 
 
-def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
+@pytest.mark.parametrize(
+    ("entry", "load", "limit", "watts"),
+    [
+        ("nvidia/h200_sxm", "memory read", 700, 0.185 * 700 + (48 + 66) * 4.8 * 0.92),
+        ("nvidia/h200_sxm", "memory read", 500, 500),
+        ("nvidia/h200_sxm", "fp32 FMA", 700, 0.185 * 700 + 4.8 * 5 / 7 * 1.98 / 1.41 * 66.9),
+        ("nvidia/a40", "memory read", 300, 0.39 * 300 + (60 + 66) * 0.6958 * 0.9),
+    ],
+)
+def test_power_is_that_of_the_board_and_of_bytes_or_operations(
+    entry: str, load: str, limit: float, watts: float
+) -> None:
+    device = load_database().device(entry).model_copy(update={"board_power_w": limit})
+    found, rate = predicted_energy_j(device, load), listed_rates(device)[load]
+    assert found
+    assert found.value * rate == pytest.approx(watts, rel=1e-3)
+    assert found.ends == pytest.approx((found.value / 1.4, found.value * 1.4))
+
+
+def test_beyond_the_limit_the_clock_falls_until_power_fits() -> None:
+    device = load_database().device("nvidia/l40")
+    found, most = predicted_energy_j(device, "fp32 FMA"), most_energy_j(device, "fp32 FMA")
+    assert found
+    assert most
+    clock = most / found.value
+    dynamic_w = 4.8e-12 * 5 / 7 * 2.49 / 1.41 * 2 * device.rate_per_s("fp32")
+    assert 0.39 * 300 + dynamic_w * clock**2 == pytest.approx(300, rel=1e-6)
+
+
+def test_energy_that_does_not_follow_from_the_entry_is_not_predicted() -> None:
     device = load_database().device("nvidia/h200_sxm")
-    most = most_energy_j(device, "memory read")
-    assert most == pytest.approx(700 / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency))
-    found = predicted_energy_j(device, "memory read")
-    assert found is not None
-    assert found.low < found.value < found.high == pytest.approx(1.1 * most)  # type: ignore[operator]
-    assert predicted_energy_j(device, "Game of Life") is None
+    assert [predicted_energy_j(device, load) for load in ("Game of Life", "L1 read")] == [None, None]
+    assert predicted_energy_j(device.model_copy(update={"process_nm": None}), "fp32 FMA") is None
     assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
 
 

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.ceilings import WORD_BYTES, most_energy_j, predicted_energy_j
+from gpureport.predict.ceilings import WORD_BYTES
+from gpureport.predict.energy import most_energy_j, predicted_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import DRAM, Level, Position
 from gpureport.records.measurement import IDLE

@@ -1,10 +1,9 @@
-"""Limits of a device for any kernel: bandwidths, latencies, instruction rates, launch cost, energy."""
+"""Limits of a device for any kernel: bandwidths, latencies, instruction rates, launch cost."""
 
 from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
-from gpureport.observe.statistics import Estimate
 from gpureport.predict.propagation import relative_deviations
 from gpureport.predict.sensitivity import uncertain
 from gpureport.predict.transfers import link_bytes_per_s
@@ -12,19 +11,12 @@ from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import NORMAL_95, constant
+from gpureport.spec.uncertainty import NORMAL_95
 
 Kind = Literal["bandwidth", "latency", "rate", "launch", "transfer", "per watt"]
 
 WORD_BYTES = 4
 """Bytes of one lane's access to local memory."""
-SHARE = constant(
-    0.5, "reads of memory and of the L2, and multiply-adds: 0.44 to 0.70 on an H200", measured_on=("nvidia/h200_sxm",)
-)
-"""Predicted power / power limit of the board."""
-SHARE_FACTOR = constant(2.2)
-"""Half-width of the interval of this share, as a factor (assumed: from a quarter of the limit to a tenth more than it,
-because boards exceed it for a second: 745 W of 700 W on an H200)."""
 _NO_RATES = ("memory", "local", "barrier")
 """Classes without an instruction rate: shown as bandwidth, or waiting only."""
 
@@ -113,22 +105,3 @@ def listed_rates(device: Device) -> dict[str, float]:
         "fp32 FMA": 2.0 * device.rate_per_s("fp32"),
         **{f"{cache.name} read": device.level_bandwidth_bytes_per_s(cache) for cache in device.caches},
     }
-
-
-def most_energy_j(device: Device, name: str) -> float | None:
-    """Return the energy of one byte or operation at the power limit of the board and the listed rate: an upper bound.
-
-    No documented model gives the power that a kernel draws. One that keeps the device busy draws a share of the limit,
-    see :data:`SHARE`. ``None`` without a listed limit, or for other loads.
-    """
-    rate = listed_rates(device).get(name)
-    return device.board_power_w / rate if device.board_power_w and rate else None
-
-
-def predicted_energy_j(device: Device, name: str) -> Estimate | None:
-    """Return the predicted energy of one byte or operation; ``None`` if it is not predicted."""
-    most = most_energy_j(device, name)
-    if most is None:
-        return None
-    middle = SHARE * most
-    return Estimate(middle, middle / SHARE_FACTOR, middle * SHARE_FACTOR)

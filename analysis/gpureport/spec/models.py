@@ -556,6 +556,8 @@ class Device(Record):
     """``None``: not known."""
     board_power_w: Annotated[Watts | None, Listed(1, 5000, "W")] = None
     """Listed power limit of the whole board (TDP, TBP); default: not known."""
+    process_nm: Annotated[Positive | None, Listed(1, 1000)] = None
+    """Manufacturing process by its name, in nm, which gives the energy of an operation; default: not known."""
     matrix_peak_flop_per_s: Annotated[Positive | None, Listed(0.1, 100_000, "TFLOP/s")] = None
     """Peak of the matrix unit with fp16 or bf16 operands, without sparsity, that the vendor lists, if it needs other
     instructions than ``rates.matrix_fp16`` is for; tf32 has half of it, fp8 and int8 twice as much. Default: the peak

@@ -41,6 +41,13 @@ DATA_SETS: Mapping[str, DataSet] = {
     "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events"),
     "neusight_vectors.csv.xz": DataSet("NeuSight, vector operators", "PyTorch, events"),
     "neusight_matrices.csv.xz": DataSet("NeuSight, matrix products", "PyTorch, events"),
+    "fluidx3d.csv.xz": DataSet("FluidX3D"),
+    "babelstream.csv.xz": DataSet("BabelStream"),
+    "gpu_benches.csv.xz": DataSet("gpu-benches"),
+    "clpeak.csv.xz": DataSet("clpeak"),
+    "opencl_benchmark.csv.xz": DataSet("OpenCL-Benchmark"),
+    "particles.csv.xz": DataSet("Particles"),
+    "llmcompass.csv.xz": DataSet("LLMCompass", "PyTorch, host"),
 }
 """By the name of the table's file."""
 
@@ -113,8 +120,11 @@ def _residual(
 
 def roofline_s(row: Row, device: Device) -> float:
     """Return the larger of bytes / listed bandwidth and operations / listed peak, in seconds."""
-    peak = 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
-    if row.get("type") == "fp16" and row["kernel_class"] == "matrix product":
+    kind = str(row.get("type", "fp32"))
+    peak = 2.0 * device.rate_per_s(kind if kind in device.architecture.rates_per_cycle else "fp32")
+    if kind == "fp32":
+        peak *= device.architecture.dual_issue
+    elif kind == "fp16" and row["kernel_class"] == "matrix product":
         peak = device.matrix_peak_flop_per_s or 2.0 * device.rate_per_s("matrix_fp16")
     return max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
 

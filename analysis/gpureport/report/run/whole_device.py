@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpureport.findings.whole_device import TRANSFERS, link_under_load, slow_link
-from gpureport.predict.ceilings import predicted_energy_j
+from gpureport.predict.energy import predicted_energy_j
 from gpureport.records.curves import Position
 from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
