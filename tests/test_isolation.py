@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from gpureport.errors import GpuReportError
-from gpureport.isolation import isolated, limited_growth
+from gpureport.isolation import isolated
+from gpureport.system import limited_growth
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from gpureport.spec.values import Leaf
 
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
-    *("errors", "text", "grouping", "docstrings", "data", "units", "files", "inputs", "isolation"),
+    *("system", "errors", "text", "grouping", "docstrings", "data", "units", "files", "inputs", "isolation"),
     *("records", "glossary", "spec", "records.report", "workloads", "predict.expressions"),
     *("predict.propagation", "predict.occupancy", "trace", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),

@@ -9,18 +9,20 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.common import share
-from gpureport.measure.backends.machine import Processor, core_ticks, usable_cores
+from gpureport.measure.backends.machine import Processor, core_ticks
 from gpureport.measure.backends.pci import current_clock, live_state, scaled, whole
 from gpureport.measure.backends.sensors import sources_of
 from gpureport.measure.watch import Watch
 from gpureport.observe.disturbance import Cause
 from gpureport.records.measurement import Reading
+from gpureport.system import usable_cores
 from tests.fake_backend import PRESENT, FakeBackend
 from tests.test_measure_machine import GPU, FakeNvml
 
@@ -103,7 +105,7 @@ def test_totals_of_the_processor_count_from_the_first_reading(tmp_path: Path) ->
 
 
 def test_without_proc_the_processor_is_missing_and_not_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getloadavg", MagicMock(side_effect=OSError))
+    monkeypatch.setattr(psutil, "getloadavg", MagicMock(side_effect=OSError))
     assert set(Processor(tmp_path, tmp_path)()) == {"cpu_own_total_s"}
     assert Processor(tmp_path, tmp_path).clock() == {}
 

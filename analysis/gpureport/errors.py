@@ -1,4 +1,4 @@
-"""The exceptions that the command line turns into a sentence and an exit code; the limit of memory (``ulimit -v``).
+"""The exceptions that the command line turns into a sentence and an exit code; remarks on the limit of memory.
 
 ::
 
@@ -9,7 +9,8 @@
 """
 
 import gc
-import resource
+
+from gpureport.system import limit_bytes
 
 LEAST_BYTES = 2**30
 """With less, libraries crash or hang while they load (observed on two cores up to 550 MB)."""
@@ -35,12 +36,6 @@ class InterruptionError(GpuReportError):
     """The user stopped the command."""
 
     exit_code = 130
-
-
-def limit_bytes() -> float:
-    """Return the limit of the address space in bytes; infinite without one."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return float("inf") if limit == resource.RLIM_INFINITY else float(limit)
 
 
 def limit_remark() -> str:

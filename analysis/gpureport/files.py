@@ -1,7 +1,6 @@
 """Atomic writing of files, reservations against other commands, and temporary folders."""
 
 import atexit
-import fcntl
 import glob
 import os
 import shutil
@@ -12,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from gpureport.errors import GpuReportError
+from gpureport.system import lock, open_folder
 
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
@@ -141,10 +141,9 @@ def _locked(path: Path) -> int:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise InUseError from None
+            if not lock(handle):
+                os.close(handle)
+                raise InUseError
         except OSError:  # some network file systems have no locks
             return handle
         with suppress(FileNotFoundError):
@@ -158,10 +157,12 @@ def _locked_folder() -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
         with suppress(FileNotFoundError):  # another process removed it as abandoned before it was locked
-            handle = os.open(folder, os.O_RDONLY)
-            with suppress(OSError):  # some file systems have no locks
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            if folder.exists():
+            handle = open_folder(folder)
+            try:
+                own = lock(handle)
+            except OSError:  # some file systems have no locks
+                own = True
+            if own and folder.exists():
                 return folder, handle
             os.close(handle)
 
@@ -169,9 +170,9 @@ def _locked_folder() -> tuple[Path, int]:
 def _remove_abandoned() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            handle = open_folder(folder)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder)
+                if lock(handle):
+                    shutil.rmtree(folder)
             finally:
                 os.close(handle)

@@ -4,22 +4,20 @@
 pickled pair to standard output: an error or ``None``, and the result.
 """
 
-import ctypes
 import os
 import pickle
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from runpy import run_path
-from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from gpureport.errors import GpuReportError, InputError, collect_rarely, limit_remark
+from gpureport.system import end_with_parent, limited_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,10 +27,7 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 COMMAND = (sys.executable, "-P", "-m", "gpureport.isolation")
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-_PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LONGEST_REASON = 300
-_LIMITING = RLock()  # two threads would restore the limit of each other
 
 
 def isolated(
@@ -109,30 +104,6 @@ def ending(code: int | None, printed: bytes) -> str:
         how = f"ended with exit code {code}"
     last = printed.decode(errors="replace").strip().rpartition("\n")[2]
     return f"{how}: {last[:_LONGEST_REASON]}" if last else how
-
-
-def end_with_parent() -> None:
-    """Let the system kill this process when its parent ends, and write no core file."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
-
-
-@contextmanager
-def limited_growth(most_bytes: int) -> Iterator[None]:
-    """Limit the memory that this process allocates in the context; other threads wait before they set a limit.
-
-    The limit is for all threads together. Threads that have not started need some megabytes each.
-    """
-    with _LIMITING:
-        used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
-        present = resource.getrlimit(resource.RLIMIT_DATA)
-        limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_DATA, present)
 
 
 def _serve() -> None:

@@ -16,8 +16,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gpureport import __version__
-from gpureport.errors import LEAST_BYTES, GpuReportError, InputError, limit_bytes, limit_remark
+from gpureport.errors import LEAST_BYTES, GpuReportError, InputError, limit_remark
 from gpureport.report import Paper
+from gpureport.system import limit_bytes
 
 if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter

@@ -19,6 +19,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, scratch_folder, write_file
 from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table
 from gpureport.inputs import is_there
+from gpureport.system import usable_cores
 from gpureport.text import quoted
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _limits() -> dict[str, str | bool | int | float | list[str]]:
-    return {"threads": min(len(os.sched_getaffinity(0)), _MOST_THREADS), "memory_limit": _MEMORY}
+    return {"threads": min(len(usable_cores()), _MOST_THREADS), "memory_limit": _MEMORY}
 
 
 def _selected(connection: "DuckDBPyConnection", sql: str) -> "DuckDBPyRelation":

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.isolation import limited_growth
+from gpureport.system import limited_growth
 from gpureport.text import quoted
 
 _MOST_CHARACTERS = 1000

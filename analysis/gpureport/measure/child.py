@@ -5,7 +5,6 @@ The other end is :mod:`~.driver_process`. A request is the name of a method with
 """
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
 from gpureport.isolation import ending
 from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
+from gpureport.system import kill
 
 if TYPE_CHECKING:
     from gpureport.measure.rounds import Progress
@@ -164,8 +164,7 @@ class Child:
     def kill(self) -> None:
         """Begin to end the process, as :meth:`end`; a driver takes up to a second to free its device."""
         self.ended = True
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        kill(self._process)
 
     def end(self) -> None:
         """End the process and those that it started; a process that cannot be killed is left behind."""

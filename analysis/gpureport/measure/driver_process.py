@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
-from gpureport.isolation import end_with_parent
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
@@ -30,6 +29,7 @@ from gpureport.measure.sweep import Task, measure_workload
 from gpureport.measure.watch import Watch
 from gpureport.records.measurement import Energy
 from gpureport.spec.models import PresentDevice
+from gpureport.system import end_with_parent
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
 _GROUP = 8

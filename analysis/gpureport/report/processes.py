@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from gpureport.errors import GpuReportError
 from gpureport.files import scratch_folder_until_exit
 from gpureport.isolation import COMMAND
+from gpureport.system import usable_cores
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -29,7 +30,7 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
     The function must belong to a module. If other processes cannot start or end early, this process does the work when
     the result is wanted.
     """
-    if _cores() == 1:
+    if len(usable_cores()) == 1:
         return partial(function, argument)
     answer: Future[tuple[Exception | None, R]] = Future()
     _tasks().put((answer, function, argument))
@@ -65,15 +66,11 @@ def in_parallel(function: Callable[[A], R], arguments: Iterable[A], fewest: int 
     return [wait() for wait in [started(function, argument) for argument in arguments]]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 @cache
 def _tasks() -> _Tasks:
     """Return the tasks of threads that end with the program; each has a process of its own."""
     tasks: _Tasks = SimpleQueue()
-    for _ in range(min(MOST, _cores())):
+    for _ in range(min(MOST, len(usable_cores()))):
         Thread(target=_work, args=(tasks,), daemon=True).start()
     return tasks
 

@@ -1,7 +1,6 @@
 """The host processor as the operating system reports it, and any machine's processors as ``lscpu`` lists them."""
 
 import json
-import os
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
+from gpureport.system import usable_cores
 from gpureport.text import quoted, requirement
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -97,7 +97,7 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     fields = list[tuple[str, str]]()
     with suppress(OSError):
         fields = list(_fields(cpuinfo.read_text(errors="replace")))
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    processors = len(usable_cores())
     named = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
     facts = ProcessorFacts(
         name=next(named, "") or platform.processor() or platform.machine(),

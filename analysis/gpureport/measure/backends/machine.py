@@ -2,7 +2,6 @@
 
 import os
 import platform
-import sys
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -11,10 +10,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gpureport.errors import limit_bytes
 from gpureport.measure.backends.common import PowerSensor
 from gpureport.measure.backends.pci import first_scaled, read_or_empty, whole
 from gpureport.spec.host import read_host
+from gpureport.system import limit_bytes, ticks_per_s, usable_cores
 
 PROC, CORES, POWERCAP = Path("/proc"), Path("/sys/devices/system/cpu"), Path("/sys/class/powercap")
 CGROUP = Path("/sys/fs/cgroup")
@@ -42,17 +41,19 @@ class Processor:
 
     def __call__(self) -> dict[str, object]:
         """Return the fields of a ``Reading`` for the processor, without those that are not known."""
+        import psutil
+
         ticks, spent = core_ticks(read_or_empty(self._proc / "stat"), self._usable), os.times()
         own_s = time.process_time() + spent.children_user + spent.children_system
         totals = {"cpu_own_total_s": own_s / len(self._usable)}
         if ticks is not None:
-            per_s = os.sysconf("SC_CLK_TCK") * len(self._usable)
+            per_s = ticks_per_s() * len(self._usable)
             totals |= {"cpu_busy_total_s": ticks[0] / per_s, "cpu_steal_total_s": ticks[1] / per_s}
         self._first = totals | self._first
         # Counters may decrease when a virtual machine migrates.
         state: dict[str, object] = {name: max(0, total - self._first[name]) for name, total in totals.items()}
         with suppress(OSError):  # not known
-            state["load_average"] = os.getloadavg()[0]
+            state["load_average"] = psutil.getloadavg()[0]
         return state
 
     def clock(self) -> dict[str, object]:
@@ -60,13 +61,6 @@ class Processor:
         cores = (self._folder / f"cpu{core}" / "cpufreq" for core in sorted(self._usable)[:_MOST_CORES])
         found = [hz for core in cores if (hz := first_scaled(core, 1e3, "scaling_cur_freq"))]
         return {"clock_hz": median(found)} if found else {}
-
-
-def usable_cores() -> frozenset[int]:
-    """Return the logical cores that this process may use."""
-    if sys.platform == "linux":
-        return frozenset(os.sched_getaffinity(0))
-    return frozenset(range(os.cpu_count() or 1))
 
 
 def core_ticks(stat: str, usable: Collection[int]) -> tuple[int, int] | None:

@@ -1,0 +1,118 @@
+"""The operating system: what Linux, macOS and Windows do in different ways. No other module asks which one it is."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from math import inf
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+_PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
+_LIMITING = RLock()  # two threads would restore the limit of each other
+
+
+def usable_cores() -> frozenset[int]:
+    """Return the logical cores that this process may use; macOS and Windows: all."""
+    if sys.platform == "linux":
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def ticks_per_s() -> int:
+    """Return the resolution of times in ``/proc``."""
+    if sys.platform == "win32":
+        return 100  # never used: there is no /proc
+    return os.sysconf("SC_CLK_TCK")
+
+
+def open_folder(folder: Path) -> int:
+    """Open a folder, but not a link to one, for :func:`lock`; Windows opens a file in it instead."""
+    if sys.platform == "win32":
+        return os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+
+
+def lock(handle: int) -> bool:
+    """Lock an open file until it is closed; return whether no other process has locked it.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        return False
+    return True
+
+
+def limit_bytes() -> float:
+    """Return the limit of the address space in bytes; infinite without one."""
+    if sys.platform == "win32":
+        return inf
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return inf if limit == resource.RLIM_INFINITY else float(limit)
+
+
+@contextmanager
+def limited_growth(most_bytes: int) -> Iterator[None]:
+    """Limit the memory that this process allocates in the context; only Linux can.
+
+    Other threads wait before they set a limit. The limit is for all threads together. Threads that have not started
+    need some megabytes each.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    with _LIMITING:
+        used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
+        present = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, present)
+
+
+def end_with_parent() -> None:
+    """Write no core file; let Linux kill this process when its parent ends."""
+    if sys.platform == "win32":
+        return
+    import ctypes
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+
+
+def kill(process: "Popen[bytes]") -> None:
+    """Kill a process, which leads a group of its own, and those that it started."""
+    if sys.platform == "win32":
+        import psutil
+
+        with suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+        process.kill()
+    else:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
