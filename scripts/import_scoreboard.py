@@ -14,7 +14,6 @@ import pandas as pd
 
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.reported import plain
-from gpureport.validate.scoreboard import DATA_SETS
 
 OUTPUT = Path(__file__).parents[1] / "reports" / "published" / "scoreboard"
 SEED = 20261129
@@ -62,6 +61,7 @@ VECTORS = {
     **{name: (name, "element-wise", 2, 1) for name in ("add", "mul", "div", "pow")},
     **{f"{name}u": (f"{name}_scalar", "element-wise", 1, 1) for name in ("add", "mul", "div", "pow")},
     **{name: (name, "element-wise", 1, 1) for name in ("relu", "gelu", "tanh")},
+    "copy": ("copy", "element-wise", 1, 0),
     "softmax": ("softmax", "softmax", 1, 5),
     "ln": ("layer_norm", "layer norm", 1, 8),
 }
@@ -100,29 +100,79 @@ def product_columns(op: object, batch: object, m: object, n: object, k: object) 
 
 def neusight_layers(folder: Path) -> pd.DataFrame:
     """Return the forward operators of layers of language models, with the predictions of four rivals."""
-    frame = pd.read_csv(folder / "neusight_graph_ops.csv.xz")
-    rivals = {f"{name}_s": frame[f"fw_{source}_s"] for name, source in RIVALS.items()}
-    steps = ("model", "mode", "sequence", "batch")
-    common = frame[["device"]].assign(model=frame[list(steps)].astype(str).agg(" ".join, axis=1))
-    common = common.assign(time_s=frame["fw_measured_s"], **rivals)
+    return _nodes(pd.read_csv(folder / "neusight_graph_ops.csv.xz"))
+
+
+def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
+    made = _forward(frame).assign(time_s=frame["fw_measured_s"])
     sizes = frame["dims"].str.extractall(r"(\d+)")[0].astype(float).unstack()
     kinds = frame["op"].str.removeprefix("VEC")
     parts = []
     for kind, own in sizes.groupby(kinds):
         if kind == "Linear":  # M x N x K with N reduced
-            made = product_columns("linear", 1, own[0], own[2], own[1])
+            columns = product_columns("linear", 1, own[0], own[2], own[1])
         elif kind == "BMM":
-            made = product_columns("bmm", own[0], own[1], own[3], own[2])
+            columns = product_columns("bmm", own[0], own[1], own[3], own[2])
         elif kind == "EMBEDDING":
-            rows, columns = own[0] * own[1], own[4]
-            made = {"kernel_class": "embedding", "operator": "embedding", "rows": rows, "columns": columns}
-            made |= {"bytes": rows * (8.0 * columns + 8.0), "flop": 0.0}
+            rows, width = own[0] * own[1], own[4]
+            columns = {"kernel_class": "embedding", "operator": "embedding", "rows": rows, "columns": width}
+            columns |= {"bytes": rows * (8.0 * width + 8.0), "flop": 0.0}
         else:
-            made = vector_columns(kinds[own.index], own[0], own[1])
-        parts.append(common.loc[own.index].assign(**made))
+            columns = vector_columns(kinds[own.index], own[0], own[1])
+        parts.append(made.loc[own.index].assign(**columns))
     return pd.concat(parts).sort_index()
 
 
+def _forward(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the device, the name of the model with mode, sequence and batch, and what rivals predict."""
+    rivals = {f"{name}_s": frame[f"fw_{source}_s"] for name, source in RIVALS.items()}
+    steps = ["model", "mode", "sequence", "batch"]
+    return frame[["device"]].assign(model=frame[steps].astype(str).agg(" ".join, axis=1), **rivals)
+
+
+def neusight_models(folder: Path) -> pd.DataFrame:
+    """Return the forward times of whole models on one device, without fusion."""
+    frame, parts = pd.read_csv(folder / "neusight_models.csv.xz"), neusight_parts(folder)
+    frame = frame[frame["option"].isna()].assign(option="")
+    made = _forward(frame).assign(kernel_class="whole model", operator="sequence", time_s=frame["fw_measured_s"])
+    made = made[made["model"].isin(parts["model"])]
+    for column in ("bytes", "flop"):
+        made[column] = made["model"].map((parts["count"] * parts[column]).groupby(parts["model"]).sum())
+    return made
+
+
+def neusight_parts(folder: Path) -> pd.DataFrame:
+    """Return the operators of whole models, each with its ``count``.
+
+    The source has those of the first layer and those around the layers. It lacks copies: the sources of these models
+    (transformers 4) copy queries, keys, values and the result of attention to other orders, and limit or mask the
+    scores of attention once more (``torch.max`` in OPT, ``torch.where`` in GPT-2).
+    """
+    frame = pd.read_csv(folder / "neusight_graph_ops.csv.xz").dropna(subset="fw_roofline_s")
+    nodes = _nodes(frame).assign(node=frame["node"])
+    parts = []
+    for model, of_devices in nodes.groupby("model", sort=False):
+        own = max((each for _, each in of_devices.groupby("device")), key=len)
+        first, last, layers = LAYERS[str(model).split()[0]]
+        places = [own["node"].tolist().index(name) for name in (first, last)]
+        inside = np.arange(len(own)).astype(float)
+        own = own.assign(count=np.where((inside >= places[0]) & (inside <= places[1]), layers, 1.0))
+        width = own[own["operator"] == "layer_norm"].iloc[:1].assign(count=4.0 * layers)
+        scores = own[own["operator"] == "softmax"].assign(count=float(layers))
+        copies = width if "bert" in str(model) else pd.concat([width, scores])
+        moved = vector_columns(pd.Series("copy", copies.index), copies["rows"], copies["columns"])
+        parts += [own, copies.assign(**moved)]
+    return pd.concat(parts).drop(columns=["device", "node", "time_s", *(f"{name}_s" for name in RIVALS)])
+
+
+LAYERS = {
+    "bert_large": ("bert_encoder_layer_0_attention_self_query", "bert_encoder_layer_0_output_layer_norm", 24),
+    "gpt2_large": ("transformer_h_0_ln_1", "add_15", 36),
+    "gpt3_27": ("transformer_h_0_ln_1", "add_15", 32),
+    "gpt3_xl": ("transformer_h_0_ln_1", "add_15", 24),
+    "opt_13": ("model_decoder_layers_0_self_attn_layer_norm", "add_8", 24),
+}
+"""First and last operator of a layer, and the number of layers."""
 RIVALS = {"neusight": "neusight", "li": "micro", "habitat": "habitat", "neusight_roofline": "roofline"}
 """Columns of rivals, and their names in the source. Its roofline uses figures of its own for the devices."""
 
@@ -286,11 +336,22 @@ def llmcompass(folder: Path) -> pd.DataFrame:
 
 
 TABLES: Mapping[str, Callable[[Path], pd.DataFrame]] = {
-    f"{each.__name__}.csv.xz": each
-    for each in (
-        *(neusight_layers, neusight_vectors, neusight_matrices, fluidx3d, babelstream, gpu_benches, clpeak),
-        *(opencl_benchmark, particles, llmcompass),
-    )
+    **{
+        f"{each.__name__}.csv.xz": each
+        for each in (
+            *(
+                neusight_layers,
+                neusight_models,
+                neusight_vectors,
+                neusight_matrices,
+                fluidx3d,
+                babelstream,
+                gpu_benches,
+            ),
+            *(clpeak, opencl_benchmark, particles, llmcompass),
+        )
+    },
+    "parts/neusight_models.csv.xz": neusight_parts,
 }
 
 
@@ -307,16 +368,17 @@ def entry_of(name: str, database: Database) -> str:
 def main() -> None:
     """Write all tables."""
     folder, database = Path(sys.argv[1]), load_database()
-    OUTPUT.mkdir(exist_ok=True)
-    for name in DATA_SETS:
-        table = TABLES[name](folder)
-        known = {device: entry_of(device, database) for device in table["device"].dropna().unique()}
-        table = table.assign(device=table["device"].map(known)).query("device.notna() and device != ''")
-        first = ["device", "kernel_class", "operator"]
+    (OUTPUT / "parts").mkdir(parents=True, exist_ok=True)
+    for name, make in TABLES.items():
+        table, known = make(folder), {}
+        if "device" in table:
+            known = {device: entry_of(device, database) for device in table["device"].dropna().unique()}
+            table = table.assign(device=table["device"].map(known)).query("device.notna() and device != ''")
+        first = [*(("device",) if known else ("model",)), "kernel_class", "operator"]
         last = [
             "bytes",
             "flop",
-            "time_s",
+            *(("time_s",) if known else ()),
             *(column for column in table if column.endswith("_s") and column != "time_s"),
         ]
         columns = [*first, *(column for column in table if column not in (*first, *last)), *last]

@@ -44,7 +44,7 @@ def elementwise(reads: int, per_item: int = 4, group: int = 128) -> Operator:
 _BINARY, _UNARY = elementwise(2), elementwise(1)
 OPERATORS: Mapping[str, Operator] = {
     **dict.fromkeys(("add", "mul", "div", "pow"), _BINARY),
-    **dict.fromkeys(("add_scalar", "mul_scalar", "div_scalar", "pow_scalar", "relu", "gelu", "tanh"), _UNARY),
+    **dict.fromkeys(("add_scalar", "mul_scalar", "div_scalar", "pow_scalar", "relu", "gelu", "tanh", "copy"), _UNARY),
 }
 """By the name in column ``operator``."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from gpureport.inputs import FileError
 from gpureport.observe.statistics import Floats
@@ -31,14 +32,22 @@ _SUFFIX = "_s"
 
 
 class DataSet(NamedTuple):
-    """What a table of the scoreboard contains, for readers; *timing* is the way of timing, a key of ``TIMINGS``."""
+    """What a table of the scoreboard contains, for readers.
+
+    *timing* is the way of timing, a key of ``TIMINGS``. *parts* is the table of the operators of each ``model``, each
+    with its ``count``, if rows are whole models (operator ``sequence``).
+    """
 
     title: str
     timing: str = ""
+    parts: str = ""
 
 
 DATA_SETS: Mapping[str, DataSet] = {
     "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events"),
+    "neusight_models.csv.xz": DataSet(
+        "NeuSight, whole language models", "PyTorch, queued", "parts/neusight_models.csv.xz"
+    ),
     "neusight_vectors.csv.xz": DataSet("NeuSight, vector operators", "PyTorch, events"),
     "neusight_matrices.csv.xz": DataSet("NeuSight, matrix products", "PyTorch, events"),
     "fluidx3d.csv.xz": DataSet("FluidX3D"),
@@ -73,7 +82,8 @@ def scoreboard_residuals(folder: Path, database: Database) -> Iterator[Residual]
 
 
 def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residual]:
-    table = read_table(path, _TEXTS, (), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
+    texts = (*_TEXTS, "model") if data.parts else _TEXTS
+    table = read_table(path, texts, (), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
     if "time_s" in table:
         times = table["time_s"]
         check(path, times.map("{:g}".format), times.ne(0), lambda _: " is no number above zero")
@@ -81,12 +91,12 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     columns = [str(column) for column in table]
     rivals = [column for column in columns if column.endswith(_SUFFIX) and column != "time_s"]
     parameters = [column for column in columns if column not in (*_NO_PARAMETERS, *rivals)]
+    models = dict(_models(path.parent / data.parts)) if data.parts else {}
+    if data.parts:
+        check_known(path, table["model"], models)
     for device_id, own in table.groupby("device"):
-        device = database.device(str(device_id))
-        rows: dict[int, Row] = {
-            number: {name: value for name, value in zip(columns, cells, strict=True) if value == value and value != ""}
-            for number, *cells in own.itertuples(name=None)
-        }
+        device, rows = database.device(str(device_id)), _rows(own)
+        parts = {number: models.get(str(row.get("model")), [row]) for number, row in rows.items()}
         curve = {
             "result": path.name.split(".")[0],
             "data_set": data.title,
@@ -99,8 +109,26 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
             "what": "times",
             "unit": "s",
         }
-        for row, predicted in zip(rows.values(), predict_rows(path, rows, device, data), strict=True):
-            yield curve | _residual(row, predicted, roofline_s(row, device), rivals, parameters)
+        answers = predict_rows(path, parts, device, data)
+        for (number, row), predicted in zip(rows.items(), answers, strict=True):
+            roofline = sum(roofline_s(part, device) for part in parts[number])
+            yield curve | _residual(row, predicted, roofline, rivals, parameters)
+
+
+def _rows(table: pd.DataFrame) -> dict[int, Row]:
+    """Return the rows of *table*, without empty cells, by their number."""
+    columns = [str(column) for column in table]
+    return {
+        number: {name: value for name, value in zip(columns, cells, strict=True) if value == value and value != ""}
+        for number, *cells in table.itertuples(name=None)
+    }
+
+
+def _models(path: Path) -> Iterator[tuple[str, list[Row]]]:
+    """Yield each model of a table of parts with its operators."""
+    table = read_table(path, ("model", *_TEXTS[1:]), ("count",), zero=("bytes", "flop"), optional=("type",))
+    for model, own in table.groupby("model"):
+        yield str(model), list(_rows(own).values())
 
 
 def _residual(
@@ -126,39 +154,46 @@ def roofline_s(row: Row, device: Device) -> float:
         peak *= device.architecture.dual_issue
     elif kind == "fp16" and row["kernel_class"] == "matrix product":
         peak = device.matrix_peak_flop_per_s or 2.0 * device.rate_per_s("matrix_fp16")
-    return max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
+    count = float(row.get("count", 1.0))
+    return count * max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
 
 
-def predict_rows(path: Path, rows: Mapping[int, Row], device: Device, data: DataSet) -> list[Predicted | None]:
-    """Predict the *rows* of one device, by their numbers in the table at *path*; ``None`` for unknown operators.
+def predict_rows(
+    path: Path, rows: Mapping[int, Sequence[Row]], device: Device, data: DataSet
+) -> list[Predicted | None]:
+    """Predict rows of one device, each with its operators, by number in the table at *path*.
 
     All kernels of all rows are predicted together. The time of a row is the sum of its kernels, with what the way of
-    timing adds.
+    timing adds; ``None`` if an operator is unknown.
     """
     traced, facts = uncertain(device)
-    demands = []
-    for number, row in rows.items():
-        try:
-            make = OPERATORS.get(str(row["operator"]))
-            demands.append(
-                [replace(each, later_dispatches=()) for each in make(row, device).dispatches] if make else []
-            )
-        except KeyError as error:
-            raise FileError(str(path), f"{error.args[0]}: {row['operator']} needs a number", number + 2) from None
-    points = [PointModel(traced, each) for kernels in demands for each in kernels]
+    points: list[PointModel] = []
+    counts: dict[int, list[float]] = {}
+    for number, parts in rows.items():
+        counts[number] = []
+        for part in parts if all(part["operator"] in OPERATORS for part in parts) else ():
+            try:
+                kernels = OPERATORS[str(part["operator"])](part, device).dispatches
+            except KeyError as error:
+                raise FileError(str(path), f"{error.args[0]}: {part['operator']} needs a number", number + 2) from None
+            points += (PointModel(traced, replace(each, later_dispatches=())) for each in kernels)
+            counts[number] += [float(part.get("count", 1.0))] * len(kernels)
     answers = iter(point_times(points, len(facts)) if points else ())
     timed, other = TIMINGS.get(data.timing), execution_kind(device).sigma
     return [
-        _with_timing(list(islice(answers, len(kernels))), timed(row, device) if timed else Timing(), other)
-        for row, kernels in zip(rows.values(), demands, strict=True)
+        _with_timing(own, list(islice(answers, len(own))), timed(rows[number][0], device) if timed else Timing(), other)
+        for number, own in counts.items()
     ]
 
 
-def _with_timing(kernels: Sequence[tuple[PointTime, Floats]], timing: Timing, other: float) -> Predicted | None:
+def _with_timing(
+    counts: Sequence[float], kernels: Sequence[tuple[PointTime, Floats]], timing: Timing, other: float
+) -> Predicted | None:
     if not kernels:
         return None
-    busy_s = timing.before_s + sum(answer.time_s for answer, _ in kernels)
+    times = [count * answer.time_s for count, (answer, _) in zip(counts, kernels, strict=True)]
+    busy_s = timing.before_s + sum(times)
     if busy_s < timing.least_s:
         return Predicted(timing.least_s, spread(np.array([timing.deviation]), other))
-    moved = np.sum([answer.time_s * relative for answer, relative in kernels], axis=0)
+    moved = np.sum([time_s * relative for time_s, (_, relative) in zip(times, kernels, strict=True)], axis=0)
     return Predicted(busy_s, spread(np.append(moved, timing.before_s * timing.deviation) / busy_s, other))
