@@ -475,16 +475,19 @@ def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
     assert layer_of(family, bottleneck, level, ("L1", "L2", "L2 TLB")) == layer
 
 
-def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path: Path) -> None:
-    for node, effect in (("good", 0.0), ("bad", -1.5)):
-        Store(tmp_path).add(varied(run, node, node, 1, effect))
+def test_two_devices_are_no_peers_but_their_model_is_compared_with_its_prediction(
+    run: StoredRun, tmp_path: Path, capsys: Captured
+) -> None:
+    for node in ("one", "other"):
+        Store(tmp_path).add(varied(run, node, node, 1, -1.5))
 
-    found = analyse(Store(tmp_path)).outliers
+    found = analyse(Store(tmp_path))
 
-    assert found[0].member.node == "bad"
-    assert found[0].slower
-    assert all(outlier.basis == "prediction" for outlier in found)
-    assert "peers" not in sentence(found[0])
+    assert (found.devices, found.compared, found.outliers, found.changes) == (2, 0, (), ())
+    assert all(each.slower and "The median of 2 devices" in sentence(each) for each in found.models)
+    assert {*found.models[0].layers} < {*found.peers[0].layers}
+    assert main(["fleet", "report", "--store", str(tmp_path), "--fail-on-outlier"]) == 0
+    assert capsys.readouterr().out.startswith("No model has three devices or more")
 
 
 @pytest.mark.parametrize(
@@ -543,7 +546,7 @@ def test_no_layer_with_slow_sweeps_is_called_unaffected() -> None:
     sweeps = [(Part("memory/copy/working_set", "memory"), -0.5), (Part("instructions/rate/operation", "clock"), -0.4)]
 
     peers: Any = None
-    affected = (Difference(peers, None, "peers", layers, chosen) for chosen in (sweeps, sweeps[:1]))
+    affected = (Difference(peers, None, layers, chosen) for chosen in (sweeps, sweeps[:1]))
     both, one = (text("affects", FILE, it=each, parts_of=parts_of) for each in affected)
     assert both == "this affects memory, not launch"
     assert one == "this affects memory, not clock or launch"
@@ -562,23 +565,6 @@ def test_noise_within_runs_is_no_difference_between_devices(
         Store(tmp_path).add({**own, "points": points})
 
     assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == found
-
-
-def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:
-    for number in range(10):
-        widths = {1: 1.2, 2: 4.0}.get(number, 0.0)
-
-        def changed(row: Row, widths: float = widths) -> Row:
-            predicted = row.get("predicted")
-            if not isinstance(predicted, float):
-                return row
-            ends = {"predicted_low": predicted / 1.1, "predicted_high": predicted * 1.1}
-            return {**row, **ends, "measured": predicted * 1.1 ** (widths if row["unit"] == "s" else -widths)}
-
-        facts = varied(run, f"run{number}", f"node{number}", 1, 0.0, device=f"device {number}")
-        Store(tmp_path).add({**facts, "points": tuple(map(changed, facts["points"]))})
-
-    assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == ["node2"]
 
 
 @pytest.mark.parametrize("nodes", [3, pytest.param(8, marks=pytest.mark.slow)])
@@ -620,20 +606,6 @@ def test_a_change_is_found_if_few_devices_are_measured_on_a_day() -> None:
     assert found.period.max() == 1
     assert abs(int(np.argmax(found.period)) - 28) <= 4
     assert found.shifts[1] - found.shifts[0] == pytest.approx(-0.05, abs=0.002)
-
-
-def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
-    for day in range(1, 7):
-        effect, driver = (-0.06, "2") if day >= 4 else (0.0, "1")
-        Store(tmp_path / "changed").add(varied(run, f"run{day}", "node", day, effect, driver=driver))
-        Store(tmp_path / "once").add(varied(run, f"run{day}", "node", day, -0.06 * (day == 6)))
-
-    (change,) = analyse(Store(tmp_path / "changed")).changes
-
-    assert change.member
-    assert (change.member.node, "2026-11-04" in sentence(change)) == ("node", True)
-    assert "driver was 2" in sentence(change)
-    assert analyse(Store(tmp_path / "once")).changes == ()
 
 
 @pytest.mark.parametrize(("unit", "ratio"), [("s", 2), ("B/s", 0.5), ("W", None), ("J/B", None)])

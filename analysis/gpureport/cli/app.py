@@ -585,8 +585,7 @@ class FleetExportOptions:
 class FleetReportOptions:
     """Find slow devices: which, since when, and why.
 
-    Each device is compared with its peers, the devices of the same model. With fewer than three, it is compared with
-    its prediction.
+    Each device is compared with its peers, three devices or more of one model, and each model with its prediction.
     """
 
     output: _OutputFolder = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpureport.compare.records import Difference, RatioEstimate
 from gpureport.compare.runs import Run, Samples, same_device
-from gpureport.observe.significance import EXCESS_OF_MEDIAN, interval_in_errors, judged, shrunk
+from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, interval_in_errors, p_values, shrunk, significant
 from gpureport.observe.statistics import Floats, medians, sampling_noise
 from gpureport.spec.uncertainty import MAD_TO_SIGMA
 
@@ -190,7 +190,8 @@ def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Floats, minimum_eff
     between = factors * shrunk(squares, of_runs, typical**2, _PRIOR_DOF)
     errors = np.sqrt(between + within)
     dof = errors**4 / (between**2 / (_PRIOR_DOF + of_runs) + within**2 / np.maximum(points - 1, 1))
-    chances, flags = judged(centres, errors, minimum_effect, dof)
+    chances = p_values(centres, errors, dof)
+    flags = significant(adjusted(chances), centres, minimum_effect)
     halves = interval_in_errors(dof) * errors
     return [
         Difference(

@@ -1,12 +1,12 @@
 """The state of a fleet: devices that differ from their peers or their predictions, why, and since when."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,17 +28,15 @@ from gpureport.fleet.peers import (
 from gpureport.fleet.schema import TABLES, TEXT
 from gpureport.fleet.store import Store
 from gpureport.grouping import grouped
-from gpureport.observe.significance import Flags, judged
+from gpureport.observe.significance import Flags
 from gpureport.observe.statistics import Floats
-from gpureport.spec.uncertainty import NORMAL_95
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
-_LEAST_WIDTH = 1e-9  # of an interval of ln(speed)
-_FEWEST_IN_STATE = 2  # runs before and after a change that is reported, or in which only sweeps differ
+_FEWEST_IN_STATE = 2  # runs in which only sweeps differ
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
 """What the runs of a group have in common. The length separates the two names, which may contain any text."""
 _RUNS = f"""
@@ -101,8 +99,6 @@ Layers = Mapping[str, float]
 """Effects on ln(speed) by layer."""
 Sweeps = Sequence[tuple[Part, float]]
 """Parts of sweeps with the effects on them."""
-Basis = Literal["peers", "prediction", "earlier runs"]
-"""What a device or model is compared with."""
 
 
 class Figure(NamedTuple):
@@ -164,9 +160,9 @@ class Peers:
     """Effect of each device on each layer (devices,)."""
 
     @property
-    def basis(self) -> Basis:
-        """What its devices are compared with: one another, if there are enough."""
-        return "peers" if len(self.members) >= FEWEST_PEERS else "prediction"
+    def compared(self) -> bool:
+        """Whether there are enough devices to compare them with one another."""
+        return len(self.members) >= FEWEST_PEERS
 
     @cached_property
     def last(self) -> pd.DataFrame:
@@ -193,12 +189,14 @@ class Peers:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """What differs from its *basis*, and why; effects are on ln(speed)."""
+    """What differs, and why; effects are on ln(speed).
+
+    A device differs from its peers, a model from its earlier runs, or, without *since*, from its prediction.
+    """
 
     peers: Peers
     member: Member | None
     """The device; ``None``: the model as a whole."""
-    basis: Basis
     layers: Layers
     """Effect on each layer."""
     sweeps: Sweeps
@@ -249,7 +247,7 @@ class Fleet:
     outliers: tuple[Difference, ...]
     """Devices that differ significantly; the most affected first, slower ones before faster ones."""
     changes: tuple[Difference, ...]
-    """Of whole models, then of devices that have too few peers."""
+    """Of whole models."""
     models: tuple[Difference, ...] = ()
     """Those that differ from their prediction as a whole, by layer."""
     minimum_effect: float = MINIMUM_EFFECT
@@ -268,11 +266,20 @@ class Fleet:
     @property
     def devices(self) -> int:
         """Number of devices; one with quick and complete runs counts once."""
-        return len({(m.node, m.device, m.pci_address) for each in self.peers for m in each.members})
+        return _devices(self.peers)
+
+    @property
+    def compared(self) -> int:
+        """Number of devices that are compared with their peers."""
+        return _devices(each for each in self.peers if each.compared)
+
+
+def _devices(peers: Iterable[Peers]) -> int:
+    return len({(m.node, m.device, m.pci_address) for each in peers for m in each.members})
 
 
 def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
-    """Compare all devices of *store* with their peers, or with their predictions where there are fewer than three.
+    """Compare all devices of *store* with their peers, if there are at least three, and models with their predictions.
 
     Raises:
         InputError: the store contains no run with predictions, or a file cannot be read.
@@ -280,20 +287,14 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     every = tuple(store.read(_groups))
     if not every:
         raise InputError(f"{store.folder}: contains no run with predictions; add reports that gpureport measured")
-    compared, single = ([each for each in every if (each.basis == "peers") is few] for few in (True, False))
+    compared = [each for each in every if each.compared]
     flags = significant_parts([each.effects for each in compared], minimum_effect)
-    found = [
-        *(outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own)),
-        *_against_prediction(single, minimum_effect),
-    ]
+    found = (outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own))
     return Fleet(
         peers=every,
         outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
-        changes=(
-            *(change for each in every for change in _changes_of_model(each, minimum_effect)),
-            *(change for each in single for change in _changes_of_devices(each, minimum_effect)),
-        ),
-        models=tuple(difference for each in compared for difference in _of_model(each, minimum_effect)),
+        changes=tuple(change for each in every for change in _changes_of_model(each, minimum_effect)),
+        models=tuple(difference for each in every for difference in _of_model(each, minimum_effect)),
         minimum_effect=minimum_effect,
     )
 
@@ -370,44 +371,10 @@ def _against_peers(peers: Peers, flags: Flags) -> Iterator[Difference]:
         layers = {name: float(own[member.number]) for name, own in peers.layers.items()}
         layers = {name: effect for name, effect in layers.items() if not np.isnan(effect)}
         sweeps = peers.known(np.where(flags[member.number], peers.effects.devices[member.number], np.nan))
-        outlier = _outlier(Difference(peers, member, "peers", layers, sweeps), member)
+        outlier = _outlier(Difference(peers, member, layers, sweeps), member)
         alone = len({part.sweep for part, _ in sweeps}) == 1 or outlier.of_sweeps
         if not alone or (peers.effects.present & peers.of(member)).sum() >= _FEWEST_IN_STATE:
             yield outlier
-
-
-def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterator[Difference]:
-    """Yield the devices with a layer that differs from its prediction; the false discovery rate of all is limited."""
-    found = [((peers, member), each) for peers in every for member in peers.members for each in _layers(peers, member)]
-    effect, width = np.array([(each.effect, max(each.width, _LEAST_WIDTH)) for _, each in found]).reshape(-1, 2).T
-    _, flags = judged(effect, width / NORMAL_95, minimum_effect)
-    by_device = grouped((device, (each, flag)) for (device, each), flag in zip(found, flags, strict=True))
-    for (peers, member), own in by_device.items():
-        sweeps = [part for each, flag in own if flag for part in peers.known(each.values)]
-        if sweeps:
-            layers = {each.layer: each.effect if flag else 0.0 for each, flag in own}
-            sweeps.sort(key=lambda pair: -abs(pair[1]))
-            yield _outlier(Difference(peers, member, "prediction", layers, sweeps), member)
-
-
-class _Layer(NamedTuple):
-    """A layer's median effect relative to the prediction, half-width of its interval, and effects on parts (parts,)."""
-
-    layer: str
-    effect: float
-    width: float
-    values: Floats
-
-
-def _layers(peers: Peers, member: Member | None = None) -> Iterator[_Layer]:
-    own = peers.predicted
-    if member:
-        own = own + nanmedian(peers.values[peers.effects.present & peers.of(member)])
-    for layer in layers_of(peers.parts):
-        chosen = ~np.isnan(own) & [part.layer == layer for part in peers.parts]
-        if chosen.sum() >= FEWEST_PEERS:
-            effect, width = float(np.median(own[chosen])), float(np.median(peers.widths[chosen]))
-            yield _Layer(layer, effect, width, np.where(chosen, own, np.nan))
 
 
 def _outlier(difference: Difference, member: Member) -> Difference:
@@ -425,7 +392,7 @@ def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Differenc
     for period in range(1, len(shifts)):
         effects = shifts[period] - shifts[period - 1]
         returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
-        change = _change(peers, None, effects)
+        change = _change(peers, effects)
         if returned or not effects.any() or abs(change.effect) < log1p(minimum_effect):
             continue
         now, before = (period_of_run == period), (period_of_run == period - 1)
@@ -454,29 +421,17 @@ def _shares_of_devices(peers: Peers, effects: Floats, now: Flags, before: Flags)
     return [float(np.nanmedian(each[most] / effects[most])) for each in found if not np.isnan(each[most]).all()]
 
 
-def _changes_of_devices(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
-    """Yield the devices whose present state differs from earlier runs, with at least two runs of each."""
-    for member in peers.members:
-        own, present, since = peers.of(member), peers.effects.present, peers.since(member)
-        now, before = own & present, own & ~present
-        if since is None or min(now.sum(), before.sum()) < _FEWEST_IN_STATE:
-            continue
-        change = _change(peers, member, nanmedian(peers.values[now]) - nanmedian(peers.values[before]))
-        if change.sweeps and abs(change.effect) >= log1p(minimum_effect):
-            runs = peers.runs[own]
-            last, earlier = runs.tail(1), runs[runs["created_at"] < since]
-            why = reasons(change.effect, last, earlier, earlier["uuid"])
-            yield replace(change, reasons=tuple(why), since=since)
-
-
-def _change(peers: Peers, member: Member | None, values: Floats) -> Difference:
+def _change(peers: Peers, values: Floats) -> Difference:
     known = peers.known(values)
     by_layer = grouped((part.layer, value) for part, value in known)
     layers = {layer: float(np.median(by_layer[layer])) for layer in layers_of([part for part, _ in known])}
-    return Difference(peers, member, "earlier runs", layers, known)
+    return Difference(peers, None, layers, known)
 
 
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
-    for layer, effect, width, _ in _layers(peers):
-        if abs(effect) > max(width, log1p(minimum_effect)):
-            yield Difference(peers, None, "prediction", {layer: effect}, (), end=copysign(width, effect))
+    """Yield the layers whose median effect lies outside the interval of the prediction."""
+    for layer in layers_of(peers.parts):
+        chosen = [part.layer == layer for part in peers.parts]
+        effect, width = float(np.median(peers.predicted[chosen])), float(np.median(peers.widths[chosen]))
+        if sum(chosen) >= FEWEST_PEERS and abs(effect) > max(width, log1p(minimum_effect)):
+            yield Difference(peers, None, {layer: effect}, (), end=copysign(width, effect))

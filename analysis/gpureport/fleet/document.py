@@ -46,12 +46,12 @@ _LEAST_PERCENT, _ROOM = 3.0, 1.15
 
 def conclusion(fleet: Fleet) -> str:
     """Return the main result in a sentence."""
-    return text("conclusion", FILE, fleet=fleet, bases=sorted({each.basis for each in fleet.peers}))
+    return text("conclusion", FILE, fleet=fleet)
 
 
 def reservations(fleet: Fleet) -> tuple[str, ...]:
     """Return sentences about the limits of the result."""
-    few = any(each.basis == "peers" and len(each.peers.members) < MANY for each in fleet.outliers)
+    few = any(len(each.peers.members) < MANY for each in fleet.outliers)
     loads = [load for each in fleet.peers for load in each.last["others_utilisation"]]
     loaded = sum(load >= LOAD for load in loads)
     return paragraphs("reservations", FILE, few=few, many=MANY, loaded=loaded, known=len(loads))
@@ -90,7 +90,7 @@ def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper:
 
 def _content(fleet: Fleet, folder: Path) -> Content:
     drawn = _drawn(fleet)
-    strips = {peers: _strips(fleet, peers) for peers in fleet.peers if peers.basis == "peers"}
+    strips = {peers: _strips(fleet, peers) for peers in fleet.peers if peers.compared}
     starts = [time for each in fleet.peers for time in each.runs["created_at"]]
     return {
         "fleet": fleet,
@@ -103,7 +103,6 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         "shown": list(map(sentence, fleet.outliers[:_MOST_SENTENCES])),
         "hidden": max(len(fleet.outliers) - _MOST_SENTENCES, 0),
         "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
-        "bases": {each.basis for each in fleet.peers},
         "ratios": list(_ratios(fleet, drawn)),
         "strips": [strips[peers] for peers in drawn if peers in strips],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
@@ -126,7 +125,7 @@ def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
 
 def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]:
     """Yield captions and tables of key figures relative to those of peers, or else to predictions."""
-    for peers in (each for each in every if each.basis == "peers"):
+    for peers in (each for each in every if each.compared):
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
         of = ((m, {f.name: ratio for f in m.figures if (ratio := f.relative(f.usual))}) for m in peers.members)
         found = {m.number: ratios for m, ratios in of if ratios}
@@ -143,7 +142,7 @@ def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]
     rows = [
         (member.label, f"{peers.title}, {counted(int(peers.of(member).sum()), 'run')}", ratios)
         for peers in fleet.peers
-        if peers.basis != "peers"
+        if not peers.compared
         for member in peers.members
         if (ratios := {f.name: ratio for f in member.figures if (ratio := f.relative(f.predicted))})
     ]
@@ -228,7 +227,7 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
         odd, counts, last_runs = _odd(fleet, peers), np.bincount(peers.runs["member"]), peers.last
         for member, last, report in zip(peers.members, last_runs["created_at"], last_runs["report"], strict=True):
             outlier = odd.get(member.number)
-            normal = "like its peers" if peers.basis == "peers" else "as predicted"
+            normal = "like its peers" if peers.compared else "too few peers"
             state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
             effect = precise_percent(expm1(outlier.effect), "+") if outlier else ""
             rows.append((member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}"))

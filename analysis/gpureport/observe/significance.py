@@ -53,12 +53,6 @@ def adjusted(p_values: Floats) -> Floats:
     return found
 
 
-def judged(effects: Floats, errors: Floats, least: float, dof: Floats | float = np.inf) -> tuple[Floats, Flags]:
-    """Return the p-values of effects, and which of them are :func:`significant`; *least* is the minimum effect."""
-    chances = p_values(effects, errors, dof)
-    return chances, significant(adjusted(chances), effects, least)
-
-
 def significant(adjusted_p: Floats, effects: Floats, minimum_effect: float, rate: float = FALSE_DISCOVERIES) -> Flags:
     """Return which effects have an adjusted p-value of at most *rate* and reach a relative difference."""
     return (adjusted_p <= rate) & (np.abs(np.nan_to_num(effects)) >= log1p(minimum_effect))
