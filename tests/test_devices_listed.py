@@ -12,8 +12,8 @@ from tests.make_report import H200
 PEAKS = {"k40": 4.291, "a10g": 35.0, "gh200": 66.9}
 """Listed FP32 peaks in TFLOP/s of entries without one (k40: NVIDIA, base clock; a10g: Amazon; gh200: a printout)."""
 
-UNLISTED = {"amd/mi300a", "intel/arc_b580", "intel/hd_630"}
-"""What lists a peak at other units or another clock than those known better."""
+UNLISTED = {"amd/mi300a", "intel/arc_b580", "intel/hd_630", "amd/radeon_8060s", "amd/radeon_8050s", "amd/radeon_890m"}
+"""What lists a peak at other units or another clock than those known better, or without dual issue."""
 
 INTERFACES = {
     "nvidia/k40": (384, 6.0), "nvidia/gtx_980": (256, 7.0), "nvidia/gtx_1080_ti": (352, 11),
@@ -31,7 +31,14 @@ INTERFACES = {
     "amd/hd_7970": (384, 5.5), "amd/r9_390": (512, 6), "amd/rx_580": (256, 8), "amd/r9_nano": (4096, 1),
     "amd/mi60": (4096, 2), "amd/mi300x": (8192, 5.2), "amd/mi325x": (8192, 6), "amd/rx_5700_xt": (256, 14),
     "amd/rx_6700_xt": (192, 16), "amd/rx_7900_xtx": (384, 20), "amd/rx_7800_xt": (256, 19.5),
-    "amd/rx_9070_xt": (256, 20.1), "intel/uhd_630": (128, 2.666), "intel/arc_a770": (256, 17.5),
+    "amd/rx_9070_xt": (256, 20.1), "amd/rx_9070_gre": (192, 18), "amd/rx_9060": (128, 18), "amd/mi355x": (8192, 8),
+    "amd/radeon_ai_pro_r9700": (256, 20.1), "amd/radeon_8060s": (256, 8), "amd/radeon_pro_w7800": (256, 18),
+    "amd/radeon_pro_w7700": (256, 18), "amd/radeon_pro_w7500": (128, 10.8), "amd/rx_6950_xt": (256, 18),
+    "amd/rx_6700": (160, 16), "amd/rx_6500_xt": (64, 18), "amd/radeon_pro_w6600": (128, 14),
+    "amd/rx_5600_xt": (192, 12), "amd/mi50_32gb": (4096, 2), "amd/firepro_s9150": (512, 5),
+    "amd/firepro_d700": (384, 5.48), "amd/r9_285": (256, 5.5), "amd/hd_7870": (256, 4.8),
+    "nvidia/gtx_680": (256, 6.0), "nvidia/gtx_770": (256, 7.0), "nvidia/gtx_660": (192, 6.0),
+    "intel/uhd_630": (128, 2.666), "intel/arc_a770": (256, 17.5),
     "intel/arc_b580": (192, 19), "intel/arc_140v": (128, 8.533), "intel/max_1550": (8192, 3.2),
     "apple/m1": (128, 4.267), "apple/m1_max": (512, 6.4), "apple/m4": (128, 7.5), "arm/mali_g610_mc4": (64, 4.267),
     "qualcomm/adreno_x1_85": (128, 8.448), "cpu/ryzen_7_3700x": (128, 3.2), "cpu/xeon_platinum_8568y": (512, 5.6),
@@ -113,13 +120,16 @@ def test_opencl_counts_pairs_of_rdna_s_units_and_engines_of_xe_cores(database: D
             assert reported == ENGINES.get(architecture, 1) * device.compute_units, entry
 
 
-@pytest.mark.parametrize(("entry", "dies"), [("amd/mi300x", 8), ("amd/mi325x", 8), ("amd/mi300a", 6)])
-def test_a_die_of_cdna_3_has_38_units_and_4_mib(database: Database, entry: str, dies: int) -> None:
+@pytest.mark.parametrize(
+    ("entry", "dies", "units"),
+    [("amd/mi300x", 8, 38), ("amd/mi325x", 8, 38), ("amd/mi300a", 6, 38), ("amd/mi355x", 8, 32)],
+)
+def test_a_die_of_cdna_3_and_4_has_its_units_and_4_mib(database: Database, entry: str, dies: int, units: int) -> None:
     """The runtime reports the L2 of one die; a single work-item uses no other."""
     device = database.device(entry)
     l2 = next(cache for cache in device.caches if cache.name == "L2")
 
-    assert (l2.partitions, l2.capacity_bytes / dies, device.compute_units / dies) == (dies, 4 << 20, 38)
+    assert (l2.partitions, l2.capacity_bytes / dies, device.compute_units / dies) == (dies, 4 << 20, units)
     assert l2.far_latency_cycles == next(c.latency_cycles for c in device.caches if c.name == "LLC")
 
 

@@ -192,7 +192,7 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
         *(({"name": f"NVIDIA {name}"}, None) for name in ("A40 Laptop GPU", "A400", "A40 D", "RTX A40", "H200 NVL2")),
         ({"name": "NVIDIA GeForce RTX 2080 with Max-Q Design", "compute_units": 46}, None),
         ({"name": "NVIDIA GeForce GTX 1070", "compute_units": 16}, None),
-        ({"name": "gfx906+sram-ecc-xnack", "vendor": "AMD", "compute_units": 60}, "amd/mi50"),
+        ({"name": "gfx906+sram-ecc-xnack", "vendor": "AMD", "compute_units": 64}, "amd/mi60"),
         # A name is not enough.
         ({"name": "A40", "vendor": "Intel(R) Corporation", "compute_units": 84}, None),
         ({"name": "NVIDIA A40", "kind": "cpu", "compute_units": 84}, "cpu/x86_64"),
