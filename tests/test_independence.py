@@ -10,6 +10,7 @@ import gpureport
 from gpureport.spec.database import load_database
 from gpureport.spec.uncertainty import CONSTANTS
 from gpureport.spec.values import Provenance
+from gpureport.validate.operators import TIMINGS
 from gpureport.validate.residuals import Independence, independence
 from tests.builders import altered, host_of
 
@@ -32,7 +33,8 @@ def _is_number(value: ast.expr) -> bool:
 def test_every_constant_of_the_code_names_the_devices_that_it_was_fitted_to() -> None:
     """Those with a decimal point, of modules and fields; of fields except 0 and 1."""
     of_spec = (PACKAGE / "spec" / f"{name}.py" for name in ("compilers", "cores", "uncertainty"))
-    for path in (*PACKAGE.glob("predict/**/*.py"), *PACKAGE.glob("workloads/**/*.py"), *of_spec):
+    of_rows = (PACKAGE / "validate").glob("[mo]*.py")
+    for path in (*PACKAGE.glob("predict/**/*.py"), *PACKAGE.glob("workloads/**/*.py"), *of_spec, *of_rows):
         module = ast.parse(path.read_text())
         fields = (each for each in ast.walk(module) if isinstance(each, ast.AnnAssign) and each.value)
         changing = (each for each in fields if ast.unparse(each.value) not in ("0.0", "1.0", "(1.0, 1.0)"))
@@ -74,6 +76,13 @@ def test_every_measured_value_names_the_devices_that_were_measured() -> None:
 )
 def test_predictions_are_as_independent_as_their_constants(entry: str, expected: Independence) -> None:
     assert independence(DATABASE.device(entry), DATABASE) == expected
+
+
+def test_constants_of_software_count_for_its_kernels_only() -> None:
+    device = DATABASE.device("nvidia/a100_pcie_40")
+
+    assert independence(device, DATABASE) == "unseen device"
+    assert independence(device, DATABASE, next(iter(TIMINGS))) == "seen"
 
 
 @pytest.mark.parametrize(("model", "expected"), [(207, "seen"), (143, "unseen device")])

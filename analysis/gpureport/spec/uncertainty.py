@@ -22,15 +22,17 @@ class Constant(NamedTuple):
     """Database entries of the devices of these data."""
     held_out: str
     """The result for devices that were not used."""
+    only: str = ""
+    """The software whose kernels it describes; empty: it is part of all predictions."""
 
 
 CONSTANTS: list[Constant] = []
 """All constants of the modules that were imported."""
 
 
-def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), held_out: str = "") -> N:
+def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), held_out: str = "", only: str = "") -> N:
     """Declare a :class:`Constant`, and return its value."""
-    CONSTANTS.append(Constant(value, source, measured_on, held_out))
+    CONSTANTS.append(Constant(value, source, measured_on, held_out, only))
     return value
 
 

@@ -63,6 +63,7 @@ _PYTORCH_NVIDIA = constant(
     "least times of add, and its times of 40 to 100 µs less bytes / bandwidth (sitar-lab/NeuSight @6945927)",
     measured_on=("nvidia/a100_pcie_40", "nvidia/t4"),
     held_out="not yet known",
+    only="PyTorch",
 )
 """Events of an idle stream around the call of an operator. The first one passes before the host reaches the kernel, and
 the second one cannot pass before the host records it."""
@@ -71,6 +72,7 @@ _PYTORCH_AMD = constant(
     "the same of an MI100",
     measured_on=("amd/mi100",),
     held_out="no other device",
+    only="PyTorch",
 )
 
 

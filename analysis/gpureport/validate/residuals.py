@@ -189,8 +189,10 @@ def _exact(record: type[Record]) -> set[str]:
 _EXACT = _exact(Cache) | _exact(Memory)
 
 
-def independence(device: Device, database: Database) -> Independence:
+def independence(device: Device, database: Database, software: str = "") -> Independence:
     """Return whether constants that predict *device* were measured on such a device or fitted to one.
+
+    *software* names what made the kernels, if constants describe it.
 
     Returns:
         ``seen``: at least one was. ``unseen device``: none was, but one comes from another device of its architecture.
@@ -198,7 +200,7 @@ def independence(device: Device, database: Database) -> Independence:
     """
     origins = (origin for path, origin in device.provenance.items() if steps_of(path)[-1] not in _EXACT)
     measured = {entry for origin in origins for entry in origin.measured_on}
-    sources = measured.union(*(each.measured_on for each in CONSTANTS))
+    sources = measured.union(*(each.measured_on for each in CONSTANTS if each.only in software))
     name = device.architecture.id
     if sources & {device.id, f"architectures/{name}"}:
         return "seen"

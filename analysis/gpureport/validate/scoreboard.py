@@ -34,8 +34,8 @@ _SUFFIX = "_s"
 class DataSet(NamedTuple):
     """What a table of the scoreboard contains, for readers.
 
-    *timing* is the way of timing, a key of ``TIMINGS``. *parts* is the table of the operators of each ``model``, each
-    with its ``count``, if rows are whole models (operator ``sequence``).
+    *timing* names the software and the way of timing, a key of ``TIMINGS``. *parts* is the table of the operators of
+    each ``model``, each with its ``count``, if rows are whole models (operator ``sequence``).
     """
 
     title: str
@@ -104,7 +104,7 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
             "device": device.id,
             "device_class": device.device_class,
             "architecture": device.architecture.id,
-            "independence": independence(device, database),
+            "independence": independence(device, database, data.timing),
             "kind": "specification",
             "what": "times",
             "unit": "s",
