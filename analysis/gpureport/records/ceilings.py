@@ -237,6 +237,7 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
     ),
     "matrix_fp16": _matrix("fp16", "half-precision matrices with single-precision sums", "FLOP/s"),
     "matrix_bf16": _matrix("bf16", "bfloat16 matrices with single-precision sums", "FLOP/s", main=True),
+    "matrix_fp32": _matrix("fp32", "single-precision matrices", "FLOP/s"),
     "matrix_tf32": _matrix("TF32", "TF32 matrices (19 bits) with single-precision sums", "FLOP/s"),
     "matrix_int8": _matrix("int8", "matrices of bytes with 32-bit integer sums", "op/s"),
     "matrix_fp8": _matrix("fp8", "8-bit floating-point matrices (e4m3) with single-precision sums", "FLOP/s"),
