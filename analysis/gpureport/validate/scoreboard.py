@@ -21,9 +21,11 @@ from gpureport.predict.model import PointModel, PointTime, execution_kind, point
 from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
+from gpureport.validate.matrix_products import PRODUCTS, fastest
 from gpureport.validate.operators import OPERATORS, TIMINGS, Row, Timing
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
+from gpureport.workloads.model import Demand
 
 _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
 _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
@@ -167,17 +169,20 @@ def predict_rows(
     timing adds; ``None`` if an operator is unknown.
     """
     traced, facts = uncertain(device)
-    points: list[PointModel] = []
+    alternatives: list[tuple[Demand, ...]] = []
     counts: dict[int, list[float]] = {}
     for number, parts in rows.items():
         counts[number] = []
-        for part in parts if all(part["operator"] in OPERATORS for part in parts) else ():
+        for part in parts if all(part["operator"] in {*OPERATORS, *PRODUCTS} for part in parts) else ():
+            name = str(part["operator"])
             try:
-                kernels = OPERATORS[str(part["operator"])](part, device).dispatches
+                made = PRODUCTS[name](part, device) if name in PRODUCTS else (OPERATORS[name](part, device),)
             except KeyError as error:
-                raise FileError(str(path), f"{error.args[0]}: {part['operator']} needs a number", number + 2) from None
-            points += (PointModel(traced, replace(each, later_dispatches=())) for each in kernels)
-            counts[number] += [float(part.get("count", 1.0))] * len(kernels)
+                raise FileError(str(path), f"{error.args[0]}: {name} needs a number", number + 2) from None
+            alternatives.append(made)
+            counts[number] += [float(part.get("count", 1.0))] * len(made[0].dispatches)
+    kernels = (kernel for chosen in fastest(device, alternatives) for kernel in chosen.dispatches)
+    points = [PointModel(traced, replace(each, later_dispatches=())) for each in kernels]
     answers = iter(point_times(points, len(facts)) if points else ())
     timed, other = TIMINGS.get(data.timing), execution_kind(device).sigma
     return [

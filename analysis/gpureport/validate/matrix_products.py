@@ -1,0 +1,180 @@
+"""What the kernels of vendors' libraries for matrix products move and compute: cuBLAS, and rocBLAS with Tensile.
+
+A product of m x k and k x n is cut into tiles of the result. A work-group computes one: again and again it loads some
+columns of one matrix and rows of the other into local memory; its work-items multiply what they read from there, and
+keep sums in registers (CUTLASS, "Efficient GEMM in CUDA"; Tensile's documentation of kernel parameters). Tiles at an
+edge, and all of the last round, take as long as others (NVIDIA, "Matrix multiplication background user's guide": tile
+and wave quantization). If tiles are few, several groups share the reduction of each (split-K).
+
+A library has kernels for several tiles, and rules that were fitted to times. Here it takes the kernel with the shortest
+predicted time: the name of that which ran is not known in advance.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, sqrt
+from typing import NamedTuple
+
+from gpureport.predict.model import PointModel, point_times
+from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import constant
+from gpureport.validate.operators import Row, number
+from gpureport.workloads.model import Demand, Stream
+
+
+class Tile(NamedTuple):
+    """A kernel: the rows and columns of the result of a work-group, and its work-items."""
+
+    m: int
+    n: int
+    work_items: int = 256
+    slices: int = 1
+    """Parts of the work-items that share each sum: each adds its own part of the reduction."""
+    depth: int = 8
+    """Elements of the reduction that each slice loads at once."""
+
+
+class Unit(NamedTuple):
+    """What multiplies: a class of instructions, multiply-adds of a work-item in one of them, bytes of an operand."""
+
+    name: str
+    per_instruction: int
+    nbytes: int
+
+
+def _tiles(*sizes: tuple[int, int], work_items: int = 256, slices: int = 1, depth: int = 8) -> tuple[Tile, ...]:
+    return tuple(Tile(m, n, work_items, slices, depth) for m, n in sizes)
+
+
+_NAMED = ("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/v100_pcie_32")
+_WIDE = (*_tiles((128, 128)), *_tiles((64, 128), work_items=128))
+_NARROW = (*_tiles((128, 32), (32, 128)), *_tiles((64, 64), work_items=64))
+_SLICED = (*_tiles((32, 32), work_items=128, slices=4), *_tiles((32, 64), (32, 128), slices=4))
+_XMMA = _tiles((256, 64), (128, 128), (64, 256), (128, 64), (64, 128), (64, 64), (128, 32), work_items=128)
+_DEEP = _tiles((128, 128), (96, 128), (128, 64), (64, 128), (96, 96), (64, 64), (32, 64), (32, 32), (16, 64), depth=32)
+_TENSILE = (*_DEEP, *_tiles((128, 160), (64, 144), depth=16), *_tiles((16, 16), work_items=64, depth=32))
+_SGEMM = (*_WIDE, *_NARROW, *_SLICED)
+KERNELS = dict(
+    constant(
+        (
+            ("AMD", (_TENSILE, _TENSILE)),
+            ("hopper_90", (_XMMA, _XMMA)),
+            ("ampere_80", (_SGEMM, _WIDE[:1])),
+            ("pascal_61", ((*_WIDE, *_NARROW), _WIDE[1:])),
+            ("", (_SGEMM, _NARROW)),
+        ),
+        "names of kernels in sitar-lab/NeuSight @6945927, PyTorch 2.1: of cuBLAS (maxwell_, volta_, ampere_sgemm, "
+        "sm80_xmma; at least 97 % of the batched ones), and of Tensile (Cijk_)",
+        measured_on=("amd/mi100", "nvidia/p4", *_NAMED),
+        held_out="the names of T4 and A100 with 80 GB were not looked at",
+        only="PyTorch",
+    )
+)
+"""Kernels for one product, and for a batch, by architecture or vendor; those of an empty name are for all others."""
+TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), depth=32)
+"""Kernels for matrix units and fp16: "Matrix multiplication background user's guide", typical tile dimensions."""
+RESULT_COST = constant(
+    12,
+    "products with k of 32 to 4096: of 0, 8, 12, 16 and 20 it fits kernels of known tiles best",
+    measured_on=_NAMED,
+    only="PyTorch",
+)
+"""Multiply-adds that take as long as the end of a tile, for each result: scaling, address, and the way through local
+memory to a store of neighbouring words."""
+SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
+"""Groups that share a reduction, and groups for each compute unit up to which they do."""
+AMD_MATRIX_SHARE = constant(
+    0.8,
+    "the largest products of an MI100: AMD names power and clock as the reason (ROCm blogs, measuring max-achievable "
+    "FLOPs: 0.5 of the peak for an MI300X's fp16)",
+    measured_on=("amd/mi100",),
+    held_out="no other device",
+    only="PyTorch",
+)
+"""Multiply-add rate of matrix units that long kernels keep / peak."""
+
+
+def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, int], split: int = 1) -> Demand:
+    """Return the demand of *tile* for *sizes*: batch, m, n, k; *split* groups share the reduction of each tile."""
+    (batch, m, n, k), architecture = sizes, device.architecture
+    rows, columns, step = ceil(m / tile.m), ceil(n / tile.n), tile.depth * tile.slices
+    groups, steps = batch * rows * columns * split, ceil(k / split / step)
+    results, words = groups * tile.m * tile.n, unit.nbytes / 4
+    loaded = groups * (tile.m + tile.n) * steps * step * words
+    sums = tile.m * tile.n * tile.slices
+    multiplied = results * (steps * step + RESULT_COST * tile.slices)
+    # For each element of the reduction, a wave reads two edges of its part of the tile, and a work-item of its own.
+    by_wave, by_item = (2 / sqrt(sums * size / tile.work_items) for size in (architecture.wave_size, 1))
+    slower = AMD_MATRIX_SHARE if device.vendor == "AMD" and unit.per_instruction > 1 else 1.0
+    operations = {
+        unit.name: multiplied / slower,
+        "local": multiplied * by_wave * words + loaded,
+        "instruction": multiplied * (1 + by_item * words / 4) / unit.per_instruction + loaded / 2,
+        "memory": loaded / 4 + results,
+    }
+    shared = device.shared_cache
+    kept, side = (shared.capacity_bytes / 2 if shared else 0.0), sqrt(2 * device.compute_units * tile.m * tile.n)
+
+    def read(name: str, length: int, passes: int, across: int) -> Stream:
+        # Tiles that are computed at the same time form a square, and share what a cache of the device keeps.
+        again = 1.0 if length * k * unit.nbytes <= kept else max(1.0, across / side)
+        each = (batch * length * k, unit.nbytes, unit.nbytes)
+        return Stream(name, *each, passes=passes, outer_passes=passes, memory_passes=again)
+
+    def results_of(name: str, count: int, *, write: bool) -> Stream:
+        return Stream(name, count * batch * m * n, unit.nbytes, unit.nbytes, write=write)
+
+    parts = (results_of("parts", split, write=True), results_of("parts", split, write=False)) if split > 1 else ()
+    return Demand(
+        groups * tile.work_items,
+        (tile.work_items,),
+        (read("a", m, columns, n), read("b", n, rows, m), results_of("c", 1, write=True), *parts),
+        operations,
+        {"fp32": steps * tile.depth / unit.per_instruction, "local": steps, "barrier": steps},
+        memory_chain=1.0,
+        registers=min(255, round(sums / tile.work_items + 2 * by_item * sums / tile.work_items + 32)),
+        local_memory_bytes=2 * step * (tile.m + tile.n) * unit.nbytes,
+    )
+
+
+def copy(words: float, *, reads: bool = True) -> Demand:
+    """Return PyTorch's copy of *words* that are not contiguous, or of one row to all rows (without *reads*)."""
+    read = (Stream("from", words, 4, 4),) if reads else ()
+    operations = {"memory": words * (1 + reads), "int32": 10 * words, "instruction": 20 * words}
+    items = ceil(words / 512) * 128
+    return Demand(items, (128,), (*read, Stream("to", words, 4, 4, write=True)), operations, memory_chain=1.0)
+
+
+def product(row: Row, device: Device) -> tuple[Demand, ...]:
+    """Return the kernels that the library has for ``batch`` products of m x k and k x n, with those before it.
+
+    ``torch.matmul`` copies operands whose batches have no common stride (``copied`` words). ``addmm`` of ROCm first
+    copies the bias to the result, while cuBLAS adds it (PyTorch, ``aten/src/ATen/native/cuda/Blas.cpp``).
+    """
+    batch, m, n, k = (int(number(row, name)) for name in ("batch", "m", "n", "k"))
+    before = [copy(words) for words in (float(row.get("copied", 0.0)),) if words]
+    if row["operator"] == "linear" and device.vendor == "AMD":
+        before.append(copy(m * n, reads=False))
+    architecture = device.architecture
+    tiles = next(KERNELS[name] for name in (architecture.id, device.vendor, "") if name in KERNELS)[batch > 1]
+    unit = Unit("matrix_fp32", 32, 4) if "matrix_fp32" in architecture.rates_per_cycle else Unit("fp32", 1, 4)
+    if row.get("type") == "fp16":
+        tiles, unit = TENSOR, Unit("matrix_fp16", 64, 2)
+    return tuple(
+        replace(kernel(tile, unit, device, (batch, m, n, k), split), later_dispatches=tuple(before))
+        for tile in tiles
+        for split in (SPLITS if batch == 1 else SPLITS[:1])
+        if split == 1 or split * ceil(m / tile.m) * ceil(n / tile.n) <= MOST_SPLIT * device.compute_units
+    )
+
+
+def fastest(device: Device, alternatives: Sequence[Sequence[Demand]]) -> list[Demand]:
+    """Return the demand of each row with the shortest predicted time of its first kernel."""
+    kernels = [replace(each, later_dispatches=()) for own in alternatives for each in own if len(own) > 1]
+    times = iter(point_times([PointModel(device, each) for each in kernels], 0) if kernels else ())
+    return [min(own, key=lambda _: next(times)[0].time_s) if len(own) > 1 else own[0] for own in alternatives]
+
+
+_PRODUCTS = ("linear", "bmm", "matmul")
+PRODUCTS: Mapping[str, Callable[[Row, Device], tuple[Demand, ...]]] = dict.fromkeys(_PRODUCTS, product)
+"""Operators with several kernels to choose from, by the name in column ``operator``."""

@@ -1,0 +1,111 @@
+"""Matrix products of vendors' libraries: what a tile computes and moves, and which kernels a library chooses from."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpureport.predict.model import point_time
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.validate.matrix_products import PRODUCTS, RESULT_COST, TENSOR, Tile, Unit, fastest, kernel
+
+FP32 = Unit("fp32", 1, 4)
+
+
+@pytest.fixture(scope="module")
+def a100() -> Device:
+    return load_database().device("nvidia/a100_pcie_40")
+
+
+@pytest.fixture(scope="module")
+def mi100() -> Device:
+    return load_database().device("amd/mi100")
+
+
+def row(
+    operator: str = "linear", batch: int = 1, m: int = 4096, n: int = 4096, k: int = 4096
+) -> dict[str, float | str]:
+    return {"operator": operator, "batch": batch, "m": m, "n": n, "k": k}
+
+
+def test_a_tile_at_the_edge_is_computed_in_full(a100: Device) -> None:
+    demand = kernel(Tile(128, 64, 256), FP32, a100, (1, 129, 64, 100))
+
+    assert demand.groups == 2
+    # 2 tiles of 128 x 64 results; 100 elements of the reduction are 13 steps of 8.
+    assert demand.operations["fp32"] == 2 * 128 * 64 * (104 + RESULT_COST)
+    assert demand.operations["memory"] == 2 * (128 + 64) * 104 / 4 + 2 * 128 * 64
+    assert demand.chain["barrier"] == 13
+    # A wave computes 1024 results, 32 x 32; a work-item 32 of them.
+    assert demand.operations["local"] == pytest.approx(demand.operations["fp32"] * 2 / 32 + 2 * 192 * 104)
+
+
+def test_tiles_read_their_rows_and_columns_again(a100: Device) -> None:
+    a, b, c = kernel(Tile(128, 64, 256), FP32, a100, (3, 256, 256, 512)).streams
+
+    assert [each.elements for each in (a, b, c)] == [3 * 256 * 512, 3 * 512 * 256, 3 * 256 * 256]
+    assert (a.outer_passes, b.outer_passes) == (4, 2)
+    assert (a.memory_passes, b.memory_passes) == (1, 1)  # the L2 keeps each matrix of 512 KiB
+    assert c.write
+
+
+def test_a_matrix_beyond_the_cache_is_read_again_from_memory(a100: Device) -> None:
+    wide, *_ = kernel(Tile(128, 128, 256), FP32, a100, (1, 65536, 65536, 1024)).streams
+
+    # 216 tiles of 128 x 128 are computed at once: a square of 1881 x 1881 results.
+    assert wide.memory_passes == pytest.approx(65536 / (216 * 128 * 128) ** 0.5)
+
+
+def test_few_tiles_share_the_reduction(a100: Device) -> None:
+    split = kernel(Tile(128, 128, 256), FP32, a100, (1, 128, 128, 4096), 4)
+    whole = kernel(Tile(128, 128, 256), FP32, a100, (1, 128, 128, 4096))
+
+    assert (split.groups, whole.groups) == (4, 1)
+    assert [each.buffer for each in split.streams] == ["a", "b", "c", "parts", "parts"]
+    assert point_time(a100, split).time_s < point_time(a100, whole).time_s
+
+
+def test_many_tiles_do_not(a100: Device) -> None:
+    assert all(len(each.streams) == 3 for each in PRODUCTS["linear"](row(), a100))
+    assert any(len(each.streams) == 5 for each in PRODUCTS["linear"](row(m=128, n=128), a100))
+
+
+def test_the_kernel_with_the_shortest_time_is_taken(a100: Device) -> None:
+    few, many = PRODUCTS["linear"](row(m=64, n=64, k=256), a100), PRODUCTS["linear"](row(), a100)
+    copy = PRODUCTS["bmm"](row("bmm", 8, 64, 64, 64) | {"copied": 1024.0}, a100)
+
+    chosen = fastest(a100, [few, many, copy])
+
+    assert chosen[0] == min(few, key=lambda each: point_time(a100, each).time_s)
+    assert chosen[1] == min(many, key=lambda each: point_time(a100, each).time_s)
+    assert chosen[2] == copy[0]  # batches of an A100 have one kernel
+    assert [stream.elements for stream in copy[0].later_dispatches[0].streams] == [1024, 1024]
+
+
+def test_rocm_copies_the_bias_and_uses_matrix_units(a100: Device, mi100: Device) -> None:
+    first = PRODUCTS["linear"](row(m=100, n=50), mi100)[0]
+
+    assert "matrix_fp32" in first.operations
+    (bias,) = first.later_dispatches
+    assert [(each.elements, each.write) for each in bias.streams] == [(5000, True)]
+    assert not PRODUCTS["linear"](row(), a100)[0].later_dispatches
+    assert not PRODUCTS["bmm"](row("bmm", 2), mi100)[0].later_dispatches
+
+
+def test_half_precision_uses_matrix_units(a100: Device) -> None:
+    kernels = PRODUCTS["matmul"](row("matmul") | {"type": "fp16"}, a100)
+
+    assert len(kernels) == len(TENSOR)
+    assert all("matrix_fp16" in each.operations and each.streams[0].used_bytes == 2 for each in kernels)
+
+
+def test_the_time_follows_the_peak_for_large_products(a100: Device) -> None:
+    (best,) = fastest(a100, [PRODUCTS["linear"](row(m=8192, n=8192, k=8192), a100)])
+
+    least_s = 8192**3 / a100.rate_per_s("fp32")
+    assert least_s < point_time(a100, replace(best, later_dispatches=())).time_s < 1.2 * least_s
+
+
+def test_a_size_is_needed(a100: Device) -> None:
+    with pytest.raises(KeyError, match="k"):
+        PRODUCTS["linear"]({"operator": "linear", "batch": 1, "m": 2, "n": 2}, a100)
