@@ -113,6 +113,7 @@ def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
             columns = product_columns("linear", 1, own[0], own[2], own[1])
         elif kind == "BMM":
             columns = product_columns("bmm", own[0], own[1], own[3], own[2])
+            columns["copied"] = copied(frame.loc[own.index], own)
         elif kind == "EMBEDDING":
             rows, width = own[0] * own[1], own[4]
             columns = {"kernel_class": "embedding", "operator": "embedding", "rows": rows, "columns": width}
@@ -121,6 +122,18 @@ def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
             columns = vector_columns(kinds[own.index], own[0], own[1])
         parts.append(made.loc[own.index].assign(**columns))
     return pd.concat(parts).sort_index()
+
+
+def copied(nodes: pd.DataFrame, sizes: pd.DataFrame) -> "pd.Series[float]":
+    """Return the words of operands that ``torch.matmul`` copies to one stride of the batch, for B x M x N x K.
+
+    Queries, keys and values are views with heads between the elements of a sequence, except in OPT, which copies them
+    in operators of its own. ``matmul`` multiplies queries and keys, ``matmul_1`` probabilities and values. With a batch
+    of one, views are enough.
+    """
+    b, m, n, k = (sizes[column] for column in range(4))
+    words = b * n * k + (b * m * n).where(nodes["node"].eq("matmul"), 0.0)
+    return words.where(nodes["node"].str.startswith("matmul") & nodes["batch"].gt(1), 0.0)
 
 
 def _forward(frame: pd.DataFrame) -> pd.DataFrame:
@@ -145,8 +158,9 @@ def neusight_parts(folder: Path) -> pd.DataFrame:
     """Return the operators of whole models, each with its ``count``.
 
     The source has those of the first layer and those around the layers. It lacks copies: the sources of these models
-    (transformers 4) copy queries, keys, values and the result of attention to other orders, and limit or mask the
-    scores of attention once more (``torch.max`` in OPT, ``torch.where`` in GPT-2).
+    (transformers 4) copy queries, keys, values and the result of attention to other orders (``copied`` of products is
+    not counted again), and limit or mask the scores of attention once more (``torch.max`` in OPT, ``torch.where`` in
+    GPT-2).
     """
     frame = pd.read_csv(folder / "neusight_graph_ops.csv.xz").dropna(subset="fw_roofline_s")
     nodes = _nodes(frame).assign(node=frame["node"])
@@ -162,7 +176,7 @@ def neusight_parts(folder: Path) -> pd.DataFrame:
         copies = width if "bert" in str(model) else pd.concat([width, scores])
         moved = vector_columns(pd.Series("copy", copies.index), copies["rows"], copies["columns"])
         parts += [own, copies.assign(**moved)]
-    return pd.concat(parts).drop(columns=["device", "node", "time_s", *(f"{name}_s" for name in RIVALS)])
+    return pd.concat(parts).drop(columns=["device", "node", "copied", "time_s", *(f"{name}_s" for name in RIVALS)])
 
 
 LAYERS = {

@@ -25,7 +25,6 @@ from gpureport.validate.matrix_products import PRODUCTS, fastest
 from gpureport.validate.operators import OPERATORS, TIMINGS, Row, Timing
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
-from gpureport.workloads.model import Demand
 
 _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
 _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
@@ -169,7 +168,7 @@ def predict_rows(
     timing adds; ``None`` if an operator is unknown.
     """
     traced, facts = uncertain(device)
-    alternatives: list[tuple[Demand, ...]] = []
+    alternatives = []
     counts: dict[int, list[float]] = {}
     for number, parts in rows.items():
         counts[number] = []
