@@ -6,7 +6,8 @@ file. The file contains the times with their spreads, features with intervals, b
 - every workload on every shipped device, for the sweeps of quick runs: all features, and every eighth point;
 - all sweeps of the kept reports, from the specification, and calibrated by the report's own microbenchmarks;
 - what is observed in the samples of the kept reports, and the verdicts on the predictions that are stored with them;
-- the published records, and the published tables for one machine of each type of CPU core;
+- the published records, and the published tables for one machine of each type of CPU core, and every eighth row of the
+  scoreboard;
 - the example kernels on seven devices, every sixteenth point.
 
 Times and features have nine significant digits, observed values five, spreads four. A value differs if it is off by
@@ -18,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -151,9 +153,10 @@ def _of_record(name: str) -> Iterator[Row]:
 
 
 def _of_table(name: str) -> Iterator[Row]:
-    """Return the first machine of each architecture, and all transfers."""
+    """Return the first machine of each architecture, all transfers, and every eighth row of the scoreboard."""
     first: dict[tuple[str, str], str] = {}
-    for each in table_residuals(data_dir("reports") / "published" / name, _database()):
+    residuals = table_residuals(data_dir("reports") / "published" / name, _database())
+    for each in islice(residuals, None, None, 8 if name == "scoreboard" else 1):
         place = each["device"], each["workload"].partition("/")[0]
         if name == "cpus" and first.setdefault(place, each["conditions"]) != each["conditions"]:
             continue

@@ -102,6 +102,7 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
             "result": path.name.split(".")[0],
             "data_set": data.title,
             "published": True,
+            "sweep": "rows",
             "device": device.id,
             "device_class": device.device_class,
             "architecture": device.architecture.id,
