@@ -29,7 +29,6 @@ NAMES = {
     "Tesla P4": "nvidia/p4",
     "Tesla T4": "nvidia/t4",
     "Tesla V100-PCIE-32GB": "nvidia/v100_pcie_32",
-    "Instinct MI50 32GB": "amd/mi50",
     "H200 SXM5 141GB": "nvidia/h200_sxm",
     "H100 SXM5 80GB HBM3": "nvidia/h100_sxm",
     "H100 PCIe 80GB HBM2e": "nvidia/h100_pcie",
@@ -54,6 +53,11 @@ NAMES = {
     "AMD Radeon (TM) R9 Fury Series": "amd/r9_fury_x",
     "Hawaii (R9 390)": "amd/r9_390",
     "gfx1012:xnack- (RX 5500XT)": "amd/rx_5500_xt",
+    "A16 (1 GPU)": "nvidia/a16",
+    "AMD FirePro D700 (FireGL V)": "amd/firepro_d700",
+    "Radeon 8060S (Max+ 395)": "amd/radeon_8060s",
+    "Radeon RX 580 2048SP 8GB": "amd/rx_580_2048sp",
+    "vii pro": "amd/radeon_pro_vii",
     "Graphics Device": "nvidia/gtx_1080_ti",
 }
 """Entries of names that differ from those of the database."""
@@ -289,7 +293,7 @@ def clpeak(folder: Path) -> pd.DataFrame:
     words, value = frame["variant"].map(VECTOR_TYPES), frame["value_si"]
     keys = ["gfx", "Fiji", "Tonga", "Tahiti", "Intel"]
     named = frame["device_reported"].where(~frame["device_reported"].str.contains("|".join(keys)), frame["device_key"])
-    frame = frame.assign(device=named.where(~named.isin(["Radeon-VII-Pro"])))
+    frame = frame.assign(device=named)
     reads = test[frame.index] == "global memory bandwidth"
     memory = {"elements": 2.0**29 / words, "element_bytes": 4 * words, "per_item": 16.0, "bytes": 2.0**31}
     read = streams(frame, "stream_read", **memory, time_s=2.0**31 / value)[reads]
