@@ -1,27 +1,40 @@
-"""Update the tables of ``docs/accuracy.md`` and ``docs/errors.md`` with the current results of ``gpureport validate``.
+"""Update the tables of ``docs/`` with the current results of ``gpureport validate``.
 
 ``templates/accuracy.yaml`` has the errors that page one of a prediction quotes.
 
-Run as ``.venv/bin/python scripts/accuracy.py``.
+Run as ``.venv/bin/python scripts/accuracy.py``, or with ``--scoreboard`` for the tables of ``docs/scoreboard.md`` only.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.validating import TARGET_COLUMNS, Summary, compared, error_cells, target_row
+from gpureport.cli.validating import (
+    LABELS,
+    STATISTICS,
+    TARGET_COLUMNS,
+    Summary,
+    compared,
+    contest_table,
+    error_cells,
+    statistic_cells,
+    target_row,
+)
 from gpureport.errors import GpuReportError
 from gpureport.records.curves import BASES
 from gpureport.spec.database import Database, load_database
-from gpureport.validate.targets import TARGETS, judge, summarise, where_calibrated
+from gpureport.text import counted
+from gpureport.validate.targets import OWN, TARGETS, contests, judge, summarise, where_calibrated
 
 ROOT = Path(__file__).parents[1]
-PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md"}
+SCOREBOARD = ROOT / "reports" / "published" / "scoreboard"
+SCORES = ("rivals", "losses", "coverage", "generations", "unpredicted", "sealed")
+PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", **dict.fromkeys(SCORES, "docs/scoreboard.md")}
 """The document of each table."""
 MODEL = ["device_class", "architecture", "device"]
 TARGET = ["data", "what", "statistic"]
@@ -77,6 +90,72 @@ def errors(summary: Summary | None) -> str:
     return " / ".join(error_cells(summary)) if summary else ""
 
 
+def scores(scored: pd.DataFrame, database: Database) -> dict[str, str]:
+    """Return the tables of the scoreboard."""
+    names = {each: database.architecture(each).name.partition(" (")[0] for each in scored["architecture"].unique()}
+    scored = scored.assign(generation=scored["architecture"].map(names))
+    known = scored[scored["error"].notna()]
+    columns, rows = contest_table(known, "kernel_class", "*")
+    bold = ([re.sub(r"(\d+)\*", r"**\1**", cell) for cell in row] for row in rows)
+    by = {"data_set": "data set", "device_class": "vendor", "generation": "generation", "independence": "constants"}
+    sealed = known[known["sealed"] != ""]
+    return {
+        "rivals": markdown(columns, bold),
+        "losses": "\n".join(losses(known)) or "None.",
+        "coverage": markdown(*coverage(known)),
+        "generations": statistics(known.sort_values(list(by), kind="stable"), by),
+        "unpredicted": "\n".join(unpredicted(scored)) or "None.",
+        "sealed": statistics(sealed, {"sealed": "file", "data_set": "data set"}) if len(sealed) else "None yet.",
+    }
+
+
+def unpredicted(scored: pd.DataFrame) -> Iterator[str]:
+    """Yield a line for each data set with the numbers of rows of operators that the model lacks."""
+    for name, own in scored[scored["predicted"].isna()].groupby("data_set"):
+        operators = own["workload"].str.split("/").str[1].value_counts().items()
+        yield f"- {name}: " + ", ".join(f"{operator} ({counted(n, 'row')})" for operator, n in operators)
+
+
+def losses(known: pd.DataFrame) -> Iterator[str]:
+    """Yield a line for each rival that is better than gpureport, by class of kernels and measure."""
+    for kernels, errors in contests(known, "kernel_class"):
+        own = errors.loc[OWN]
+        for measure, title in {"mape": "MAPE", "p90": "90th percentile"}.items():
+            better = errors[errors[measure] < own[measure]].sort_values(measure)
+            if len(better):
+                theirs = ", ".join(
+                    f"{LABELS.get(name, name)} {100 * error:.0f} %" for name, error in better[measure].items()
+                )
+                yield f"- {kernels}, {own['n']:.0f} rows, {title}: {theirs}; gpureport {100 * own[measure]:.0f} %"
+
+
+SHOWN = ("devices", *STATISTICS[:-1])
+"""Statistics of the scoreboard, whose rows all have both values."""
+GOAL = (0.9, 0.99)
+"""Of the share of times of a vendor within their 95 % intervals."""
+
+
+def coverage(known: pd.DataFrame) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
+    """Return columns and rows of statistics by vendor, of all rows and by what constants were fitted to."""
+    parts = pd.concat([known.assign(independence="all"), known])
+    found = summarise(parts, ["device_class", "independence"]).sort_index()
+    inside = found["inside"].round(2).between(*GOAL).map({True: "pass", False: "MISS"})
+    goals = inside.where(found.index.get_level_values(1) == "all", "")
+    cells = zip(found.itertuples(), goals, strict=True)
+    return ("vendor", "constants", *SHOWN, "goal"), ((*each.Index, *shown(each), goal) for each, goal in cells)
+
+
+def statistics(known: pd.DataFrame, by: Mapping[str, str]) -> str:
+    """Return a table of statistics by columns, with their names in the table."""
+    found = summarise(known, list(by)).itertuples()
+    return markdown((*by.values(), *SHOWN), ((*each.Index, *shown(each)) for each in found))
+
+
+def shown(summary: Summary) -> tuple[str, ...]:
+    """Return the cells of the columns ``SHOWN``."""
+    return str(summary.devices), *statistic_cells(summary)[:-1]
+
+
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = (columns, ["---"] * len(columns), *rows)
@@ -101,28 +180,28 @@ def with_table(text: str, name: str, table: str) -> str:
     return marked.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
 
 
-def main() -> None:
-    """Validate all stored results, and update the tables."""
-    found, _ = compared(ValidateOptions())
-    found = found[found["data_set"] == ""]
-    database = load_database()
-    tables = {
-        "accuracy": markdown(
-            TARGET_COLUMNS, (target_row(each) for _, each in judge(found, TARGETS).groupby(TARGET, sort=False))
-        ),
-        "times": markdown(TIMES, times_by_result(found)),
-    }
+def main(*, only_scores: bool) -> None:
+    """Validate all stored results, or only the scoreboard, and update the tables."""
+    found, _ = compared(ValidateOptions(paths=[SCOREBOARD] if only_scores else []))
+    database, scored = load_database(), found["data_set"] != ""
+    tables = scores(found[scored], database)
+    if not only_scores:
+        judged = judge(found, TARGETS).groupby(TARGET, sort=False)
+        tables["accuracy"] = markdown(TARGET_COLUMNS, (target_row(each) for _, each in judged))
+        tables["times"] = markdown(TIMES, times_by_result(found[~scored]))
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
     for name, table in tables.items():
         texts[PLACES[name]] = with_table(texts[PLACES[name]], name, table)
-    lines = "".join(by_class(found, database))
-    (ROOT / "templates/accuracy.yaml").write_text(f"# written by scripts/accuracy.py\n{lines}", encoding="utf-8")
+    if not only_scores:
+        texts["templates/accuracy.yaml"] = "# written by scripts/accuracy.py\n" + "".join(
+            by_class(found[~scored], database)
+        )
     for place, text in texts.items():  # if a place lacks a table, no document has changed
         (ROOT / place).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
     try:
-        main()
+        main(only_scores=sys.argv[1:] == ["--scoreboard"])
     except GpuReportError as error:
         sys.exit(f"accuracy: {error}")

@@ -9,6 +9,7 @@ import pytest
 import accuracy as script
 from gpureport.cli.validating import target_row
 from gpureport.errors import GpuReportError
+from gpureport.spec.database import load_database
 from gpureport.validate.residuals import frame
 from gpureport.validate.targets import TARGETS, judge
 
@@ -74,3 +75,24 @@ def test_targets_without_data_and_without_calibration_leave_cells_blank() -> Non
     target = next(target for target in TARGETS if target.calibrated is None)
 
     assert target_row(judge(frame([]), [target]))[4:] == (f"no data (≤ {100 * target.specification - 100:.0f} %)", "")
+
+
+def test_the_scoreboard_shows_losses_and_what_is_not_predicted() -> None:
+    """A rival is better in the mean and worse in the 90th percentile; two of eleven times are not in the intervals."""
+    row = {"data_set": "theirs", "device_class": "AMD GPU", "architecture": "cdna1", "device": "amd/mi100"}
+    row |= {"kernel_class": "copy", "workload": "copy/fold", "independence": "unseen device", "observed": 1.0}
+    errors = [(0.1, 0.0)] * 8 + [(0.1, 0.3)] * 2
+    rows = [
+        row | {"predicted": 1 + own, "expected": (0.5, 1.0), "rivals": {"neusight": 1 + theirs}}
+        for own, theirs in errors
+    ]
+    rows[0]["expected"] = (0.5, 0.9)
+    found = script.scores(frame([*rows, row | {"sealed": "file"}, {**rows[0], "sealed": "file"}]), load_database())
+
+    assert found["losses"] == "- copy, 11 rows, MAPE: NeuSight 5 %; gpureport 10 %"
+    assert "| copy | 11 | 10 / **10** | **5** / 30 |" in found["rivals"]
+    assert "| AMD GPU | all | 1 | 11 | 10.0 % | 10 % | 10.0 % | 1.10 | 82 % | MISS |" in found["coverage"]
+    assert "| theirs | AMD GPU | CDNA 1 | unseen device | 1 | 11 |" in found["generations"]
+    assert found["unpredicted"] == "- theirs: fold (1 row)"
+    assert "| file | theirs | 1 | 1 | 10.0 %" in found["sealed"]
+    assert script.scores(frame(rows[1:]), load_database())["sealed"] == "None yet."

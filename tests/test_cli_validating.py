@@ -148,7 +148,7 @@ def test_kernels_of_the_user_have_their_own_rows(
 
     assert main(["validate", str(tmp_path / "report.json"), "--times", "--kernel", str(description)]) == 0
     out = capsys.readouterr().out
-    assert "Times by kernel of the user" in out
+    assert "Kernels of the user" in out
     assert "saxpy/saxpy" in out
     assert main(["validate", str(tmp_path / "report.json"), "--times"]) == 1
     assert "--kernel" in capsys.readouterr().err

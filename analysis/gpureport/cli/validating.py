@@ -34,7 +34,7 @@ from gpureport.workloads.model import Workload
 Summary: TypeAlias = Any
 """A row of :func:`summarise`, or of :func:`judge`; pandas has no types for rows."""
 
-_STATISTICS = ("n", "unmatched", "median", "MAPE", "90 %", "bias", "inside")
+STATISTICS = ("n", "median", "MAPE", "90 %", "bias", "inside", "unmatched")
 _RESULT, _KIND = {"title": "result"}, {"kind": "predictions"}
 TARGET_COLUMNS = ("data", "what", "constants", "n", *BASES)
 LABELS = {"habitat": "Habitat", "li": "Li et al.", "neusight": "NeuSight", "neusight_roofline": "NeuSight's roofline"}
@@ -95,7 +95,7 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
     if not names:
         sealed = [*options.sealed, *(file for path in paths for file in sealed_files(path))]
         published = [residual for folder in tables for residual in table_residuals(folder, database)]
-        found += with_sealed(published, [read_sealed(file) for files in _once([sealed]) for file in files])
+        found += with_sealed(published, dict(read_sealed(file) for files in _once([sealed]) for file in files))
     return frame(found), complete
 
 
@@ -160,15 +160,14 @@ def _print(found: pd.DataFrame) -> None:
         order=found["what"].map(WHATS.index),
     )
     own, found = found[found["described"]], found[~found["described"]]
-    times, own_times = (each[each["what"] == "times"] for each in (found, own))
+    times = found[found["what"] == "times"]
     listed = times[times["kind"] == "specification"]
     both = pd.concat([times[times["kind"] == "calibrated"], where_calibrated(times)])
     ordered = found.sort_values(["order", "feature"], kind="stable")
     _print_aggregates("Times by result, specification predictions", listed, {**_RESULT, "independence": "constants"})
     _print_aggregates("Times of the points with a calibrated prediction", both.sort_values("title"), _RESULT | _KIND)
-    _print_aggregates("Errors by device class", ordered, {"device_class": "devices", "feature": "feature"} | _KIND)
-    _print_aggregates("Times by kernel of the user", own_times, _RESULT | {"workload": "kernel"} | _KIND)
-    _print_aggregates("Errors of kernels of the user", own, _RESULT | {"feature": "feature"} | _KIND)
+    _print_aggregates("Errors by device class", ordered, {"device_class": "device class", "feature": "feature"} | _KIND)
+    _print_aggregates("Kernels of the user", own, _RESULT | {"workload": "kernel", "feature": "feature"} | _KIND)
     if len(found) or scored["error"].notna().any():
         print_sentences("aggregates_legend")
         print_lines("")
@@ -176,14 +175,14 @@ def _print(found: pd.DataFrame) -> None:
 
 def _print_scoreboard(scored: pd.DataFrame) -> None:
     predicted = scored[scored["error"].notna()]
-    columns, rows = contest_table(predicted, "*")
+    columns, rows = contest_table(predicted, "kernel_class", "*")
     title = "Scoreboard: MAPE / 90th percentile in % of gpureport and others, on the same rows"
     print_table(title, columns, rows, range(1, len(columns)))
     if len(scored):
         lacking = {name: int(scored[name].isna().sum()) for name in ("predicted", "observed")}
         print_sentences("scoreboard_legend", compared=len(predicted), **lacking)
         print_lines("")
-    shown = {"device_class": "devices", "architecture": "generation", "independence": "constants"}
+    shown = {"device_class": "vendor", "architecture": "generation", "independence": "constants"}
     for data_set, own in predicted.groupby("data_set"):
         _print_aggregates(f"Scoreboard: {data_set}", own, shown)
     sealed = predicted[predicted["sealed"] != ""]
@@ -201,12 +200,15 @@ def _write(path: Path, found: pd.DataFrame) -> None:
 def _print_aggregates(title: str, residuals: pd.DataFrame, shown: Mapping[str, str]) -> None:
     """Print a table of errors by columns of *residuals*, with their names in the table."""
     found = summarise(residuals, list(shown)).itertuples() if len(residuals) else ()
-    rows = [(*map(str, cast("tuple[object, ...]", each.Index)), *_cells(each)) for each in found]
-    print_table(title, (*shown.values(), *_STATISTICS), rows, range(len(shown), len(shown) + len(_STATISTICS)))
+    rows = [(*map(str, cast("tuple[object, ...]", each.Index)), *statistic_cells(each)) for each in found]
+    print_table(title, (*shown.values(), *STATISTICS), rows, range(len(shown), len(shown) + len(STATISTICS)))
 
 
-def _cells(summary: Summary) -> tuple[str, ...]:
-    return str(summary.n), unmatched(summary), *error_cells(summary), *further_cells(summary)
+def statistic_cells(summary: Summary) -> tuple[str, ...]:
+    """Write the columns :data:`STATISTICS`."""
+    ratio = format_ratio(None if isnan(summary.ratio) else summary.ratio)
+    inside = "" if isnan(summary.inside) else format_percent(summary.inside)
+    return str(summary.n), *error_cells(summary), ratio, inside, unmatched(summary)
 
 
 def unmatched(summary: Summary) -> str:
@@ -220,28 +222,22 @@ def error_cells(summary: Summary) -> tuple[str, str, str]:
     return _off(summary.median), UNKNOWN if isnan(summary.mape) else precise_percent(summary.mape), _off(summary.p90)
 
 
-def further_cells(summary: Summary) -> tuple[str, str]:
-    """Write the bias, and the share inside the intervals."""
-    ratio = format_ratio(None if isnan(summary.ratio) else summary.ratio)
-    return ratio, "" if isnan(summary.inside) else format_percent(summary.inside)
-
-
 def _off(error: float) -> str:
     return UNKNOWN if isnan(error) else off_by(error, ".1f")
 
 
-def contest_table(scored: pd.DataFrame, mark: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return columns and rows of MAPE / 90th percentile by class of kernels, in %; a *mark* is after the best ones."""
-    found = list(contests(scored, "kernel_class"))
+def contest_table(scored: pd.DataFrame, by: str, mark: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return columns and rows of MAPE / 90th percentile by a column, in %; a *mark* is after the best ones."""
+    found = list(contests(scored, by))
     names = dict.fromkeys(
         str(name) for _, errors in sorted(found, key=lambda each: -len(each[1])) for name in errors.index
     )
     rows = []
-    for kernels, errors in found:
+    for value, errors in found:
         texts = (100 * errors).map("{:.0f}".format) + errors.eq(errors.min()).replace({True: mark, False: ""})
         cells = texts["mape"] + " / " + texts["p90"]
-        rows.append((kernels, f"{errors['n'].iloc[0]:.0f}", *(cells.get(name, "") for name in names)))
-    return ("kernel class", "n", *(LABELS.get(name, name) for name in names)), rows
+        rows.append((value, f"{errors['n'].iloc[0]:.0f}", *(cells.get(name, "") for name in names)))
+    return (by.replace("_", " "), "n", *(LABELS.get(name, name) for name in names)), rows
 
 
 def target_row(results: pd.DataFrame) -> tuple[str, ...]:

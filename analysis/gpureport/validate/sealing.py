@@ -18,6 +18,7 @@ from gpureport.spec.database import Database
 from gpureport.text import counted, requirement
 from gpureport.validate.residuals import Residual
 
+_FORMAT: Literal["gpureport sealed predictions 1"] = "gpureport sealed predictions 1"
 _FIRST = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
 _KEY = ("result", "device", "workload", "conditions", "label")
 """The identity of a row: its table, device, operator, model and parameters."""
@@ -33,17 +34,12 @@ class SealedRow(NamedTuple):
     observed: bool
 
 
-class Contents(Record):
-    """The contents of a file of sealed predictions, below its first line."""
+class Sealed(Record):
+    """What readers use of a file of sealed predictions."""
 
-    format: Literal["gpureport sealed predictions 1"] = "gpureport sealed predictions 1"
+    format: Literal["gpureport sealed predictions 1"]
     version: Name
-    """Version of gpureport."""
     sealed_at: Moment
-    code_sha256: str
-    """Hash of all Python files of the package; :func:`digest`."""
-    database_sha256: str
-    """The same of all files of devices and architectures."""
     rows: Many[SealedRow]
 
 
@@ -54,19 +50,19 @@ def digest(files: Mapping[str, Path]) -> str:
 
 
 def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tuple[str, str]:
-    """Return a file with the predictions of *residuals*, sealed at *moment*, and its hash.
+    """Return a file with the predictions of *residuals*, sealed at *moment*, and the hash of its lines after the first.
 
-    The first line contains the SHA-256 of all others: ``tail -n +2 FILE | sha256sum``.
+    The first line contains this SHA-256.
     """
     package = Path(gpureport.__file__).parent
-    paths = {f"architectures/{name}.yaml": path for name, path in database.architecture_paths.items()}
-    paths |= {f"{name}.yaml": entry.path for name, entry in database.entries.items()}
+    entries = {entry.id: entry.path for entry in database.entries.values()}
+    entries |= {f"architectures/{name}": path for name, path in database.architecture_paths.items()}
     head = {
-        "format": Contents.model_fields["format"].default,
+        "format": _FORMAT,
         "version": gpureport.__version__,
         "sealed_at": moment,
         "code_sha256": digest({str(path.relative_to(package)): path for path in package.rglob("*.py")}),
-        "database_sha256": digest(paths),
+        "database_sha256": digest({f"{name}.yaml": path for name, path in entries.items()}),
     }
     rows = [
         [[each[name] for name in _KEY], each["predicted"], *interval, each["observed"] is not None]
@@ -84,38 +80,32 @@ def sealed_files(folder: Path) -> list[Path]:
     return sorted(file for place in ("", "published") for file in (folder / place / "sealed").glob("*.json*"))
 
 
-class Sealed(NamedTuple):
-    """A file of sealed predictions; *name* has its date, size and hash, for readers."""
+def read_sealed(path: Path) -> tuple[str, Sealed]:
+    """Return the contents of a file, after a name with its date, size and hash.
 
-    name: str
-    contents: Contents
-
-
-def read_sealed(path: Path) -> Sealed:
-    """Return the contents of a file; a FileError if it is no such file, or was changed after it was sealed."""
+    Raises:
+        FileError: it is no such file, or was changed after it was sealed.
+    """
     content = json_bytes(path)
     if not (first := _FIRST.match(content)):
         raise FileError(str(path), "is no file of sealed predictions; write one with gpureport validate --seal")
-    if (found := sha256(content[first.end() :]).hexdigest()) != (sealed := first[1].decode()):
-        raise FileError(str(path), f"was changed after it was sealed: its SHA-256 is {found}, not {sealed}", 1)
+    if (found := sha256(content[first.end() :]).hexdigest()) != (hashed := first[1].decode()):
+        raise FileError(str(path), f"was changed after it was sealed: its SHA-256 is {found}, not {hashed}", 1)
     try:
-        contents = Contents.model_validate_json(content)
+        sealed = Sealed.model_validate_json(content)
     except ValidationError as error:
         problem = error.errors()[0]
-        field = ".".join(map(str, problem["loc"]))
-        raise FileError(str(path), f"{field}: {requirement(problem['msg'])}") from None
-    name = (
-        f"{report_stem(path)}, {contents.sealed_at[:10]}, {counted(len(contents.rows), 'row')}, SHA-256 {sealed[:16]}…"
-    )
-    return Sealed(name, contents)
+        raise FileError(str(path), f"{'.'.join(map(str, problem['loc']))}: {requirement(problem['msg'])}") from None
+    named = (report_stem(path), sealed.sealed_at[:10], counted(len(sealed.rows), "row"), f"SHA-256 {hashed[:16]}…")
+    return ", ".join(named), sealed
 
 
-def with_sealed(residuals: Iterable[Residual], files: Iterable[Sealed]) -> Iterator[Residual]:
+def with_sealed(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> Iterator[Residual]:
     """Replace predictions by those of *files* that were sealed without an observation; of several, the earliest."""
-    known: dict[tuple[object, ...], Residual] = {}
-    for name, contents in sorted(files, key=lambda file: file.contents.sealed_at):
-        for row in (row for row in contents.rows if not row.observed):
+    known: dict[object, Residual] = {}
+    for name, sealed in sorted(files.items(), key=lambda file: file[1].sealed_at):
+        for row in (row for row in sealed.rows if not row.observed):
             own = {"predicted": row.predicted_s, "expected": (row.low_s, row.high_s), "sealed": name}
             known.setdefault(row.key, own)
     for each in residuals:
-        yield each | known.get(tuple(each.get(name, "") for name in _KEY), {})
+        yield each | known.get(tuple(each.get(name) for name in _KEY), {})
