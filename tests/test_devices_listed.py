@@ -12,7 +12,10 @@ from tests.make_report import H200
 PEAKS = {"k40": 4.291, "a10g": 35.0, "gh200": 66.9}
 """Listed FP32 peaks in TFLOP/s of entries without one (k40: NVIDIA, base clock; a10g: Amazon; gh200: a printout)."""
 
-UNLISTED = {"amd/mi300a", "intel/arc_b580", "intel/hd_630", "amd/radeon_8060s", "amd/radeon_8050s", "amd/radeon_890m"}
+UNLISTED = {
+    *("amd/mi300a", "amd/radeon_8060s", "amd/radeon_8050s", "amd/radeon_890m"),
+    *("intel/arc_b390", "intel/arc_b580", "intel/hd_630"),
+}
 """What lists a peak at other units or another clock than those known better, or without dual issue."""
 
 INTERFACES = {
@@ -39,6 +42,9 @@ INTERFACES = {
     "amd/firepro_d700": (384, 5.48), "amd/r9_285": (256, 5.5), "amd/hd_7870": (256, 4.8),
     "nvidia/gtx_680": (256, 6.0), "nvidia/gtx_770": (256, 7.0), "nvidia/gtx_660": (192, 6.0),
     "intel/uhd_630": (128, 2.666), "intel/arc_a770": (256, 17.5),
+    "intel/arc_pro_b50": (128, 14), "intel/arc_pro_b60": (192, 19), "intel/flex_170": (256, 18),
+    "intel/flex_140": (96, 14), "intel/arc_b390": (128, 9.6), "intel/hd_4600": (128, 1.6),
+    "apple/m3_ultra": (1024, 6.4), "apple/m4_max": (512, 8.533), "apple/m5": (128, 9.6), "apple/m5_max": (512, 9.6),
     "intel/arc_b580": (192, 19), "intel/arc_140v": (128, 8.533), "intel/max_1550": (8192, 3.2),
     "apple/m1": (128, 4.267), "apple/m1_max": (512, 6.4), "apple/m4": (128, 7.5), "arm/mali_g610_mc4": (64, 4.267),
     "qualcomm/adreno_x1_85": (128, 8.448), "cpu/ryzen_7_3700x": (128, 3.2), "cpu/xeon_platinum_8568y": (512, 5.6),
@@ -46,7 +52,7 @@ INTERFACES = {
 }  # fmt: skip
 """Width of the memory interface in bits, and Gbit/s of each."""
 
-ENGINES = {"intel_xe_hpg": 16, "intel_xe2": 8, "intel_xe_hpc": 8}
+ENGINES = {"intel_xe_hpg": 16, "intel_xe_lpg": 16, "intel_xe2": 8, "intel_xe3": 8, "intel_xe_hpc": 8}
 """Vector engines of an Xe-core."""
 
 
