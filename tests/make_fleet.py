@@ -41,7 +41,6 @@ def varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **f
     return {
         "runs": (own,),
         "key_figures": tuple(changed(row) for row in run["key_figures"] if "measured" in row),
-        "features": tuple({**row, "run": name} for row in run["features"]),
         "points": tuple(map(changed, run["points"])),
     }
 

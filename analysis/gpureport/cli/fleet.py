@@ -12,20 +12,12 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
-from gpureport.cli.app import (
-    FleetAddOptions,
-    FleetExportOptions,
-    FleetListOptions,
-    FleetNodeOptions,
-    FleetQueryOptions,
-    FleetReportOptions,
-)
+from gpureport.cli.app import FleetAddOptions, FleetListOptions, FleetNodeOptions, FleetQueryOptions, FleetReportOptions
 from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.rendering import written
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import write_file
-from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
+from gpureport.fleet.store import VARIABLE, Store, opened
 from gpureport.inputs import is_there
 from gpureport.isolation import isolated
 from gpureport.report import documents
@@ -133,21 +125,8 @@ def query_runs(options: FleetQueryOptions) -> int:
     if not shown:
         note("The query has no rows.")
     if more:
-        note("There are more rows; use `gpureport fleet export` or LIMIT.")
+        note("There are more rows; use LIMIT, or read the tables from Python: gpureport.fleet().")
     note_left_out(found.left_out)
-    return 0
-
-
-def export_runs(options: FleetExportOptions) -> int:
-    """Write a table as CSV, Parquet or JSON, by the suffix of the file."""
-    file = options.file
-    suffix, store = file.suffix.lower(), opened(options.store)
-    if suffix not in FORMATS:
-        raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(FORMATS)}")
-    with writing([file], force=options.force):
-        write_file(file, store.export(options.table, suffix))
-    note_left_out(store.left_out.values())
-    print_written([file])
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Rows of a store from a report: its points, features, key figures and conditions."""
+"""Rows of a store from a report: its points, key figures and conditions."""
 
 import hashlib
 import json
@@ -15,7 +15,6 @@ from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of
 from gpureport.records.curves import Points
-from gpureport.records.finding import Finding
 from gpureport.records.report import Report, load_report, report_file
 from gpureport.text import printable
 
@@ -40,7 +39,6 @@ def read_run(path: Path, node: str) -> StoredRun:
     tables: dict[Table, Iterable[Row]] = {
         "runs": [_run(report, node, str(file.absolute()), hashlib.sha256(data).hexdigest())],
         "key_figures": map(_key_figure, key_figures(report)),
-        "features": map(_feature, (f for f in report.findings if f.specified)),
         "points": points,
     }
     return {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()}
@@ -109,18 +107,6 @@ def _key_figure(figure: KeyFigure) -> Row:
     for name, estimate in (("predicted", figure.predicted), ("measured", figure.measured)):
         row |= _interval(name, estimate.value, *estimate.ends) if estimate else {}
     return row
-
-
-def _feature(finding: Finding) -> Row:
-    return {
-        **dict(finding.key),
-        "feature": finding.feature,
-        "position": finding.position,
-        "level": str(finding.level),
-        "unit": finding.unit,
-        **_interval("predicted", finding.predicted, finding.predicted_low, finding.predicted_high),
-        **_interval("measured", finding.observed, finding.ci_low, finding.ci_high),
-    }
 
 
 def _points(report: Report) -> Iterator[Row]:

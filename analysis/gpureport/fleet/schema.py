@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
-Table = Literal["runs", "key_figures", "features", "points"]
+Table = Literal["runs", "key_figures", "points"]
 Value = str | float | int | bool | datetime | None
 Row = dict[str, Value]
 StoredRun = Mapping[Table, tuple[Row, ...]]
@@ -14,30 +14,11 @@ VERSION = 1
 """Version of the schema. A reader takes files that lack columns, so columns may be added to a version."""
 
 
-class Type(NamedTuple):
-    """A type of columns: its names in SQL and in Arrow, and an example of a value in SQL."""
-
-    sql: str
-    arrow: str
-    example: str
-
-
-TEXT = Type("VARCHAR", "string", "'°'")
-NUMBER = Type("DOUBLE", "double", "0.5")
-WHOLE = Type("BIGINT", "int64", "1")
-TRUTH = Type("BOOLEAN", "bool", "true")
-MOMENT = Type("TIMESTAMP", "timestamp[us]", "'2000-01-01'")
-
-_SWEEP = {
-    "family": TEXT,  # family of workloads, such as memory
-    "variant": TEXT,  # variant of the family, such as read
-    "sweep": TEXT,  # sweep of the variant, such as working_set
-}
-
-
+TEXT, NUMBER, WHOLE, TRUTH, MOMENT = "VARCHAR", "DOUBLE", "BIGINT", "BOOLEAN", "TIMESTAMP"
+"""Types of SQL."""
 _INTERVALS = {f"{name}{end}": NUMBER for name in ("predicted", "measured") for end in ("", "_low", "_high")}
 """A value predicted from the specification and a measured one, with the ends of their 95 % intervals."""
-TABLES: dict[Table, dict[str, Type]] = {
+TABLES: dict[Table, dict[str, str]] = {
     "runs": {
         "run": TEXT,  # its id, derived from its results
         "node": TEXT,  # name of the machine, given when the run was added
@@ -74,18 +55,11 @@ TABLES: dict[Table, dict[str, Type]] = {
         "specification": NUMBER,  # limit or latency of the device's entry, if it has one
         **_INTERVALS,
     },
-    "features": {
-        "run": TEXT,
-        **_SWEEP,
-        "feature": TEXT,  # cliff, taper or rate
-        "position": TEXT,  # position within the feature, such as onset
-        "level": TEXT,  # level that ends at a cliff, or that has the rate
-        "unit": TEXT,  # unit of all values
-        **_INTERVALS,
-    },
     "points": {
         "run": TEXT,
-        **_SWEEP,
+        "family": TEXT,  # family of workloads, such as memory
+        "variant": TEXT,  # variant of the family, such as read
+        "sweep": TEXT,  # sweep of the variant, such as working_set
         "point": TEXT,  # label of the point
         "x": NUMBER,  # position on the axis of the sweep
         "working_set_bytes": NUMBER,  # bytes of all cache lines that are used repeatedly

@@ -4,7 +4,6 @@
 needed, and a shared file system is enough.
 """
 
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import no_scratch, scratch_folder, write_file
-from gpureport.fleet.schema import COLUMNS, TABLES, TEXT, StoredRun, Table
+from gpureport.files import no_scratch, write_file
+from gpureport.fleet.schema import COLUMNS, TABLES, StoredRun, Table
 from gpureport.inputs import is_there
 from gpureport.system import usable_cores
 from gpureport.text import quoted
@@ -42,15 +41,6 @@ _NUMBERS = (
 """Types of DuckDB."""
 _DAMAGED = "is damaged, unreadable or no Parquet file; remove it, then add its report again"
 _IRREGULAR = "is no regular file with a printable name; remove it"
-_FORMULA, _QUOTED = r"^[=+@\t\r\n-]", r"'\0"  # beginnings of texts that spreadsheets execute
-
-FORMATS = {
-    ".csv": "FORMAT csv",
-    ".parquet": "FORMAT parquet, COMPRESSION zstd",
-    ".json": "FORMAT json, ARRAY true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S'",
-}
-"""Options of DuckDB's COPY by suffix."""
-
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
 
@@ -83,29 +73,25 @@ class Store:
         Raises:
             InputError: something else has its name, or the file cannot be written.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pandas as pd
 
         path = self.path_of(run["runs"][0]["run"])
         if path.is_file():
             return False
         if is_there(path):
             raise InputError(f"{path}: {_IRREGULAR}")
-        rows = [{"kind": kind, **row} for kind, rows in run.items() for row in rows]
-        schema = pa.schema([(name, pa.type_for_alias(column.arrow)) for name, column in COLUMNS.items()])
-        stream = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema), stream, compression="zstd")
+        rows = pd.DataFrame({"kind": kind, **row} for kind, rows in run.items() for row in rows)
         try:
-            write_file(path, stream.getvalue())
+            write_file(path, rows.to_parquet(index=False, compression="zstd"))
         except GpuReportError as error:
             raise InputError(f"{error}; choose another folder for the store") from None
         return True
 
-    def read(self, function: "Callable[[DuckDBPyConnection], R]", output: Path | None = None) -> R:
-        """Return *function* of a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
+    def read(self, function: "Callable[[DuckDBPyConnection], R]") -> R:
+        """Return *function* of a connection with the views ``runs``, ``key_figures`` and ``points``.
 
-        It can read the files of the store only, and change nothing, except in the folder *output*. If files are
-        damaged, they are left out, and the function is called again.
+        It can read the files of the store only, and change nothing. If files are damaged, they are left out, and the
+        function is called again.
 
         Raises:
             InputError: the store contains no run, or the function executes a query that fails.
@@ -116,18 +102,20 @@ class Store:
         if not files:
             raise InputError(next(iter(self.left_out.values()), f"{self.folder}: {_why_empty(self.folder)}"))
         try:
-            with _connected(files, output) as connection:
+            with _connected(files) as connection:
                 return function(connection)
         except duckdb.Error as error:
             if (full := os.strerror(ENOSPC)) in str(error):
                 raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
-            damaged = [] if isinstance(error, duckdb.OutOfMemoryException) else _damaged(files)
+            damaged: list[Path] = []
+            if not isinstance(error, duckdb.OutOfMemoryException):
+                damaged += filter(_is_damaged, files)
             if not damaged:
                 raise InputError(f"the query fails: {_first_line(error)}") from None
         except RuntimeError as error:
             raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
         self.left_out.update((file, f"{file}: {_DAMAGED}") for file in damaged)
-        return self.read(function, output)
+        return self.read(function)
 
     def rows(self, sql: str, most: int) -> Rows:
         """Return the first rows, at *most* this many, of one SELECT statement, without loading pandas.
@@ -149,25 +137,6 @@ class Store:
         sql = f"SELECT * FROM {_table(name)}"  # noqa: S608 - one of our names
         found: pd.DataFrame = self.read(lambda connection: connection.sql(sql).df())
         return found
-
-    def export(self, name: str, suffix: str) -> bytes:
-        """Return all rows of a table as a file, without loading them: faster than :meth:`table`, and in less memory.
-
-        In CSV, texts that a spreadsheet would execute begin with an apostrophe.
-
-        Args:
-            name: of the table.
-            suffix: of the file, one of :data:`FORMATS`.
-
-        Raises:
-            InputError: as :meth:`table`.
-        """
-        shown = _harmless(_table(name)) if suffix == ".csv" else "*"
-        with scratch_folder() as folder:
-            file = folder / "table"
-            copied = f"COPY (SELECT {shown} FROM {name}) TO {_text(str(file))} ({FORMATS[suffix]})"  # noqa: S608
-            self.read(lambda connection: connection.execute(copied), folder)
-            return file.read_bytes()
 
     @cached_property
     def _files(self) -> list[Path]:
@@ -207,7 +176,7 @@ def _why_empty(folder: Path) -> str:
 
 
 @contextmanager
-def _connected(files: Sequence[Path], output: Path | None) -> "Iterator[DuckDBPyConnection]":
+def _connected(files: Sequence[Path]) -> "Iterator[DuckDBPyConnection]":
     import duckdb
 
     names = list(map(str, files))
@@ -218,7 +187,6 @@ def _connected(files: Sequence[Path], output: Path | None) -> "Iterator[DuckDBPy
             connection.execute(statement)
         connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
         connection.execute(f"SET allowed_paths = {_list(names)}")
-        connection.execute(f"SET allowed_directories = {_list([str(output)] if output else [])}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         yield connection
@@ -260,17 +228,16 @@ def _shown(value: str | float | None) -> str:
     return value or ""
 
 
-def _damaged(files: Sequence[Path]) -> list[Path]:
-    """Return the files that cannot be read; halves that can be read are read once."""
+def _is_damaged(file: Path) -> bool:
+    """Return whether a file cannot be read, or has a column of a type that is none of ours."""
     import duckdb
 
     try:
         with duckdb.connect(config=_limits()) as connection:
-            connection.execute(f"SELECT max(hash(t)) FROM {_source(map(str, files), check=True)} t")  # noqa: S608
+            connection.execute(f"SELECT max(hash(t)) FROM {_source([str(file)])} t")  # noqa: S608
     except duckdb.Error:
-        half = len(files) // 2
-        return [*_damaged(files[:half]), *_damaged(files[half:])] if half else list(files)
-    return []
+        return True
+    return False
 
 
 def _views(files: Sequence[str]) -> Iterator[str]:
@@ -280,7 +247,7 @@ def _views(files: Sequence[str]) -> Iterator[str]:
     """
     source = _source(files)
     for table, named in TABLES.items():
-        columns = ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
+        columns = ", ".join(f'TRY_CAST("{name}" AS {kind}) AS "{name}"' for name, kind in named.items())
         rows = f"SELECT {columns} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
         if table == "runs":
             known = " AND ".join(
@@ -292,13 +259,11 @@ def _views(files: Sequence[str]) -> Iterator[str]:
             yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
 
 
-def _source(files: Iterable[str], *, check: bool = False) -> str:
-    """Return the rows of *files*, with all columns of ours; to *check* their types, also a row of example values."""
-    row = ", ".join(
-        f'CAST({column.example if check else "NULL"} AS {column.sql}) AS "{name}"' for name, column in COLUMNS.items()
-    )
+def _source(files: Iterable[str]) -> str:
+    """Return the rows of *files*, with all columns of ours."""
+    row = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in COLUMNS.items())
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
-    return f"({stored} UNION ALL BY NAME SELECT {row} WHERE {str(check).lower()})"
+    return f"({stored} UNION ALL BY NAME SELECT {row} WHERE false)"
 
 
 def _table(name: str) -> Table:
@@ -325,10 +290,3 @@ def _list(texts: Iterable[str]) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
-
-
-def _harmless(table: Table) -> str:
-    shared = {name: TABLES["runs"][name] for name in _RUN_COLUMNS}
-    texts = (name for name, column in {**shared, **TABLES[table]}.items() if column is TEXT)
-    begun = (f'regexp_replace("{name}", {_text(_FORMULA)}, {_text(_QUOTED)}) AS "{name}"' for name in texts)
-    return f"* REPLACE ({', '.join(begun)})"
