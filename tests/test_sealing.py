@@ -52,7 +52,11 @@ def test_sealed_predictions_are_compared_with_later_times(folder: Path, capsys: 
     assert "1 row without a prediction, 2 rows without a time" in capsys.readouterr().out
     changed = sealed.read_text().replace(repr(predicted), "6e-05").partition("\n")[2]  # as if by an earlier model
     sealed.write_text(f'{{"sha256": "{sha256(changed.encode()).hexdigest()}",\n{changed}')
-    (scored, unknown) = validated(with_times(folder, "5e-5", "1e-6"))
+    with_times(folder, "5e-5", "1e-6")
+    table = folder / "scoreboard" / "layers.csv"
+    pd.read_csv(table)[HEADER.split(",")[::-1]].to_csv(table, index=False)  # in another order
+
+    (scored, unknown) = validated(folder)
 
     assert (scored["predicted"], scored["observed"], scored["expected"]) == (6e-5, 5e-5, [low, high])
     assert str(scored["sealed"]).startswith("first, ")

@@ -109,7 +109,7 @@ def test_a_target_applies_to_its_patterns(narrower: dict[str, object]) -> None:
 
 def test_targets_of_the_scoreboard_may_concern_unseen_devices_only() -> None:
     seen = {**residual(1.0, 1.0), "data_set": "theirs", "independence": "seen"}
-    found = frame([seen, {**seen, "independence": "unseen device"}, residual(1.0, 1.0)])
+    found = frame([seen, {**seen, "independence": "unseen device"}, {**seen, "observed": None}, residual(1.0, 1.0)])
 
     assert [len(TARGET._replace(rows=rows).concerned(found)) for rows in ("results", "scoreboard", "unseen")] == [
         1,

@@ -460,7 +460,8 @@ class ValidateOptions:
     """Check the current model and database against stored results."""
 
     paths: Annotated[Sequence[Path], _operand("PATH")] = ()
-    """report.json files, published records (YAML), or folders of them. Default: the project's own results."""
+    """report.json files, published records (YAML), or folders of them and of published tables. Default: the project's
+    own results."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
     times: _Flag = False
@@ -468,8 +469,8 @@ class ValidateOptions:
     json_file: Annotated[Path | None, _path("FILE", "--json")] = None
     """Write the predicted and observed values of all points and features."""
     seal: Annotated[Path | None, _path("FILE", "--seal")] = None
-    """Only predict the rows of published tables of kernels, also those without a time, and write the predictions with
-    the hashes of model and database. Prints the hash of the file, for publication."""
+    """Only predict the rows of PATH/scoreboard/*.csv, also those without a time, and write the predictions with the
+    hashes of model and database. Prints the hash of the file, for publication."""
     sealed: Annotated[Sequence[Path], _path("FILE", "--sealed")] = ()
     """Files of --seal: of rows that had no time then, compare these predictions with the times, in place of today's.
     Files in PATH/sealed are included."""

@@ -228,7 +228,7 @@ def _off(error: float) -> str:
 
 def contest_table(scored: pd.DataFrame, by: str, mark: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return columns and rows of MAPE / 90th percentile by a column, in %; a *mark* is after the best ones."""
-    found = list(contests(scored, by))
+    found = sorted(contests(scored, by), key=lambda each: (each[0], -len(each[1])))
     names = dict.fromkeys(
         str(name) for _, errors in sorted(found, key=lambda each: -len(each[1])) for name in errors.index
     )

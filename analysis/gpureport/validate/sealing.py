@@ -20,8 +20,6 @@ from gpureport.validate.residuals import Residual
 
 _FORMAT: Literal["gpureport sealed predictions 1"] = "gpureport sealed predictions 1"
 _FIRST = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
-_KEY = ("result", "device", "workload", "conditions", "label")
-"""The identity of a row: its table, device, operator, model and parameters."""
 
 
 class SealedRow(NamedTuple):
@@ -41,6 +39,12 @@ class Sealed(Record):
     version: Name
     sealed_at: Moment
     rows: Many[SealedRow]
+
+
+def _key(row: Residual) -> tuple[str, ...]:
+    """Return the identity of a row: its table, device, operator, model, and parameters in any order."""
+    *names, parameters = (str(row.get(name, "")) for name in ("result", "device", "workload", "conditions", "label"))
+    return *names, ", ".join(sorted(parameters.split(", ")))
 
 
 def digest(files: Mapping[str, Path]) -> str:
@@ -65,7 +69,7 @@ def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tupl
         "database_sha256": digest({f"{name}.yaml": path for name, path in entries.items()}),
     }
     rows = [
-        [[each[name] for name in _KEY], each["predicted"], *interval, each["observed"] is not None]
+        [_key(each), each["predicted"], *interval, each["observed"] is not None]
         for each in residuals
         if isinstance(interval := each["expected"], tuple)
     ]
@@ -108,4 +112,4 @@ def with_sealed(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> I
             own = {"predicted": row.predicted_s, "expected": (row.low_s, row.high_s), "sealed": name}
             known.setdefault(row.key, own)
     for each in residuals:
-        yield each | known.get(tuple(each.get(name) for name in _KEY), {})
+        yield each | known.get(_key(each), {})

@@ -101,7 +101,8 @@ class Target(NamedTuple):
         compared = {"what": self.what, "published": self.published, "compiler": self.compiler}
         own = residuals[(residuals[list(compared)] == pd.Series(compared)).all(axis=1)]
         scored, unseen = own["data_set"] != "", own["independence"] != "seen"
-        own = own[{"results": ~scored, "scoreboard": scored, "unseen": scored & unseen}[self.rows]]
+        scored &= own["observed"].notna()  # not rows whose predictions are sealed before there are times
+        own = own[{"results": own["data_set"] == "", "scoreboard": scored, "unseen": scored & unseen}[self.rows]]
         sweeps = own["workload"] + "/" + own["sweep"]
         return own[_matches(own["device"], self.devices) & _matches(sweeps, self.workloads)]
 
