@@ -171,9 +171,10 @@ def predict_rows(
     traced, facts = uncertain(device)
     alternatives = []
     counts: dict[int, list[float]] = {}
+    known = {*OPERATORS, *PRODUCTS}
     for number, parts in rows.items():
         counts[number] = []
-        for part in parts if all(part["operator"] in {*OPERATORS, *PRODUCTS} for part in parts) else ():
+        for part in parts if all(part["operator"] in known for part in parts) else ():
             name = str(part["operator"])
             try:
                 made = PRODUCTS[name](part, device) if name in PRODUCTS else (OPERATORS[name](part, device),)
@@ -182,7 +183,8 @@ def predict_rows(
             alternatives.append(made)
             counts[number] += [float(part.get("count", 1.0))] * len(made[0].dispatches)
     kernels = (kernel for chosen in fastest(device, alternatives) for kernel in chosen.dispatches)
-    points = [PointModel(traced, replace(each, later_dispatches=())) for each in kernels]
+    alone = (replace(each, later_dispatches=()) if each.later_dispatches else each for each in kernels)
+    points = [PointModel(traced, each) for each in alone]
     answers = iter(point_times(points, len(facts)) if points else ())
     timed, other = TIMINGS.get(data.timing), execution_kind(device).sigma
     return [
