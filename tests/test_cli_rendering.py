@@ -43,7 +43,7 @@ def test_documents_have_their_report_s_name(tmp_path: Path, capsys: Captured, mo
 
 
 def test_errors_of_other_processes_are_raised_without_a_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpureport.report.processes._cores", lambda: 2)
+    monkeypatch.setattr("gpureport.report.processes.usable_cores", lambda: [0, 1])
     monkeypatch.setattr("gpureport.report.processes._answer", lambda *_: (OSError("disk full"), None))
     function = Mock()
     with pytest.raises(OSError, match="disk full"):

@@ -51,7 +51,7 @@ CREATED = "2026-11-21T09:30:00+00:00"
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw in this process, make no PDF, and print for 80 columns."""
-    monkeypatch.setattr("gpureport.report.processes._cores", lambda: 1)
+    monkeypatch.setattr("gpureport.report.processes.usable_cores", lambda: [0])
     monkeypatch.setattr("gpureport.report.render.pdf_problem", lambda: "not wanted")
     monkeypatch.setattr("gpureport.report.pdf.pdf_problem", lambda: "not wanted")
     monkeypatch.setenv("COLUMNS", "80")
