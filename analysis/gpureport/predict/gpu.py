@@ -52,13 +52,6 @@ ISOLATED_EXPONENT = constant(
 """p-norm that joins an isolated wave's waits with its own instructions. With at most two groups a compute unit, it also
 joins their waits for loads with all work: loads queue behind those of the same groups. For this use, the exponent and
 the limit were chosen from a few values on public kernels; microbenchmarks gave exponents of 1.1 and 1.7."""
-ONE_WAY_LOSS = constant(
-    0.2,
-    "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
-    measured_on=_H200,
-)
-"""Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
-turns around."""
 WITHOUT_ORDER = constant(
     0.58,
     "random reads of words of 0.5 and 2 GiB by an H200: 2.7 and 2.8 TB/s in accesses of 64 bytes; counters agree",
@@ -194,7 +187,8 @@ class GpuExecution(Execution):
     @property
     def memory_efficiency(self) -> float:
         """The listed fraction, or more if all data move in one direction."""
-        efficiency = self.device.memory.efficiency
+        memory = self.device.memory
+        efficiency = memory.efficiency
         if traffic.one_way(self.demand.streams, self.device):
-            efficiency = 1 - ONE_WAY_LOSS * (1 - efficiency)
+            efficiency = 1 - memory.one_way_loss * (1 - efficiency)
         return efficiency * (1 - (1 - WITHOUT_ORDER) * without_order(self.demand, self.device.line_bytes))

@@ -138,6 +138,18 @@ EFFICIENCY = Uncertainty(
     "(krrishnarraj/clpeak logs)",
     assumed=0.15,
 )
+ONE_WAY_LOSS = constant(
+    0.2,
+    "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
+    measured_on=("nvidia/h200_sxm",),
+)
+ONE_WAY = Uncertainty(
+    "part of the loss of bandwidth that remains if data move in one direction",
+    2.0,
+    "0.2 of kernels of an H200; 1.0 of the reads that give entries their share (krrishnarraj/clpeak logs), and of "
+    "those of an MI210 whose work-groups share blocks (RRZE-HPC/gpu-benches, gpu-l2-cache)",
+    assumed=2.0,
+)
 LATENCY = Uncertainty(
     "latency of caches and memory",
     0.07,
