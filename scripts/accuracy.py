@@ -5,6 +5,7 @@
 Run as ``.venv/bin/python scripts/accuracy.py``, or with ``--scoreboard`` for the tables of ``docs/scoreboard.md`` only.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +27,16 @@ from gpureport.cli.validating import (
     target_row,
 )
 from gpureport.errors import GpuReportError
+from gpureport.inputs import json_bytes
 from gpureport.records.curves import BASES
 from gpureport.spec.database import Database, load_database
 from gpureport.text import counted
+from gpureport.validate.sealing import read_sealed, sealed_files
 from gpureport.validate.targets import OWN, TARGETS, contests, judge, summarise, where_calibrated
 
 ROOT = Path(__file__).parents[1]
-SCOREBOARD = ROOT / "reports" / "published" / "scoreboard"
+REPORTS = ROOT / "reports"
+SCOREBOARD = REPORTS / "published" / "scoreboard"
 SCORES = ("rivals", "losses", "coverage", "generations", "unpredicted", "sealed")
 PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", **dict.fromkeys(SCORES, "docs/scoreboard.md")}
 """The document of each table."""
@@ -98,14 +102,13 @@ def scores(scored: pd.DataFrame, database: Database) -> dict[str, str]:
     columns, rows = contest_table(known, "kernel_class", "*")
     bold = ([re.sub(r"(\d+)\*", r"**\1**", cell) for cell in row] for row in rows)
     by = {"data_set": "data set", "device_class": "vendor", "generation": "generation", "independence": "constants"}
-    sealed = known[known["sealed"] != ""]
     return {
         "rivals": markdown(columns, bold),
         "losses": "\n".join(losses(known)) or "None.",
         "coverage": markdown(*coverage(known)),
         "generations": statistics(known.sort_values(list(by), kind="stable"), by),
         "unpredicted": "\n".join(unpredicted(scored)) or "None.",
-        "sealed": statistics(sealed, {"sealed": "file", "data_set": "data set"}) if len(sealed) else "None yet.",
+        "sealed": "\n".join(sealed(known)) or "None yet.",
     }
 
 
@@ -114,6 +117,17 @@ def unpredicted(scored: pd.DataFrame) -> Iterator[str]:
     for name, own in scored[scored["predicted"].isna()].groupby("data_set"):
         operators = own["workload"].str.split("/").str[1].value_counts().items()
         yield f"- {name}: " + ", ".join(f"{operator} ({counted(n, 'row')})" for operator, n in operators)
+
+
+def sealed(known: pd.DataFrame, folder: Path = REPORTS) -> Iterator[str]:
+    """Yield a line for each file of sealed predictions, with its hash, and a table of errors of rows with a time."""
+    for path in sealed_files(folder):
+        name, contents = read_sealed(path)
+        parts = name.split(", ")[0], contents.sealed_at[:10], f"gpureport {contents.version}"
+        rows = f"{counted(len(contents.rows), 'row')}, {known['sealed'].eq(name).sum()} of them with a time"
+        yield f"- {', '.join(parts)}: {rows}. SHA-256 `{json.loads(json_bytes(path))['sha256']}`"
+    if len(scored := known[known["sealed"] != ""]):
+        yield "\n" + statistics(scored, {"sealed": "file", "data_set": "data set"})
 
 
 def losses(known: pd.DataFrame) -> Iterator[str]:
@@ -182,7 +196,9 @@ def with_table(text: str, name: str, table: str) -> str:
 
 def main(*, only_scores: bool) -> None:
     """Validate all stored results, or only the scoreboard, and update the tables."""
-    found, _ = compared(ValidateOptions(paths=[SCOREBOARD] if only_scores else []))
+    found, _ = compared(
+        ValidateOptions(paths=[SCOREBOARD], sealed=sealed_files(REPORTS)) if only_scores else ValidateOptions()
+    )
     database, scored = load_database(), found["data_set"] != ""
     tables = scores(found[scored], database)
     if not only_scores:

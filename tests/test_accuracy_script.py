@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 import accuracy as script
+from gpureport import __version__
 from gpureport.cli.validating import target_row
 from gpureport.errors import GpuReportError
+from gpureport.files import write_file
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import frame
+from gpureport.validate.sealing import seal
 from gpureport.validate.targets import TARGETS, judge
 
 ROOT = Path(__file__).parents[1]
@@ -95,4 +98,12 @@ def test_the_scoreboard_shows_losses_and_what_is_not_predicted() -> None:
     assert "| theirs | AMD GPU | CDNA 1 | unseen device | 1 | 11 |" in found["generations"]
     assert found["unpredicted"] == "- theirs: fold (1 row)"
     assert "| file | theirs | 1 | 1 | 10.0 %" in found["sealed"]
-    assert script.scores(frame(rows[1:]), load_database())["sealed"] == "None yet."
+
+
+def test_files_of_sealed_predictions_are_listed_with_their_hash(tmp_path: Path) -> None:
+    row = {"result": "new", "device": "amd/mi100", "workload": "copy/fold", "predicted": 1.0, "expected": (0.5, 2.0)}
+    text, hashed = seal([row | {"observed": None}], load_database(), "2026-11-29T12:00:00+00:00")
+    write_file(tmp_path / "published" / "sealed" / "first.json", text)
+
+    (line,) = script.sealed(frame([]), tmp_path)
+    assert line == f"- first, 2026-11-29, gpureport {__version__}: 1 row, 0 of them with a time. SHA-256 `{hashed}`"

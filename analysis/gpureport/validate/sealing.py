@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -18,18 +18,7 @@ from gpureport.spec.database import Database
 from gpureport.text import counted, requirement
 from gpureport.validate.residuals import Residual
 
-_FORMAT: Literal["gpureport sealed predictions 1"] = "gpureport sealed predictions 1"
 _FIRST = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
-
-
-class SealedRow(NamedTuple):
-    """A prediction of one row with its 95 % interval; *observed*: whether the table had its time when it was sealed."""
-
-    key: tuple[str, ...]
-    predicted_s: Positive
-    low_s: Positive
-    high_s: Positive
-    observed: bool
 
 
 class Sealed(Record):
@@ -38,7 +27,8 @@ class Sealed(Record):
     format: Literal["gpureport sealed predictions 1"]
     version: Name
     sealed_at: Moment
-    rows: Many[SealedRow]
+    rows: Many[tuple[tuple[str, ...], Positive, Positive, Positive, bool]]
+    """Identity, prediction and its 95 % interval in seconds, and whether the table had a time when it was sealed."""
 
 
 def _key(row: Residual) -> tuple[str, ...]:
@@ -62,7 +52,7 @@ def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tupl
     entries = {entry.id: entry.path for entry in database.entries.values()}
     entries |= {f"architectures/{name}": path for name, path in database.architecture_paths.items()}
     head = {
-        "format": _FORMAT,
+        "format": "gpureport sealed predictions 1",
         "version": gpureport.__version__,
         "sealed_at": moment,
         "code_sha256": digest({str(path.relative_to(package)): path for path in package.rglob("*.py")}),
@@ -108,8 +98,8 @@ def with_sealed(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> I
     """Replace predictions by those of *files* that were sealed without an observation; of several, the earliest."""
     known: dict[object, Residual] = {}
     for name, sealed in sorted(files.items(), key=lambda file: file[1].sealed_at):
-        for row in (row for row in sealed.rows if not row.observed):
-            own = {"predicted": row.predicted_s, "expected": (row.low_s, row.high_s), "sealed": name}
-            known.setdefault(row.key, own)
+        for key, predicted, *interval, observed in sealed.rows:
+            if not observed:
+                known.setdefault(key, {"predicted": predicted, "expected": tuple(interval), "sealed": name})
     for each in residuals:
         yield each | known.get(_key(each), {})
