@@ -37,7 +37,7 @@ from gpureport.validate.targets import OWN, TARGETS, contests, judge, summarise,
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "reports"
 SCOREBOARD = REPORTS / "published" / "scoreboard"
-SCORES = ("rivals", "losses", "coverage", "generations", "unpredicted", "sealed")
+SCORES = ("rivals", "rivals by generation", "losses", "coverage", "generations", "unpredicted", "sealed")
 PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", **dict.fromkeys(SCORES, "docs/scoreboard.md")}
 """The document of each table."""
 MODEL = ["device_class", "architecture", "device"]
@@ -99,17 +99,22 @@ def scores(scored: pd.DataFrame, database: Database) -> dict[str, str]:
     names = {each: database.architecture(each).name.partition(" (")[0] for each in scored["architecture"].unique()}
     scored = scored.assign(generation=scored["architecture"].map(names))
     known = scored[scored["error"].notna()]
-    columns, rows = contest_table(known, "kernel_class", "*")
-    bold = ([re.sub(r"(\d+)\*", r"**\1**", cell) for cell in row] for row in rows)
     by = {"data_set": "data set", "device_class": "vendor", "generation": "generation", "independence": "constants"}
     return {
-        "rivals": markdown(columns, bold),
+        "rivals": rivals(known, "kernel_class"),
+        "rivals by generation": rivals(known[known["rivals"].str.len() > 1], "generation"),
         "losses": "\n".join(losses(known)) or "None.",
         "coverage": markdown(*coverage(known)),
         "generations": statistics(known.sort_values(list(by), kind="stable"), by),
         "unpredicted": "\n".join(unpredicted(scored)) or "None.",
         "sealed": "\n".join(sealed(known)) or "None yet.",
     }
+
+
+def rivals(known: pd.DataFrame, by: str) -> str:
+    """Return a table of the errors of all predictors by a column, with the best in bold."""
+    columns, rows = contest_table(known, by, "*")
+    return markdown(columns, ([re.sub(r"(\d+)\*", r"**\1**", cell) for cell in row] for row in rows))
 
 
 def unpredicted(scored: pd.DataFrame) -> Iterator[str]:
