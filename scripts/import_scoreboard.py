@@ -66,6 +66,7 @@ VECTORS = {
     **{f"{name}u": (f"{name}_scalar", "element-wise", 1, 1) for name in ("add", "mul", "div", "pow")},
     **{name: (name, "element-wise", 1, 1) for name in ("relu", "gelu", "tanh")},
     "copy": ("copy", "element-wise", 1, 0),
+    "cube": ("cube", "element-wise", 1, 2),
     "softmax": ("softmax", "softmax", 1, 5),
     "ln": ("layer_norm", "layer norm", 1, 8),
 }
@@ -123,7 +124,8 @@ def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
             columns = {"kernel_class": "embedding", "operator": "embedding", "rows": rows, "columns": width}
             columns |= {"bytes": rows * (8.0 * width + 8.0), "flop": 0.0}
         else:
-            columns = vector_columns(kinds[own.index], own[0], own[1])
+            columns = vector_columns(kinds[own.index].replace("powu", "cube"), own[0], own[1])
+            columns |= broadcast_columns(frame.loc[own.index], own[0] * own[1], columns["bytes"])
         parts.append(made.loc[own.index].assign(**columns))
     return pd.concat(parts).sort_index()
 
@@ -138,6 +140,29 @@ def copied(nodes: pd.DataFrame, sizes: pd.DataFrame) -> "pd.Series[float]":
     b, m, n, k = (sizes[column] for column in range(4))
     words = b * n * k + (b * m * n).where(nodes["node"].eq("matmul"), 0.0)
     return words.where(nodes["node"].str.startswith("matmul") & nodes["batch"].gt(1), 0.0)
+
+
+def broadcast_columns(frame: pd.DataFrame, elements: "pd.Series[float]", nbytes: object) -> dict[str, object]:
+    """Return ``operand``, the elements of a second operand that is broadcast, its ``period``, and all ``bytes``.
+
+    The same elements are read again ``period`` elements of the result later. These operands are masks of attention,
+    positions, and a divisor in the device's memory (transformers 4). With one sequence, positions are not broadcast.
+    """
+    sequences, length = frame["batch"].astype(float), frame["sequence"].astype(float)
+    places = {
+        ("bert", "add_7"): (sequences * length, length),
+        ("bert", "add_3"): (elements / sequences, elements / sequences),
+        ("gpt", "add_1"): (elements / sequences, elements / sequences),
+        ("gpt", "truediv"): (1.0 + 0.0 * length, 1.0 + 0.0 * length),
+        ("opt", "add_6"): (elements / 32.0, length**2),
+    }
+    operand, period = elements.copy(), elements.copy()
+    for (model, node), (own, again) in places.items():
+        here = frame["model"].str.startswith(model) & (frame["node"] == node)
+        operand, period = operand.mask(here, own), period.mask(here, again)
+    less = operand < elements
+    compulsory = pd.Series(nbytes, elements.index).mask(less, 4.0 * (2.0 * elements + operand))
+    return {"operand": operand.where(less), "period": period.where(less), "bytes": compulsory}
 
 
 def _forward(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,8 +10,8 @@ import gpureport
 from gpureport.spec.database import load_database
 from gpureport.spec.uncertainty import CONSTANTS
 from gpureport.spec.values import Provenance
-from gpureport.validate.operators import TIMINGS
 from gpureport.validate.residuals import Independence, independence
+from gpureport.validate.timings import TIMINGS
 from tests.builders import altered, host_of
 
 PACKAGE = Path(gpureport.__file__).parent

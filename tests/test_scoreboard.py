@@ -8,9 +8,10 @@ import pytest
 
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
-from gpureport.validate.operators import OPERATORS, TIMINGS
+from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
 from gpureport.validate.scoreboard import DATA_SETS, scoreboard_residuals
+from gpureport.validate.timings import TIMINGS
 from tests.kept import PUBLISHED
 
 FOLDER = PUBLISHED / "scoreboard"
@@ -63,7 +64,7 @@ def test_a_whole_model_is_the_sum_of_its_operators(tmp_path: Path) -> None:
 
     add, relu, model = found_in(tmp_path).itertuples()
 
-    before = TIMINGS["PyTorch, events"]({}, load_database().device(model.device)).before_s
+    before = TIMINGS["PyTorch, events in a graph"]({}, load_database().device(model.device)).before_s
     assert model.predicted == pytest.approx(24 * (add.predicted - before) + 2 * (relu.predicted - before))
     assert model.rivals["roofline"] == pytest.approx(26 * add.rivals["roofline"])
 

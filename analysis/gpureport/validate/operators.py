@@ -1,9 +1,22 @@
-"""What the operators of published measurements move and compute, from their sources, and what their timing adds."""
+"""What vector operators of PyTorch move and compute, each in one kernel (``matrix_products`` has the others).
+
+Kernels, work-groups and loops are those of PyTorch 2.1 (``aten/src/ATen/native/cuda``: ``CUDALoops.cuh``,
+``PersistentSoftmax.cuh``, ``SoftMax.cu``, ``layer_norm_kernel.cu``, ``Indexing.cu``), and of 2.4 on AMD. Registers and
+instructions are counted in its code for sm_60 and sm_80 (``libtorch_cuda.so`` of the wheel of torch 2.1.0), on the path
+of a work-item whose inputs are no special case.
+
+Parameters of a row: ``rows`` x ``columns`` elements of 4 bytes, or of 2 where ``type`` is fp16. An operand that is
+broadcast has ``operand`` elements; the same ones are read again ``period`` elements of the result later.
+"""
 
 from collections.abc import Callable, Mapping
-from math import ceil
+from dataclasses import replace
+from functools import partial
+from math import ceil, log2
 from typing import NamedTuple
 
+from gpureport.predict.model import execution
+from gpureport.predict.residency import fraction_beyond
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads.model import Demand, Stream
@@ -13,72 +26,250 @@ Row = Mapping[str, float | str]
 Operator = Callable[[Row, Device], Demand]
 
 
+class Arithmetic(NamedTuple):
+    """Instructions for each element: of the pipe of multiply-adds, special functions, and all but loads and stores."""
+
+    fp32: float = 1.0
+    special: float = 0.0
+    total: float = 1.0
+
+
+_ARITHMETIC: Mapping[str, Arithmetic] = {
+    "div": Arithmetic(7, 1, 16),
+    "div_scalar": Arithmetic(1, 0, 1),
+    "pow": Arithmetic(44, 1, 93),
+    "pow_scalar": Arithmetic(43, 2, 90),
+    "cube": Arithmetic(2, 0, 2),
+    "relu": Arithmetic(0, 0, 11),
+    "gelu": Arithmetic(13, 1, 28),
+    "tanh": Arithmetic(9, 2, 22),
+}
+"""Of operators with more than one instruction; a division by a scalar multiplies by its reciprocal."""
+_LONGER_POWERS = constant(
+    1.9,
+    "powers of zeros: 175 and 184 instructions of an MI100 (sitar-lab/NeuSight @6945927), 90 and 93 of an A100",
+    measured_on=("amd/mi100",),
+    only="PyTorch",
+)
+"""Instructions of a power on AMD / on NVIDIA."""
+_FUNCTIONS = {"AMD": (13.0, 11.0)}
+"""Instructions of an exponential and of a division, if they are not 7 and 9."""
+
+
 def number(row: Row, name: str) -> float:
     """Return a number of *row*; a KeyError if it has none of this name."""
     return float(row[name])
 
 
-def elementwise(reads: int, per_item: int = 4, group: int = 128) -> Operator:
-    """Return an operator on ``rows`` x ``columns`` of fp32 that reads *reads* arrays and writes one.
+class _Shape(NamedTuple):
+    """Rows and columns of a row of the table, bytes of an element, and lanes of a wave."""
 
-    PyTorch's ``vectorized_elementwise_kernel`` gives each work-item *per_item* elements, in one vector of 16 bytes, and
-    has 128 work-items in a group (``aten/src/ATen/native/cuda/CUDALoops.cuh``).
+    rows: float
+    columns: float
+    nbytes: int
+    wave: int
+
+    @classmethod
+    def of(cls, row: Row, device: Device) -> "_Shape":
+        nbytes = 2 if row.get("type") == "fp16" else 4
+        return cls(number(row, "rows"), number(row, "columns"), nbytes, device.architecture.wave_size)
+
+    @property
+    def elements(self) -> float:
+        return self.rows * self.columns
+
+
+def _out(count: float, nbytes: int) -> Stream:
+    return Stream("out", count, nbytes, nbytes, write=True)
+
+
+def elementwise(name: str, reads: int, row: Row, device: Device) -> Demand:
+    """Return the demand of the operator *name*, which reads *reads* arrays: vectors of four, one for each work-item."""
+    fp32, special, total = _ARITHMETIC.get(name, Arithmetic())
+    if "operand" in row:
+        return _broadcast(row, device, total)
+    shape = _Shape.of(row, device)
+    vectors, nbytes, group = ceil(shape.elements / 4), 4 * shape.nbytes, 4 * shape.wave
+    longer = shape.elements * (_LONGER_POWERS if device.vendor == "AMD" and name.startswith("pow") else 1.0)
+    operations = {
+        "memory": (reads + 1.0) * vectors,
+        "fp32": fp32 * longer,
+        "transcendental": special * shape.elements,
+        "instruction": total * longer + 16.0 * vectors,
+    }
+    streams = (*(Stream(f"in{i}", vectors, nbytes, nbytes) for i in range(reads)), _out(vectors, nbytes))
+    chain = {"int32": 8.0, "fp32": total}
+    items = ceil(vectors / group) * group
+    return Demand(items, (group,), streams, operations, chain, memory_chain=1.0, registers=28, shared=False)
+
+
+def _broadcast(row: Row, device: Device, total: float) -> Demand:
+    """Return the demand with a broadcast operand, by ``elementwise_kernel``: two elements for each work-item.
+
+    The load of the second one may not pass the store of the first one. Each dimension needs a division, by
+    multiplication, and an offset in each array.
     """
+    shape, operand, period = _Shape.of(row, device), number(row, "operand"), number(row, "period")
+    count, nbytes = shape.elements, shape.nbytes
+    dimensions = 1.0 if operand == 1 else 2.0 if operand == period else 3.0
+    again = (count / operand - 1) * _lost(device, "device", 3.0 * nbytes * period)
+    operations = {
+        "memory": 3.0 * count,
+        "int32": (3.0 * dimensions + 4.0) * count,
+        "int32_mul": 5.0 * dimensions * count,
+        "instruction": (10.0 * dimensions + 16.0 + total) * count,
+    }
+    second = Stream("operand", operand, nbytes, nbytes, passes=count / operand, memory_passes=1 + again)
+    streams = (Stream("in", count, nbytes, nbytes), second, _out(count, nbytes))
+    chain = {"int32_mul": 4.0 * dimensions, "int32": 6.0 * dimensions, "fp32": 2.0 * total}
+    items = ceil(count / 256) * 128
+    return Demand(items, (128,), streams, operations, chain, memory_chain=2.0, registers=19, shared=False)
 
-    def demand(row: Row, device: Device) -> Demand:  # noqa: ARG001 - as of all operators
-        elements = number(row, "rows") * number(row, "columns")
-        items, vectors, nbytes = ceil(elements / per_item / group) * group, ceil(elements / per_item), 4 * per_item
-        read = (Stream(f"in{i}", vectors, nbytes, nbytes) for i in range(reads))
-        return Demand(
-            items,
-            (group,),
-            (*read, Stream("out", vectors, nbytes, nbytes, write=True)),
-            {"memory": (reads + 1.0) * vectors, "fp32": elements, "instruction": 12.0 * items + 2.0 * elements},
-            {"int32": 8.0},
-            memory_chain=1.0,
-        )
 
-    return demand
+def _lost(device: Device, scope: str, between: float) -> float:
+    """Return the share of data that the caches of *scope* have lost after *between* bytes of other data."""
+    caches = [cache for cache in device.caches if cache.scope == scope]
+    last = caches[-1] if caches else None
+    return fraction_beyond(between, last.capacity_bytes, last.transition("write_transition")) if last else 1.0
 
 
-_BINARY, _UNARY = elementwise(2), elementwise(1)
+def _with_passes(
+    device: Device, demand: Demand, shape: _Shape, vector: int, loads: float, between: tuple[float, ...] = ()
+) -> Demand:
+    """Return *demand* with what it reads of its rows and writes, in vectors.
+
+    A pass over a row has *loads* dependent loads. There is a further pass for each of *between*, the rows that every
+    resident work-group accesses since the last one: these displace its own row from caches.
+    """
+    groups, row_bytes = min(demand.groups, execution(device, demand).resident_groups), shape.nbytes * shape.columns
+    count, nbytes, again, far = shape.elements / vector, vector * shape.nbytes, 0.0, 0.0
+    for rows in between:
+        near = _lost(device, "compute_unit", max(1.0, groups / device.compute_units) * rows * row_bytes)
+        again += near
+        far += near * _lost(device, "device", groups * rows * row_bytes)
+    first = Stream("in", count, nbytes, nbytes, False, 1.0 + len(between), 1 + again, 1 + far)
+    return replace(
+        demand,
+        streams=(first, _out(count, nbytes), *demand.streams),
+        memory_chain=loads * (1 + far),
+        cached_chain=loads * (again - far),
+        nearest_chain=loads * (len(between) - again),
+        shared=False,
+    )
+
+
+def softmax(row: Row, device: Device) -> Demand:
+    """Return the demand of a softmax of each row; up to 1024 columns a wave, or a part of it, keeps a row or two."""
+    shape = _Shape.of(row, device)
+    if shape.columns > 1024:
+        return _softmax_of_groups(shape, device)
+    padded = 2 ** ceil(log2(shape.columns))
+    lanes = min(padded, shape.wave)
+    together, each, steps = 2 if padded <= 128 else 1, padded // lanes, 2.0 * log2(max(2, lanes))
+    items = ceil(shape.rows / (128 // lanes) / together) * 128
+    exponential, division = _FUNCTIONS.get(device.vendor, (7.0, 9.0))
+    fp32, kept = 3.0 + exponential + division, float(items * together * each)
+    operations = {
+        "memory": 2.0 * shape.elements,
+        "fp32": fp32 * kept,
+        "transcendental": 2.0 * kept,
+        "shuffle": steps * together * items,
+        "instruction": (fp32 + 6.0) * kept + (2.0 * steps * together + 30.0) * items,
+    }
+    chain = {"shuffle": steps, "fp32": steps + fp32 + 2.0 * each, "transcendental": 2.0}
+    demand = Demand(items, (128,), (), operations, chain, registers=20 + each * together)
+    return _with_passes(device, demand, shape, 1, 1.0)
+
+
+def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
+    """Return the demand of a softmax whose groups read a row three times: for the maximum, the sum, and the result.
+
+    A group reads vectors, then what is left element by element; no loop is unrolled. In 2.1 it has an eighth to a
+    quarter of a row's elements, and its first wave adds up what the others stored, each wave in one bank of local
+    memory. In 2.4 it has 1024, shuffles, and keeps rows of whole vectors in local memory.
+    """
+    wave, vector, recent = shape.wave, 16 // shape.nbytes, device.vendor == "AMD"
+    columns, elements = int(shape.columns), shape.elements
+    group = 1024 if recent else max(wave, 2 ** ceil(log2(min(columns // vector, 1024) / 2)))
+    kept, waves, items = recent and not columns % vector, group // wave, int(shape.rows) * group
+    whole = columns // (vector * group)
+    loads = ceil(columns / vector / group) if kept else whole + ceil((columns - whole * vector * group) / group)
+    exponential, division = _FUNCTIONS.get(device.vendor, (7.0, 9.0))
+    fp32, conflicts = 3.0 + 2.0 * exponential + division, wave * waves / device.architecture.latency_cycles["local"]
+    reduced = {"shuffle": 2.0 * log2(wave)} if recent else {"local": 2.0 * (1 + waves + conflicts)}
+    operations = {
+        "memory": 4.0 * elements / vector,
+        "fp32": fp32 * elements,
+        "transcendental": 3.0 * elements,
+        "barrier": 6.0 * items,
+        **({"shuffle": reduced["shuffle"] * items} if recent else {"local": 4.0 * items}),
+        "instruction": (fp32 + 13.0) * elements + 180.0 * items,
+    }
+    chain = {"barrier": 6.0, **reduced, "fp32": 2.0 * (wave + waves) + fp32 * loads}
+    local = shape.nbytes * columns if kept else 4 * group
+    demand = Demand(items, (group,), (), operations, chain, registers=32, local_memory_bytes=local)
+    return _with_passes(device, demand, shape, vector, loads, () if kept else (1.0, 2.0))
+
+
+def layer_norm(row: Row, device: Device) -> Demand:
+    """Return the demand of a layer norm of each row, which a group of four waves reads twice.
+
+    Each work-item combines means and squares of its vectors, waves combine theirs by shuffles, and the group through
+    local memory. Weights are read word by word, four words apart, so that each of eight loads touches four lines.
+    """
+    shape = _Shape.of(row, device)
+    group, vectors, steps = 4 * shape.wave, shape.elements / 4, log2(shape.wave)
+    items, each = int(shape.rows) * group, ceil(shape.columns / 4 / group)
+    operations = {
+        "memory": (3.0 + 8 * 4) * vectors,
+        "fp32": 10.0 * shape.elements + 12.0 * steps * items,
+        "transcendental": shape.elements + steps * items,
+        "shuffle": 3.0 * steps * items,
+        "barrier": 5.0 * items,
+        "instruction": 21.0 * shape.elements + (29.0 * steps + 190.0) * items,
+    }
+    chain = {"shuffle": steps, "barrier": 5.0, "local": 5.0, "transcendental": 4.0 * each + steps + 4.0}
+    chain["fp32"] = 32.0 * (each + 1) + 8.0 * steps
+    weight = Stream("weight", shape.columns, shape.nbytes, shape.nbytes, passes=shape.rows)
+    demand = Demand(
+        items,
+        (group,),
+        (weight, replace(weight, buffer="bias")),
+        operations,
+        chain,
+        registers=38,
+        local_memory_bytes=48,
+    )
+    return _with_passes(device, demand, shape, 4, each, (2.0,))
+
+
+def embedding(row: Row, device: Device) -> Demand:
+    """Return the demand of copying a row of a table for each index, one element after another.
+
+    ``indexSelectLargeIndex`` has at most eight groups of 128 for each compute unit. A work-item reads the index of each
+    of its elements, whose row and column need a division.
+    """
+    shape = _Shape.of(row, device)
+    count, nbytes = shape.elements, shape.nbytes
+    items = min(ceil(count / 128), 8 * device.compute_units) * 128
+    each = float(ceil(count / items))
+    streams = (
+        Stream("table", count, nbytes, nbytes),
+        Stream("index", shape.rows, 8, 8, passes=shape.columns),
+        _out(count, nbytes),
+    )
+    operations = {"memory": 3.0 * count, "int32": 20.0 * count, "int32_mul": 6.0 * count, "instruction": 40.0 * count}
+    chain = {"int32": 25.0 * each, "transcendental": 3.0 * each}
+    demand = Demand(items, (128,), streams, operations, chain, each, nearest_chain=each, registers=20)
+    return replace(demand, shared=False, phases_aligned=False)
+
+
 OPERATORS: Mapping[str, Operator] = {
-    **dict.fromkeys(("add", "mul", "div", "pow"), _BINARY),
-    **dict.fromkeys(("add_scalar", "mul_scalar", "div_scalar", "pow_scalar", "relu", "gelu", "tanh", "copy"), _UNARY),
+    **{name: partial(elementwise, name, 2) for name in ("add", "mul", "div", "pow")},
+    **{f"{name}_scalar": partial(elementwise, f"{name}_scalar", 1) for name in ("add", "mul", "div", "pow")},
+    **{name: partial(elementwise, name, 1) for name in ("cube", "relu", "gelu", "tanh", "copy")},
+    "softmax": softmax,
+    "layer_norm": layer_norm,
+    "embedding": embedding,
 }
 """By the name in column ``operator``."""
-
-
-class Timing(NamedTuple):
-    """What a way of timing adds to kernels: their time is at least *least_s*, and that of kernels + *before_s*."""
-
-    before_s: float = 0.0
-    least_s: float = 0.0
-    deviation: float = 0.0
-    """Relative standard deviation of both."""
-
-
-_PYTORCH_NVIDIA = constant(
-    Timing(15e-6, 26e-6, 0.2),
-    "least times of add, and its times of 40 to 100 µs less bytes / bandwidth (sitar-lab/NeuSight @6945927)",
-    measured_on=("nvidia/a100_pcie_40", "nvidia/t4"),
-    held_out="not yet known",
-    only="PyTorch",
-)
-"""Events of an idle stream around the call of an operator. The first one passes before the host reaches the kernel, and
-the second one cannot pass before the host records it."""
-_PYTORCH_AMD = constant(
-    Timing(15e-6, 17e-6, 0.2),
-    "the same of an MI100",
-    measured_on=("amd/mi100",),
-    held_out="no other device",
-    only="PyTorch",
-)
-
-
-def _of_pytorch(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all ways
-    return _PYTORCH_AMD if device.vendor == "AMD" else _PYTORCH_NVIDIA
-
-
-TIMINGS: Mapping[str, Callable[[Row, Device], Timing]] = {"PyTorch, events": _of_pytorch}
-"""By name of the way of timing; a kernel's own time if it is not listed."""

@@ -22,9 +22,10 @@ from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
 from gpureport.validate.matrix_products import PRODUCTS, fastest
-from gpureport.validate.operators import OPERATORS, TIMINGS, Row, Timing
+from gpureport.validate.operators import OPERATORS, Row
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
+from gpureport.validate.timings import TIMINGS, Timing
 
 _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
 _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
@@ -45,7 +46,7 @@ class DataSet(NamedTuple):
 
 
 DATA_SETS: Mapping[str, DataSet] = {
-    "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events"),
+    "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events in a graph"),
     "neusight_models.csv.xz": DataSet(
         "NeuSight, whole language models", "PyTorch, queued", "parts/neusight_models.csv.xz"
     ),
