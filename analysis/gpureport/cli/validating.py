@@ -183,6 +183,7 @@ def _print_scoreboard(scored: pd.DataFrame) -> None:
         print_sentences("scoreboard_legend", compared=len(predicted), **lacking)
         print_lines("")
     shown = {"device_class": "vendor", "architecture": "generation", "independence": "constants"}
+    _print_aggregates("Scoreboard by vendor", predicted, {"device_class": "vendor", "independence": "constants"})
     for data_set, own in predicted.groupby("data_set"):
         _print_aggregates(f"Scoreboard: {data_set}", own, shown)
     sealed = predicted[predicted["sealed"] != ""]

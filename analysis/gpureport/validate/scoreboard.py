@@ -137,11 +137,12 @@ def _models(path: Path) -> Iterator[tuple[str, list[Row]]]:
 def _residual(
     row: Row, predicted: Predicted | None, roofline: float, rivals: Sequence[str], parameters: Sequence[str]
 ) -> Residual:
+    label = (f"{name} {row[name]:.9g}" for name in parameters if name in row)
     return {
         "workload": f"{row['kernel_class']}/{row['operator']}",
         "kernel_class": row["kernel_class"],
         "conditions": row.get("model", ""),
-        "label": ", ".join(f"{name} {row[name]:.9g}" for name in parameters if name in row),
+        "label": ", ".join((*label, *([str(row["type"])] if "type" in row else ()))),
         "predicted": predicted and predicted.time_s,
         "expected": predicted and (predicted.time_s / predicted.spread, predicted.time_s * predicted.spread),
         "observed": row.get("time_s"),
