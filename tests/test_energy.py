@@ -18,7 +18,7 @@ from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
 from gpureport.measure.limits import SweepSettings
 from gpureport.predict.ceilings import listed_rates
-from gpureport.predict.energy import most_energy_j, predicted_energy_j
+from gpureport.predict.energy import most_energy_j, predicted_energy_j, sustained_clock
 from gpureport.records.measurement import IDLE, Energy, PowerLoad, Reading
 from gpureport.report.run import whole_device
 from gpureport.results.opening import predicted
@@ -170,6 +170,16 @@ def test_beyond_the_limit_the_clock_falls_until_power_fits() -> None:
     clock = most / found.value
     dynamic_w = 4.8e-12 * 5 / 7 * 2.49 / 1.41 * 2 * device.rate_per_s("fp32")
     assert 0.39 * 300 + dynamic_w * clock**2 == pytest.approx(300, rel=1e-6)
+
+
+def test_the_clock_falls_until_the_power_of_operations_and_bytes_fits() -> None:
+    card = load_database().device("nvidia/t4")
+
+    left_w = 70 * (1 - 0.39)  # static power of a card without stacked memory
+    operation_j = 4.8e-12 * 12 / 7 * 1.59 / 1.41
+    assert sustained_clock(card, 8e12, 4e11) == pytest.approx((left_w / (operation_j * 8e12 + 66e-12 * 4e11)) ** 0.5)
+    assert sustained_clock(card, 1e12, 0.0) == 1.0
+    assert sustained_clock(card.model_copy(update={"board_power_w": None}), 8e12, 4e11) == 1.0
 
 
 def test_energy_that_does_not_follow_from_the_entry_is_not_predicted() -> None:

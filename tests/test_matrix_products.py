@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import point_time
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.validate.matrix_products import PRODUCTS, RESULT_COST, TENSOR, Tile, Unit, fastest, kernel
+from gpureport.validate.matrix_products import PRODUCTS, TENSOR, Tile, Unit, fastest, kernel
 
 FP32 = Unit("fp32", 1, 4)
 
@@ -33,7 +34,7 @@ def test_a_tile_at_the_edge_is_computed_in_full(a100: Device) -> None:
 
     assert demand.groups == 2
     # 2 tiles of 128 x 64 results; 100 elements of the reduction are 13 steps of 8.
-    assert demand.operations["fp32"] == 2 * 128 * 64 * (104 + RESULT_COST)
+    assert demand.operations["fp32"] == 2 * 128 * 64 * 104
     assert demand.operations["memory"] == 2 * (128 + 64) * 104 / 4 + 2 * 128 * 64
     assert demand.chain["barrier"] == 13
     # A wave computes 1024 results, 32 x 32; a work-item 32 of them.
@@ -54,6 +55,29 @@ def test_a_matrix_beyond_the_cache_is_read_again_from_memory(a100: Device) -> No
 
     # 216 tiles of 128 x 128 are computed at once: a square of 1881 x 1881 results.
     assert wide.memory_passes == pytest.approx(65536 / (216 * 128 * 128) ** 0.5)
+
+
+def test_stages_of_loads_and_computation_overlap_in_part(a100: Device) -> None:
+    demand = kernel(Tile(128, 128, 256), FP32, a100, (128, 2048, 2048, 64))
+    computing_s = point_time(a100, replace(demand, streams=())).time_s
+    moving_s = point_time(a100, replace(demand, operations={}, chain={})).time_s
+
+    overlapping_s = point_time(a100, replace(demand, staged=False)).time_s
+    assert demand.staged
+    assert computing_s < overlapping_s < point_time(a100, demand).time_s < computing_s + moving_s
+
+
+def test_the_limit_of_the_board_lengthens_computation() -> None:
+    small = load_database().device("nvidia/t4")
+    tile, sizes = Tile(128, 128, 256), (1, 5120, 4096, 4096)  # 1280 tiles: 32 for each of 40 compute units
+    unlimited = kernel(tile, FP32, small.model_copy(update={"board_power_w": None}), sizes).operations
+    limited = kernel(tile, FP32, small, sizes).operations
+
+    peak = 2 * small.rate_per_s("fp32")
+    clock = sustained_clock(small, peak, peak * 4 * 256 / (2 * 128 * 128))
+    assert clock < 0.8
+    assert limited["fp32"] == pytest.approx(unlimited["fp32"] / clock)
+    assert limited["local"] == unlimited["local"]
 
 
 def test_few_tiles_share_the_reduction(a100: Device) -> None:

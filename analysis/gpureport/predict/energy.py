@@ -66,6 +66,19 @@ def predicted_energy_j(device: Device, name: str) -> Estimate | None:
     return Estimate(energy, energy / _FACTOR, energy * _FACTOR)
 
 
+def sustained_clock(device: Device, operations_per_s: float, bytes_per_s: float) -> float:
+    """Return the core clock that the limit of the board allows / the listed clock; 1 if power is not predicted.
+
+    The rates at the listed clock are those of single-precision operations, and of bytes from the cache that all compute
+    units share. Dynamic power is proportional to the square of the clock.
+    """
+    operation_j = _dynamic_energy_j(device, "fp32 FMA")
+    if not (device.board_power_w and operation_j):
+        return 1.0
+    left_w = device.board_power_w * (1 - (_STATIC_STACKED if device.memory.stacked else _STATIC))
+    return min(1.0, sqrt(left_w / (operation_j * operations_per_s + _CHIP_J * bytes_per_s)))
+
+
 def _dynamic_energy_j(device: Device, name: str) -> float | None:
     """Return the energy of one byte or operation alone; no data separate that of caches of compute units."""
     if name == "fp32 FMA":

@@ -21,7 +21,7 @@ from gpureport.predict.model import PointModel, PointTime, execution_kind, point
 from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
-from gpureport.validate.matrix_products import PRODUCTS, fastest
+from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest
 from gpureport.validate.operators import OPERATORS, Row
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
@@ -172,7 +172,7 @@ def predict_rows(
     """
     traced, facts = uncertain(device)
     alternatives = []
-    counts: dict[int, list[float]] = {}
+    counts: dict[int, list[tuple[float, float]]] = {}  # how often each kernel runs, and its deviation
     known = {*OPERATORS, *PRODUCTS}
     for number, parts in rows.items():
         counts[number] = []
@@ -183,7 +183,8 @@ def predict_rows(
             except KeyError as error:
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number", number + 2) from None
             alternatives.append(made)
-            counts[number] += [float(part.get("count", 1.0))] * len(made[0].dispatches)
+            deviation = KERNEL_DEVIATION if name in PRODUCTS else 0.0
+            counts[number] += [(float(part.get("count", 1.0)), deviation)] * len(made[0].dispatches)
     kernels = (kernel for chosen in fastest(device, alternatives) for kernel in chosen.dispatches)
     alone = (replace(each, later_dispatches=()) if each.later_dispatches else each for each in kernels)
     points = [PointModel(traced, each) for each in alone]
@@ -196,13 +197,14 @@ def predict_rows(
 
 
 def _with_timing(
-    counts: Sequence[float], kernels: Sequence[tuple[PointTime, Floats]], timing: Timing, other: float
+    counts: Sequence[tuple[float, float]], kernels: Sequence[tuple[PointTime, Floats]], timing: Timing, other: float
 ) -> Predicted | None:
     if not kernels:
         return None
-    times = [count * answer.time_s for count, (answer, _) in zip(counts, kernels, strict=True)]
+    times = [count * answer.time_s for (count, _), (answer, _) in zip(counts, kernels, strict=True)]
     busy_s = timing.before_s + sum(times)
     if busy_s < timing.least_s:
         return Predicted(timing.least_s, spread(np.array([timing.deviation]), other))
     moved = np.sum([time_s * relative for time_s, (_, relative) in zip(times, kernels, strict=True)], axis=0)
-    return Predicted(busy_s, spread(np.append(moved, timing.before_s * timing.deviation) / busy_s, other))
+    chosen = sum(time_s * deviation for time_s, (_, deviation) in zip(times, counts, strict=True))
+    return Predicted(busy_s, spread(np.append(moved, (timing.before_s * timing.deviation, chosen)) / busy_s, other))

@@ -254,6 +254,9 @@ class Demand:
     """Whether the next dispatch reads what this one writes, and writes where this one reads."""
     phases_aligned: bool = True
     """Whether each work-group loads once and then computes: those that start together do not overlap their phases."""
+    staged: bool = False
+    """Whether work-groups alternately load a stage of data and compute with it, so that all waves of a group wait for
+    each other again and again, as in products of matrices."""
     uneven: float = 1.0  # work of the busiest scheduler of a compute unit / what it would be if all waves were alike
     loaded: bool = True  # whether the dispatch's own traffic raises the latency of its loads
     one_buffer: bool = False  # whether only the largest buffer occupies the caches
