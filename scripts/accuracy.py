@@ -8,7 +8,7 @@ Run as ``.venv/bin/python scripts/accuracy.py``, or with ``--scoreboard`` for th
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.validating import (
+    COLUMN_NAMES,
     LABELS,
     STATISTICS,
     TARGET_COLUMNS,
@@ -99,13 +100,13 @@ def scores(scored: pd.DataFrame, database: Database) -> dict[str, str]:
     names = {each: database.architecture(each).name.partition(" (")[0] for each in scored["architecture"].unique()}
     scored = scored.assign(generation=scored["architecture"].map(names))
     known = scored[scored["error"].notna()]
-    by = {"data_set": "data set", "device_class": "vendor", "generation": "generation", "independence": "constants"}
+    by = ["data_set", "device_class", "generation", "independence"]
     return {
         "rivals": rivals(known, "kernel_class"),
         "rivals by generation": rivals(known[known["rivals"].str.len() > 1], "generation"),
         "losses": "\n".join(losses(known)) or "None.",
         "coverage": markdown(*coverage(known)),
-        "generations": statistics(known.sort_values(list(by), kind="stable"), by),
+        "generations": statistics(known.sort_values(by, kind="stable"), by),
         "unpredicted": "\n".join(unpredicted(scored)) or "None.",
         "sealed": "\n".join(sealed(known)) or "None yet.",
     }
@@ -132,7 +133,7 @@ def sealed(known: pd.DataFrame, folder: Path = REPORTS) -> Iterator[str]:
         rows = f"{counted(len(contents.rows), 'row')}, {known['sealed'].eq(name).sum()} of them with a time"
         yield f"- {', '.join(parts)}: {rows}. SHA-256 `{json.loads(json_bytes(path))['sha256']}`"
     if len(scored := known[known["sealed"] != ""]):
-        yield "\n" + statistics(scored, {"sealed": "file", "data_set": "data set"})
+        yield "\n" + statistics(scored, ["sealed", "data_set"])
 
 
 def losses(known: pd.DataFrame) -> Iterator[str]:
@@ -161,13 +162,13 @@ def coverage(known: pd.DataFrame) -> tuple[Sequence[str], Iterable[Sequence[str]
     inside = found["inside"].round(2).between(*GOAL).map({True: "pass", False: "MISS"})
     goals = inside.where(found.index.get_level_values(1) == "all", "")
     cells = zip(found.itertuples(), goals, strict=True)
-    return ("vendor", "constants", *SHOWN, "goal"), ((*each.Index, *shown(each), goal) for each, goal in cells)
+    return ("device class", "constants", *SHOWN, "goal"), ((*each.Index, *shown(each), goal) for each, goal in cells)
 
 
-def statistics(known: pd.DataFrame, by: Mapping[str, str]) -> str:
-    """Return a table of statistics by columns, with their names in the table."""
-    found = summarise(known, list(by)).itertuples()
-    return markdown((*by.values(), *SHOWN), ((*each.Index, *shown(each)) for each in found))
+def statistics(known: pd.DataFrame, by: list[str]) -> str:
+    """Return a table of statistics by columns."""
+    rows = ((*each.Index, *shown(each)) for each in summarise(known, by).itertuples())
+    return markdown((*(COLUMN_NAMES.get(name, name) for name in by), *SHOWN), rows)
 
 
 def shown(summary: Summary) -> tuple[str, ...]:

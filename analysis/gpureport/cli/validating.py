@@ -1,7 +1,7 @@
 """``gpureport validate``."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from math import inf, isnan
@@ -35,7 +35,8 @@ Summary: TypeAlias = Any
 """A row of :func:`summarise`, or of :func:`judge`; pandas has no types for rows."""
 
 STATISTICS = ("n", "median", "MAPE", "90 %", "bias", "inside", "unmatched")
-_RESULT, _KIND = {"title": "result"}, {"kind": "predictions"}
+COLUMN_NAMES = {"title": "result", "kind": "predictions", "device_class": "device class", "independence": "constants"}
+COLUMN_NAMES |= {"architecture": "generation", "data_set": "data set", "kernel_class": "kernel class", "sealed": "file"}
 TARGET_COLUMNS = ("data", "what", "constants", "n", *BASES)
 LABELS = {"habitat": "Habitat", "li": "Li et al.", "neusight": "NeuSight", "neusight_roofline": "NeuSight's roofline"}
 """Names of rivals, for readers."""
@@ -164,10 +165,10 @@ def _print(found: pd.DataFrame) -> None:
     listed = times[times["kind"] == "specification"]
     both = pd.concat([times[times["kind"] == "calibrated"], where_calibrated(times)])
     ordered = found.sort_values(["order", "feature"], kind="stable")
-    _print_aggregates("Times by result, specification predictions", listed, {**_RESULT, "independence": "constants"})
-    _print_aggregates("Times of the points with a calibrated prediction", both.sort_values("title"), _RESULT | _KIND)
-    _print_aggregates("Errors by device class", ordered, {"device_class": "device class", "feature": "feature"} | _KIND)
-    _print_aggregates("Kernels of the user", own, _RESULT | {"workload": "kernel", "feature": "feature"} | _KIND)
+    _print_aggregates("Times by result, specification predictions", listed, "title", "independence")
+    _print_aggregates("Times of the points with a calibrated prediction", both.sort_values("title"), "title", "kind")
+    _print_aggregates("Errors by device class", ordered, "device_class", "feature", "kind")
+    _print_aggregates("Kernels of the user", own, "title", "workload", "feature", "kind")
     if len(found) or scored["error"].notna().any():
         print_sentences("aggregates_legend")
         print_lines("")
@@ -182,12 +183,10 @@ def _print_scoreboard(scored: pd.DataFrame) -> None:
         lacking = {name: int(scored[name].isna().sum()) for name in ("predicted", "observed")}
         print_sentences("scoreboard_legend", compared=len(predicted), **lacking)
         print_lines("")
-    shown = {"device_class": "vendor", "architecture": "generation", "independence": "constants"}
-    _print_aggregates("Scoreboard by vendor", predicted, {"device_class": "vendor", "independence": "constants"})
+    _print_aggregates("Scoreboard by vendor", predicted, "device_class", "independence")
     for data_set, own in predicted.groupby("data_set"):
-        _print_aggregates(f"Scoreboard: {data_set}", own, shown)
-    sealed = predicted[predicted["sealed"] != ""]
-    _print_aggregates("Sealed predictions", sealed, {"sealed": "file", "data_set": "data set"})
+        _print_aggregates(f"Scoreboard: {data_set}", own, "device_class", "architecture", "independence")
+    _print_aggregates("Sealed predictions", predicted[predicted["sealed"] != ""], "sealed", "data_set")
 
 
 def _write(path: Path, found: pd.DataFrame) -> None:
@@ -198,11 +197,12 @@ def _write(path: Path, found: pd.DataFrame) -> None:
     write_file(path, f"[{lines}]\n")
 
 
-def _print_aggregates(title: str, residuals: pd.DataFrame, shown: Mapping[str, str]) -> None:
-    """Print a table of errors by columns of *residuals*, with their names in the table."""
-    found = summarise(residuals, list(shown)).itertuples() if len(residuals) else ()
+def _print_aggregates(title: str, residuals: pd.DataFrame, *by: str) -> None:
+    """Print a table of errors by columns of *residuals*."""
+    found = summarise(residuals, list(by)).itertuples() if len(residuals) else ()
     rows = [(*map(str, cast("tuple[object, ...]", each.Index)), *statistic_cells(each)) for each in found]
-    print_table(title, (*shown.values(), *STATISTICS), rows, range(len(shown), len(shown) + len(STATISTICS)))
+    columns = (*(COLUMN_NAMES.get(name, name) for name in by), *STATISTICS)
+    print_table(title, columns, rows, range(len(by), len(columns)))
 
 
 def statistic_cells(summary: Summary) -> tuple[str, ...]:
@@ -238,7 +238,7 @@ def contest_table(scored: pd.DataFrame, by: str, mark: str) -> tuple[tuple[str, 
         texts = (100 * errors).map("{:.0f}".format) + errors.eq(errors.min()).replace({True: mark, False: ""})
         cells = texts["mape"] + " / " + texts["p90"]
         rows.append((value, f"{errors['n'].iloc[0]:.0f}", *(cells.get(name, "") for name in names)))
-    return (by.replace("_", " "), "n", *(LABELS.get(name, name) for name in names)), rows
+    return (COLUMN_NAMES.get(by, by), "n", *(LABELS.get(name, name) for name in names)), rows
 
 
 def target_row(results: pd.DataFrame) -> tuple[str, ...]:
