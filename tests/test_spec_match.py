@@ -137,6 +137,33 @@ def test_every_entry_is_found_and_never_for_another(database: Database, entry: E
     assert {entry.id} <= named <= {entry.id, None}
 
 
+PUBLISHED = {
+    "nvidia/b300": "B300 SXM6 AC", "nvidia/gb10": "GB10 (DGX Spark)", "nvidia/a16": "A16 (1 GPU)",
+    "nvidia/rtx_5090_laptop": "GeForce RTX 5090M", "nvidia/rtx_4080_laptop": "GeForce RTX 4080M",
+    "nvidia/rtx_3080_ti_laptop": "GeForce RTX 3080M Ti", "nvidia/rtx_a5000_laptop": "RTX A5000M",
+    "nvidia/rtx_3050_6gb": "GeForce RTX 3050 6GB", "nvidia/rtx_4000_ada": "RTX 4000 Ada", "nvidia/p4": "Tesla P4",
+    "nvidia/gtx_660_oem": "GeForce GTX 660 OEM", "nvidia/k20x": "Tesla K20X",
+    "amd/radeon_pro_w6600": "AMD Radeon PRO W6600",
+    "amd/radeon_ai_pro_r9700": "Radeon AI PRO R9700", "amd/radeon_8060s": "Radeon 8060S (Max+ 395)",
+    "amd/mi50_32gb": "Instinct MI50 32GB", "amd/rx_6700m": "Radeon RX 6700M",
+    "amd/radeon_vega_8": "Radeon Vega 8 (3500U)",
+    "amd/firepro_d700": "AMD Radeon HD - FirePro D700 Compute Engine", "amd/firepro_s9150": "Hawaii",
+    "amd/hd_7750": "Capeverde", "amd/r7_260x": "Bonaire", "intel/arc_pro_b60": "Arc Pro B60",
+    "intel/arc_b390": "Arc B390 (Ultra X7 358H)", "intel/hd_4600": "HD Graphics 4600",
+    "apple/m3_ultra": "Apple M3 Ultra",
+}  # fmt: skip
+"""Names in published tables of measurements, by entry."""
+
+
+@pytest.mark.parametrize("entry", PUBLISHED)
+def test_an_entry_is_found_by_its_name_in_published_tables(database: Database, entry: str) -> None:
+    """Not for a device with that name and other units: more than any entry of the name has."""
+    there = _as_listed(database.entries[entry], PUBLISHED[entry], None)
+    other = present(**{**there.model_dump(), "compute_units": 4 * there.compute_units + 1})
+
+    assert (database.match(there).entry, database.match(other).entry) == (entry, None)
+
+
 def test_a_slice_is_identified_by_its_name_with_the_source_of_its_fraction(database: Database) -> None:
     """It has only one L2 partition; of fewer units without a slice's name the bandwidth does not change."""
     name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb"
