@@ -125,6 +125,7 @@ def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, i
         operations,
         {"fp32": steps * tile.depth / unit.per_instruction, "local": steps, "barrier": steps},
         memory_chain=1.0,
+        phases_aligned=steps == 1,
         registers=min(255, round(sums / tile.work_items + 2 * by_item * sums / tile.work_items + 32)),
         staged=unit.nbytes == 4,  # kernels for fp16 copy several stages ahead (CUTLASS: multistage pipelines)
         local_memory_bytes=2 * step * (tile.m + tile.n) * unit.nbytes,
