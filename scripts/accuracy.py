@@ -38,7 +38,18 @@ from gpureport.validate.targets import OWN, TARGETS, contests, judge, summarise,
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "reports"
 SCOREBOARD = REPORTS / "published" / "scoreboard"
-SCORES = ("rivals", "rivals by generation", "losses", "coverage", "generations", "unpredicted", "sealed")
+_LONG_S = 100e-6
+"""Least time of rows in which the host's part, which rivals do not predict, matters little."""
+SCORES = (
+    "rivals",
+    "rivals of long rows",
+    "rivals by generation",
+    "losses",
+    "coverage",
+    "generations",
+    "unpredicted",
+    "sealed",
+)
 PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", **dict.fromkeys(SCORES, "docs/scoreboard.md")}
 """The document of each table."""
 MODEL = ["device_class", "architecture", "device"]
@@ -100,11 +111,14 @@ def scores(scored: pd.DataFrame, database: Database) -> dict[str, str]:
     names = {each: database.architecture(each).name.partition(" (")[0] for each in scored["architecture"].unique()}
     scored = scored.assign(generation=scored["architecture"].map(names))
     known = scored[scored["error"].notna()]
+    contested = known[known["rivals"].str.len() > 1]
+    long = contested[contested["observed"] >= _LONG_S]
     by = ["data_set", "device_class", "generation", "independence"]
     return {
         "rivals": rivals(known, "kernel_class"),
-        "rivals by generation": rivals(known[known["rivals"].str.len() > 1], "generation"),
-        "losses": "\n".join(losses(known)) or "None.",
+        "rivals of long rows": rivals(long, "kernel_class"),
+        "rivals by generation": rivals(contested, "generation"),
+        "losses": "\n".join((*losses(known, "all"), *losses(long, "of 100 µs and more"))) or "None.",
         "coverage": markdown(*coverage(known)),
         "generations": statistics(known.sort_values(by, kind="stable"), by),
         "unpredicted": "\n".join(unpredicted(scored)) or "None.",
@@ -136,17 +150,15 @@ def sealed(known: pd.DataFrame, folder: Path = REPORTS) -> Iterator[str]:
         yield "\n" + statistics(scored, ["sealed", "data_set"])
 
 
-def losses(known: pd.DataFrame) -> Iterator[str]:
-    """Yield a line for each rival that is better than gpureport, by class of kernels and measure."""
+def losses(known: pd.DataFrame, rows: str) -> Iterator[str]:
+    """Yield a line for each class of kernels and measure in which a rival is better than gpureport, in these *rows*."""
     for kernels, errors in contests(known, "kernel_class"):
-        own = errors.loc[OWN]
+        percent = (100 * errors).map("{:.0f} %".format).rename(index=LABELS)
         for measure, title in {"mape": "MAPE", "p90": "90th percentile"}.items():
-            better = errors[errors[measure] < own[measure]].sort_values(measure)
+            better = errors[errors[measure] < errors.loc[OWN, measure]].sort_values(measure).rename(index=LABELS).index
             if len(better):
-                theirs = ", ".join(
-                    f"{LABELS.get(name, name)} {100 * error:.0f} %" for name, error in better[measure].items()
-                )
-                yield f"- {kernels}, {own['n']:.0f} rows, {title}: {theirs}; gpureport {100 * own[measure]:.0f} %"
+                both = ", ".join(f"{name} {percent.loc[name, measure]}" for name in (*better, OWN))
+                yield f"- {kernels}, {rows} ({errors['n'].iloc[0]:.0f} rows), {title}: {both}"
 
 
 SHOWN = ("devices", *STATISTICS[:-1])

@@ -86,14 +86,16 @@ def test_the_scoreboard_shows_losses_and_what_is_not_predicted() -> None:
     row |= {"kernel_class": "copy", "workload": "copy/fold", "independence": "unseen device", "observed": 1.0}
     errors = [(0.1, 0.0)] * 8 + [(0.1, 0.3)] * 2
     rows = [
-        row | {"predicted": 1 + own, "expected": (0.5, 1.0), "rivals": {"neusight": 1 + theirs}}
+        row | {"predicted": 1 + own, "expected": (0.5, 1.0), "rivals": {"roofline": 3.0, "neusight": 1 + theirs}}
         for own, theirs in errors
     ]
     rows[0]["expected"] = (0.5, 0.9)
     found = script.scores(frame([*rows, row | {"sealed": "file"}, {**rows[0], "sealed": "file"}]), load_database())
 
-    assert found["losses"] == "- copy, 11 rows, MAPE: NeuSight 5 %; gpureport 10 %"
-    assert "| copy | 11 | 10 / **10** | **5** / 30 |" in found["rivals"]
+    assert found["losses"] == "\n".join(
+        f"- copy, {rows} (11 rows), MAPE: NeuSight 5 %, gpureport 10 %" for rows in ("all", "of 100 µs and more")
+    )
+    assert "| copy | 11 | 10 / **10** | 200 / 200 | **5** / 30 |" in found["rivals"]
     assert "| AMD GPU | all | 1 | 11 | 10.0 % | 10 % | 10.0 % | 1.10 | 82 % | MISS |" in found["coverage"]
     assert "| theirs | AMD GPU | CDNA 1 | unseen device | 1 | 11 |" in found["generations"]
     assert found["unpredicted"] == "- theirs: fold (1 row)"
