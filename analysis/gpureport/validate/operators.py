@@ -193,7 +193,8 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
     group = 1024 if recent else max(wave, 2 ** ceil(log2(min(columns // vector, 1024) / 2)))
     kept, waves, items = recent and not columns % vector, group // wave, int(shape.rows) * group
     whole = columns // (vector * group)
-    loads = ceil(columns / vector / group) if kept else whole + ceil((columns - whole * vector * group) / group)
+    rest = 0 if kept else columns - whole * vector * group
+    loads = ceil(columns / vector / group) if kept else whole + ceil(rest / group)
     exponential, division = _FUNCTIONS.get(device.vendor, (7.0, 9.0))
     fp32, conflicts = 3.0 + 2.0 * exponential + division, wave * waves / device.architecture.latency_cycles["local"]
     reduced = {"shuffle": 2.0 * log2(wave)} if recent else {"local": 2.0 * (1 + waves + conflicts)}
@@ -203,7 +204,7 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
         "transcendental": 3.0 * elements,
         "barrier": 6.0 * items,
         **({"shuffle": reduced["shuffle"] * items} if recent else {"local": 4.0 * items}),
-        "instruction": (fp32 + 13.0) * elements + 180.0 * items,
+        "instruction": (fp32 + 13.0) * elements + 16.0 * shape.rows * rest + (180.0 if recent else 280.0) * items,
     }
     chain = {"barrier": 6.0, **reduced, "fp32": 2.0 * (wave + waves) + fp32 * loads}
     local = shape.nbytes * columns if kept else 4 * group
@@ -219,6 +220,7 @@ def layer_norm(row: Row, device: Device) -> Demand:
     """
     shape = _Shape.of(row, device)
     group, vectors, steps = 4 * shape.wave, shape.elements / 4, log2(shape.wave)
+    combined, others, registers = (22.0, 100.0, 44) if device.vendor == "AMD" else (29.0, 255.0, 40)
     items, each = int(shape.rows) * group, ceil(shape.columns / 4 / group)
     operations = {
         "memory": (3.0 + 8 * 4) * vectors,
@@ -226,7 +228,7 @@ def layer_norm(row: Row, device: Device) -> Demand:
         "transcendental": shape.elements + steps * items,
         "shuffle": 3.0 * steps * items,
         "barrier": 5.0 * items,
-        "instruction": 21.0 * shape.elements + (29.0 * steps + 190.0) * items,
+        "instruction": 21.0 * shape.elements + (combined * steps + others) * items,
     }
     chain = {"shuffle": steps, "barrier": 5.0, "local": 5.0, "transcendental": 4.0 * each + steps + 4.0}
     chain["fp32"] = 32.0 * (each + 1) + 8.0 * steps
@@ -237,7 +239,7 @@ def layer_norm(row: Row, device: Device) -> Demand:
         (weight, replace(weight, buffer="bias")),
         operations,
         chain,
-        registers=38,
+        registers=registers,
         local_memory_bytes=48,
     )
     return _with_passes(device, demand, shape, 4, each, (2.0,))
@@ -260,7 +262,7 @@ def embedding(row: Row, device: Device) -> Demand:
     )
     operations = {"memory": 3.0 * count, "int32": 20.0 * count, "int32_mul": 6.0 * count, "instruction": 40.0 * count}
     chain = {"int32": 25.0 * each, "transcendental": 3.0 * each}
-    demand = Demand(items, (128,), streams, operations, chain, each, nearest_chain=each, registers=20)
+    demand = Demand(items, (128,), streams, operations, chain, each, each, registers=20)
     return replace(demand, shared=False, phases_aligned=False)
 
 
