@@ -315,6 +315,23 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
     assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.98e12)
 
 
+@pytest.mark.parametrize(("exchanged", "local", "factor"), [(False, 64, 1.0), (True, 64, 1.75), (True, 256, 1.1875)])
+def test_groups_that_exchange_lines_take_longer_the_smaller_they_are(
+    exchanged: bool, local: int, factor: float
+) -> None:
+    """The additional time of half of the traffic, for groups of 64; error correction takes its share of all."""
+    memory = TOY.memory.model_copy(update={"exchange": 1.5, "ecc": 0.1})
+    device = TOY.model_copy(update={"memory": memory})
+    streams = tuple(replace(READ, write=write, exchanged=exchanged and write) for write in (False, True))
+
+    found = point_time(device, replace(of_groups(4000, streams=streams), work_group=(local,)))
+
+    moved = memory_bytes(streams, device, every_pass=False)
+    assert found.ceilings_s["DRAM"] == pytest.approx(factor * moved / (0.9 * 0.9e12))
+    assert memory.reached_bytes_per_s == pytest.approx(0.9 * 0.9e12)
+    assert device.without_ecc.memory.reached_bytes_per_s == pytest.approx(0.9e12)
+
+
 @pytest.mark.parametrize(
     ("device", "streams", "rate"),
     [

@@ -72,7 +72,7 @@ _Limit = tuple[Kind, str, float, str] | tuple[Kind, str, float, str, float | Non
 def _limits(device: Device) -> Iterator[_Limit]:
     memory, architecture = device.memory, device.architecture
     caches = device.caches[::-1]
-    yield "bandwidth", "DRAM", memory.bandwidth_bytes_per_s * memory.efficiency, "B/s", memory.size_bytes, False
+    yield "bandwidth", "DRAM", memory.reached_bytes_per_s, "B/s", memory.size_bytes, False
     for cache in caches:
         bandwidth, each = device.level_bandwidth_bytes_per_s(cache), cache.scope == "compute_unit"
         yield "bandwidth", cache.name, bandwidth, "B/s", cache.capacity_bytes, each
@@ -101,7 +101,7 @@ def _limits(device: Device) -> Iterator[_Limit]:
 def listed_rates(device: Device) -> dict[str, float]:
     """Return bytes/s and operations/s of the entry, by the name of the load."""
     return {
-        "memory read": device.memory.bandwidth_bytes_per_s * device.memory.efficiency,
+        "memory read": device.memory.reached_bytes_per_s,
         "fp32 FMA": 2.0 * device.rate_per_s("fp32"),
         **{f"{cache.name} read": device.level_bandwidth_bytes_per_s(cache) for cache in device.caches},
     }

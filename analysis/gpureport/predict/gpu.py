@@ -199,9 +199,10 @@ class GpuExecution(Execution):
 
     @property
     def memory_efficiency(self) -> float:
-        """The listed fraction, or more if all data move in one direction."""
+        """The listed fraction, or more if all data move in one direction; less with error correction."""
         memory = self.device.memory
         efficiency = memory.efficiency
         if traffic.one_way(self.demand.streams, self.device):
             efficiency = 1 - memory.one_way_loss * (1 - efficiency)
+        efficiency *= 1 - (memory.ecc or 0.0)
         return efficiency * (1 - (1 - WITHOUT_ORDER) * without_order(self.demand, self.device.line_bytes))

@@ -224,7 +224,7 @@ def _order(device: Device) -> Iterator[Remark]:
     """Yield path and message of each level of the memory hierarchy that exceeds one nearer to the compute units."""
     memory, of_units = device.memory, device.level_bandwidth_bytes_per_s
     levels = [(cache.name, cache.capacity_bytes, cache.latency_cycles, of_units(cache)) for cache in device.caches]
-    reached = memory.bandwidth_bytes_per_s * memory.efficiency
+    reached = memory.reached_bytes_per_s
     for inner, outer in pairwise((*levels, ("memory", memory.size_bytes, memory.latency_cycles, reached))):
         path = f"caches.{(inner if outer[0] == 'memory' else outer)[0]}"
         for (key, text, says, unlikely), far, near in zip(_ORDER, outer[1:], inner[1:], strict=True):

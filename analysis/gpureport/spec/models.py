@@ -40,6 +40,8 @@ from gpureport.spec.uncertainty import (
     BY_SOURCE,
     CLOCK,
     EFFICIENCY,
+    ERROR_CORRECTION,
+    EXCHANGE,
     GROUP_RATE,
     HOST_COPY,
     LATENCY,
@@ -205,6 +207,19 @@ class Memory(Record):
     """Smallest transfer to or from memory."""
     stacked: Annotated[bool, Listed(example="true")] = False
     """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
+    ecc: Annotated[
+        Share | None, Field(ge=1e-6, le=0.9), Listed(0.01, 0.5, uncertain=ERROR_CORRECTION, of_card=True)
+    ] = None
+    """Share of the bandwidth that error correction takes, if its bits are in the same memory (GDDR) and it is on by
+    default; default: none."""
+    exchange: Annotated[Positive | None, Listed(0.01, 10, uncertain=EXCHANGE)] = None
+    """Additional time of an array whose lines neighbouring work-groups of 64 work-items exchange, relative to other
+    traffic (:attr:`.Stream.exchanged`); default: none."""
+
+    @property
+    def reached_bytes_per_s(self) -> float:
+        """Bandwidth that a streaming kernel reaches."""
+        return self.bandwidth_bytes_per_s * self.efficiency * (1 - (self.ecc or 0.0))
 
 
 class Launch(Record):
@@ -627,6 +642,11 @@ class Device(Record):
     def level_bandwidth_bytes_per_s(self, cache: Cache) -> float:
         """Bandwidth of one cache level for all compute units together, in bytes/s."""
         return cache.bandwidth_bytes_per_cycle * self.clock_hz * self.compute_units
+
+    @property
+    def without_ecc(self) -> "Device":
+        """The device with error correction switched off."""
+        return self.model_copy(update={"memory": self.memory.model_copy(update={"ecc": None})})
 
     def cycles(self, count: float) -> float:
         """Seconds that *count* clock cycles take."""

@@ -150,6 +150,17 @@ ONE_WAY = Uncertainty(
     "those of an MI210 whose work-groups share blocks (RRZE-HPC/gpu-benches, gpu-l2-cache)",
     assumed=2.0,
 )
+ERROR_CORRECTION = Uncertainty(
+    "share of the bandwidth that error correction takes",
+    0.25,
+    "12 % on a K20c and a K40c (UoB-HPC/BabelStream), 20 % by NVIDIA's guide",
+)
+EXCHANGE = Uncertainty(
+    "additional time of lines that work-groups exchange",
+    0.5,
+    "lattice Boltzmann on AMD GPUs of one generation: half are within 0.35 of the median (ProjectPhysX/FluidX3D)",
+    assumed=0.6,
+)
 LATENCY = Uncertainty(
     "latency of caches and memory",
     0.07,

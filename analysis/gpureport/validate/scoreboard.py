@@ -2,8 +2,9 @@
 
 A table has a row for each measurement: ``device``, an entry of the database; ``kernel_class`` and ``operator``;
 ``time_s``, which may be missing; ``bytes`` and ``flop``, what the operator must at least move and compute, for a plain
-roofline; ``model``, what contains the operator, and ``type`` of its numbers (fp32), both of which may be empty. Columns
-of rivals end in ``_s``. All others are the operator's parameters: numbers, empty where it has none of this name.
+roofline; ``model``, what contains the operator, and ``type`` of its numbers (fp32), both of which may be empty;
+``ecc``, 0 if error correction was off. Columns of rivals end in ``_s``. All others
+are the operator's parameters: numbers, empty where it has none of this name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +26,10 @@ from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, faste
 from gpureport.validate.operators import OPERATORS, Row
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
+from gpureport.validate.streams import STREAMS
 from gpureport.validate.timings import TIMINGS, Timing
 
+_KERNELS = {**OPERATORS, **STREAMS}
 _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
 _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
 _SUFFIX = "_s"
@@ -96,8 +99,10 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     models = dict(_models(path.parent / data.parts)) if data.parts else {}
     if data.parts:
         check_known(path, table["model"], models)
-    for device_id, own in table.groupby("device"):
+    with_ecc = table["ecc"].ne(0) if "ecc" in table else table["device"].notna()
+    for (device_id, ecc), own in table.groupby(["device", with_ecc]):
         device, rows = database.device(str(device_id)), _rows(own)
+        device = device if ecc else device.without_ecc
         parts = {number: models.get(str(row.get("model")), [row]) for number, row in rows.items()}
         curve = {
             "result": path.name.split(".")[0],
@@ -173,13 +178,13 @@ def predict_rows(
     traced, facts = uncertain(device)
     alternatives = []
     counts: dict[int, list[tuple[float, float]]] = {}  # how often each kernel runs, and its deviation
-    known = {*OPERATORS, *PRODUCTS}
+    known = {*_KERNELS, *PRODUCTS}
     for number, parts in rows.items():
         counts[number] = []
         for part in parts if all(part["operator"] in known for part in parts) else ():
             name = str(part["operator"])
             try:
-                made = PRODUCTS[name](part, device) if name in PRODUCTS else (OPERATORS[name](part, device),)
+                made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
             except KeyError as error:
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number", number + 2) from None
             alternatives.append(made)

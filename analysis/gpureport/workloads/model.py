@@ -160,6 +160,9 @@ class Stream:
     """How often one dispatch transfers the array through the levels beyond the first."""
     memory_passes: float | None = None
     """How often a dispatch that starts with empty caches moves it to or from memory; ``None``: as ``reused`` says."""
+    exchanged: bool = False
+    """Whether neighbouring work-groups read and write parts of the same lines: an array that is updated in place, with
+    accesses shifted by less than a line."""
 
 
 @dataclass(frozen=True)

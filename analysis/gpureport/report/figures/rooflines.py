@@ -88,7 +88,7 @@ def _ceilings(
     memory, (rate, *_) = device.memory, rates.values()
     levels = [("DRAM", memory.bandwidth_bytes_per_s)]
     levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in device.caches]
-    for name, slope in (*levels, ("", memory.bandwidth_bytes_per_s * memory.efficiency)):
+    for name, slope in (*levels, ("", memory.reached_bytes_per_s)):
         low, high = max(x[0], y[0] / slope), min(x[1], rate / slope)
         if low < high:
             text = (f"{name} {format_bandwidth(slope)}", name) if name else ""
