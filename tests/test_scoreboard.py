@@ -48,6 +48,14 @@ def test_a_row_has_its_prediction_a_roofline_and_rivals(tmp_path: Path) -> None:
     assert small.predicted > 1000 * small.rivals["roofline"]  # what the timing adds
 
 
+def test_rows_without_error_correction_are_faster(tmp_path: Path) -> None:
+    rows = (ROW.replace("a100_pcie_40", "t4") + ecc for ecc in (",0", ",1", ","))
+
+    unknown, off, on = found_in(written(tmp_path, *rows, header=HEADER + ",ecc")).sort_values("label").predicted
+
+    assert off < on == unknown
+
+
 def test_an_operator_without_a_model_is_not_predicted(tmp_path: Path) -> None:
     (row,) = found_in(written(tmp_path, ROW.replace(",add,", ",fold,"))).itertuples()
 

@@ -68,6 +68,7 @@ class RecordFields(Strict):
     statements: tuple[StatementFields, ...] = Field(default=(), max_length=100)
     isolated: bool = False
     read_between: bool = False
+    ecc: bool = True
     series: tuple[SeriesFields, ...] = Field(min_length=1, max_length=100)
 
 
@@ -106,8 +107,9 @@ def load(path: Path, database: Database) -> Result:
         raise document.error(f"series.{twice}.sweep", f"{keys[twice]} is already a series; give it its own name")
     _check_statements(document, series)
     conditions = {str(one.measurement.key): one.conditions for one in series if one.conditions}
-    publication = Publication(**fields.model_dump(exclude={"device", "series"}), conditions=conditions)
-    return Result(path.stem, database.device(fields.device), series, publication=publication)
+    publication = Publication(**fields.model_dump(exclude={"device", "ecc", "series"}), conditions=conditions)
+    device = database.device(fields.device)
+    return Result(path.stem, device if fields.ecc else device.without_ecc, series, publication=publication)
 
 
 def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
