@@ -41,6 +41,7 @@ INTERFACES = {
     "amd/rx_5600_xt": (192, 12), "amd/mi50_32gb": (4096, 2), "amd/firepro_s9150": (512, 5),
     "amd/firepro_d700": (384, 5.48), "amd/r9_285": (256, 5.5), "amd/hd_7870": (256, 4.8),
     "nvidia/gtx_680": (256, 6.0), "nvidia/gtx_770": (256, 7.0), "nvidia/gtx_660": (192, 6.0),
+    "nvidia/gtx_580": (384, 4.008), "nvidia/gtx_560_ti": (256, 4.008), "nvidia/m2090": (384, 3.696),
     "intel/uhd_630": (128, 2.666), "intel/arc_a770": (256, 17.5),
     "intel/arc_pro_b50": (128, 14), "intel/arc_pro_b60": (192, 19), "intel/flex_170": (256, 18),
     "intel/flex_140": (96, 14), "intel/arc_b390": (128, 9.6), "intel/hd_4600": (128, 1.6),

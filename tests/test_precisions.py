@@ -57,6 +57,8 @@ LISTED = {
     "nvidia/rtx_4000_sff_ada": {"matrix_fp8": 153.4},
     "nvidia/rtx_a1000": {"matrix_fp16": 26.9},
     "nvidia/k20x": {"fp64": 1.31},
+    "nvidia/m2090": {"fp64": 0.665},
+    "nvidia/gtx_580": {"fp64": 0.198},
     "nvidia/h100_sxm": {"fp64": 33.5, "fp16x2": 133.8, "bf16x2": 133.8},
     "nvidia/rtx_5090": {"matrix_fp16": 209.5, "matrix_tf32": 104.8, "matrix_int8": 838, "matrix_fp8": 419},
     # White papers and product pages of AMD.
