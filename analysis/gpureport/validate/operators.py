@@ -206,7 +206,7 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
         **({"shuffle": reduced["shuffle"] * items} if recent else {"local": 4.0 * items}),
         "instruction": (fp32 + 13.0) * elements + 16.0 * shape.rows * rest + (180.0 if recent else 280.0) * items,
     }
-    chain = {"barrier": 6.0, **reduced, "fp32": 2.0 * (wave + waves) + fp32 * loads}
+    chain = {"barrier": 6.0, **reduced, "fp32": (fp32 + 13.0) * loads + (180.0 if recent else 280.0)}
     local = shape.nbytes * columns if kept else 4 * group
     demand = Demand(items, (group,), (), operations, chain, registers=32, local_memory_bytes=local)
     return _with_passes(device, demand, shape, vector, loads, () if kept else (1.0, 2.0))
@@ -216,7 +216,8 @@ def layer_norm(row: Row, device: Device) -> Demand:
     """Return the demand of a layer norm of each row, which a group of four waves reads twice.
 
     Each work-item combines means and squares of its vectors, waves combine theirs by shuffles, and the group through
-    local memory. Weights are read word by word, four words apart, so that each of eight loads touches four lines.
+    local memory. Weights are read word by word, four words apart, so that each of eight loads touches four lines. A
+    branch follows each reciprocal, so that nearly all instructions of a wave wait for the one before.
     """
     shape = _Shape.of(row, device)
     group, vectors, steps = 4 * shape.wave, shape.elements / 4, log2(shape.wave)
@@ -231,7 +232,7 @@ def layer_norm(row: Row, device: Device) -> Demand:
         "instruction": 21.0 * shape.elements + (combined * steps + others) * items,
     }
     chain = {"shuffle": steps, "barrier": 5.0, "local": 5.0, "transcendental": 4.0 * each + steps + 4.0}
-    chain["fp32"] = 32.0 * (each + 1) + 8.0 * steps
+    chain["fp32"] = 84.0 * each + combined * steps + others
     weight = Stream("weight", shape.columns, shape.nbytes, shape.nbytes, passes=shape.rows)
     demand = Demand(
         items,
