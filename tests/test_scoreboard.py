@@ -3,14 +3,16 @@
 import lzma
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
-from gpureport.validate.scoreboard import DATA_SETS, scoreboard_residuals
+from gpureport.validate.scoreboard import DATA_SETS, USERS_DEVIATION, scoreboard_residuals
 from gpureport.validate.timings import TIMINGS
 from tests.kept import PUBLISHED
 
@@ -54,6 +56,20 @@ def test_rows_without_error_correction_are_faster(tmp_path: Path) -> None:
     unknown, off, on = found_in(written(tmp_path, *rows, header=HEADER + ",ecc")).sort_values("label").predicted
 
     assert off < on == unknown
+
+
+def test_times_of_users_have_wider_intervals(tmp_path: Path) -> None:
+    written(tmp_path, ROW, name="babelstream.csv.xz")
+    written(tmp_path, ROW, name="fluidx3d.csv.xz")
+
+    known, of_users = (np.log(low / predicted) / NORMAL_95 for (low, _), predicted in _intervals(tmp_path))
+
+    assert of_users == pytest.approx(-np.hypot(known, USERS_DEVIATION))
+
+
+def _intervals(folder: Path) -> list[tuple[tuple[float, float], float]]:
+    found = found_in(folder).sort_values("result")
+    return list(zip(found.expected, found.predicted, strict=True))
 
 
 def test_an_operator_without_a_model_is_not_predicted(tmp_path: Path) -> None:
