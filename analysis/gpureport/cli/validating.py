@@ -167,7 +167,9 @@ def _print(found: pd.DataFrame) -> None:
     ordered = found.sort_values(["order", "feature"], kind="stable")
     _print_aggregates("Times by result, specification predictions", listed, "title", "independence")
     _print_aggregates("Times of the points with a calibrated prediction", both.sort_values("title"), "title", "kind")
-    _print_aggregates("Errors by device class", ordered, "device_class", "feature", "kind")
+    for kind in BASES:
+        these = ordered[ordered["kind"] == kind]
+        _print_aggregates(f"Errors by device class, {kind} predictions", these, "device_class", "feature")
     _print_aggregates("Kernels of the user", own, "title", "workload", "feature", "kind")
     if len(found) or scored["error"].notna().any():
         print_sentences("aggregates_legend")
