@@ -1,6 +1,7 @@
 """Matrix products of vendors' libraries: what a tile computes and moves, and which kernels a library chooses from."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,8 @@ from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import point_time
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.validate.matrix_products import PRODUCTS, TENSOR, Tile, Unit, fastest, kernel
+from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, TENSOR, Tile, Unit, fastest, kernel
+from gpureport.validate.scoreboard import DataSet, predict_rows
 
 FP32 = Unit("fp32", 1, 4)
 
@@ -103,7 +105,7 @@ def test_the_kernel_with_the_shortest_time_is_taken(a100: Device) -> None:
     assert chosen[0] == min(few, key=lambda each: point_time(a100, each).time_s)
     assert chosen[1] == min(many, key=lambda each: point_time(a100, each).time_s)
     assert chosen[2] == copy[0]  # batches of an A100 have one kernel
-    assert [stream.elements for stream in copy[0].later_dispatches[0].streams] == [1024, 1024]
+    assert [stream.elements for stream in copy[0].later_dispatches[0].streams] == [256, 256]
 
 
 def test_rocm_copies_the_bias_and_uses_matrix_units(a100: Device, mi100: Device) -> None:
@@ -111,7 +113,7 @@ def test_rocm_copies_the_bias_and_uses_matrix_units(a100: Device, mi100: Device)
 
     assert "matrix_fp32" in first.operations
     (bias,) = first.later_dispatches
-    assert [(each.elements, each.write) for each in bias.streams] == [(5000, True)]
+    assert [(each.elements, each.write) for each in bias.streams] == [(1250, True)]
     assert not PRODUCTS["linear"](row(), a100)[0].later_dispatches
     assert not PRODUCTS["bmm"](row("bmm", 2), mi100)[0].later_dispatches
 
@@ -128,6 +130,18 @@ def test_the_time_follows_the_peak_for_large_products(a100: Device) -> None:
 
     least_s = 8192**3 / a100.rate_per_s("fp32")
     assert least_s < point_time(a100, replace(best, later_dispatches=())).time_s < 1.2 * least_s
+
+
+def test_intervals_count_that_the_library_may_choose_another_kernel(mi100: Device, a100: Device) -> None:
+    data = DataSet("products")
+    for device, deviation in ((a100, KERNEL_DEVIATION[0]), (mi100, KERNEL_DEVIATION[1])):
+        product, copy = predict_rows(
+            Path("table"), {0: [row("bmm", 2)], 1: [{"operator": "copy", "rows": 4096, "columns": 4096}]}, device, data
+        )
+        assert product
+        assert copy
+        assert 1 + 1.96 * deviation < product.spread
+        assert copy.spread < 1.5
 
 
 def test_a_size_is_needed(a100: Device) -> None:

@@ -19,7 +19,7 @@ from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import PointModel, point_times
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.validate.operators import Row, number
+from gpureport.validate.operators import Row, elementwise, number
 from gpureport.workloads.model import Demand, Stream
 
 
@@ -77,13 +77,14 @@ TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 
 SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
 """Groups that share a reduction, and groups for each compute unit up to which they do."""
 KERNEL_DEVIATION = constant(
-    0.2,
-    "90 % of the products of cuBLAS of 100 µs and more are within their intervals with it (the same data)",
-    measured_on=(*_NAMED, "nvidia/p4", "amd/mi100"),
-    held_out="A100 with 80 GB and T4: 90 to 96 % of four groups, 88 % of the linear products of a T4",
+    (0.2, 0.5),
+    "90 % of the products of cuBLAS of 100 µs and more are within their intervals with it. Tensile has one kernel for "
+    "all batches of a size: half of them take 1.3 times as long as its fastest, one in ten 2.2 times, by the model",
+    measured_on=("amd/mi100", "nvidia/p4", *_NAMED),
+    held_out="A100 with 80 GB 100 %, T4 80 to 90 %",
     only="PyTorch",
 )
-"""Relative standard deviation because another kernel may be chosen, with fewer or more waits than the model's."""
+"""Relative standard deviation because the library may choose another kernel: cuBLAS, and Tensile."""
 
 
 def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, int], split: int = 1) -> Demand:
@@ -114,14 +115,13 @@ def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, i
         each = (batch * length * k, unit.nbytes, unit.nbytes)
         return Stream(name, *each, passes=passes, outer_passes=passes, memory_passes=again)
 
-    def results_of(name: str, count: int, *, write: bool) -> Stream:
-        return Stream(name, count * batch * m * n, unit.nbytes, unit.nbytes, write=write)
-
-    parts = (results_of("parts", split, write=True), results_of("parts", split, write=False)) if split > 1 else ()
+    result = Stream("c", batch * m * n, unit.nbytes, unit.nbytes, write=True)
+    part = replace(result, buffer="parts", elements=split * batch * m * n)
+    parts = (part, replace(part, write=False)) if split > 1 else ()
     return Demand(
         groups * tile.work_items,
         (tile.work_items,),
-        (read("a", m, columns, n), read("b", n, rows, m), results_of("c", 1, write=True), *parts),
+        (read("a", m, columns, n), read("b", n, rows, m), result, *parts),
         operations,
         {"fp32": steps * tile.depth / unit.per_instruction, "local": steps, "barrier": steps},
         memory_chain=1.0,
@@ -132,14 +132,6 @@ def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, i
     )
 
 
-def copy(words: float, *, reads: bool = True) -> Demand:
-    """Return PyTorch's copy of *words* that are not contiguous, or of one row to all rows (without *reads*)."""
-    read = (Stream("from", words, 4, 4),) if reads else ()
-    operations = {"memory": words * (1 + reads), "int32": 10 * words, "instruction": 20 * words}
-    items = ceil(words / 512) * 128
-    return Demand(items, (128,), (*read, Stream("to", words, 4, 4, write=True)), operations, memory_chain=1.0)
-
-
 def product(row: Row, device: Device) -> tuple[Demand, ...]:
     """Return the kernels that the library has for ``batch`` products of m x k and k x n, with those before it.
 
@@ -147,16 +139,16 @@ def product(row: Row, device: Device) -> tuple[Demand, ...]:
     copies the bias to the result, while cuBLAS adds it (PyTorch, ``aten/src/ATen/native/cuda/Blas.cpp``).
     """
     batch, m, n, k = (int(number(row, name)) for name in ("batch", "m", "n", "k"))
-    before = [copy(words) for words in (float(row.get("copied", 0.0)),) if words]
-    if row["operator"] == "linear" and device.vendor == "AMD":
-        before.append(copy(m * n, reads=False))
+    copies_bias = row["operator"] == "linear" and device.vendor == "AMD"
+    words = m * n if copies_bias else float(row.get("copied", 0.0))
+    copied = elementwise("copy", not copies_bias, {"rows": 1, "columns": words}, device)
     architecture = device.architecture
     tiles = next(KERNELS[name] for name in (architecture.id, device.vendor, "") if name in KERNELS)[batch > 1]
     unit = Unit("matrix_fp32", 32, 4) if "matrix_fp32" in architecture.rates_per_cycle else Unit("fp32", 1, 4)
     if row.get("type") == "fp16":
         tiles, unit = TENSOR, Unit("matrix_fp16", 64, 2)
     return tuple(
-        replace(kernel(tile, unit, device, (batch, m, n, k), split), later_dispatches=tuple(before))
+        replace(kernel(tile, unit, device, (batch, m, n, k), split), later_dispatches=(copied,) if words else ())
         for tile in tiles
         for split in (SPLITS if batch == 1 else SPLITS[:1])
         if split == 1 or split * ceil(m / tile.m) * ceil(n / tile.n) <= MOST_SPLIT * device.compute_units

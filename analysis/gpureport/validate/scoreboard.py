@@ -198,7 +198,7 @@ def predict_rows(
             except KeyError as error:
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number", number + 2) from None
             alternatives.append(made)
-            deviation = KERNEL_DEVIATION if name in PRODUCTS else 0.0
+            deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else 0.0
             counts[number] += [(float(part.get("count", 1.0)), deviation)] * len(made[0].dispatches)
     kernels = (kernel for chosen in fastest(device, alternatives) for kernel in chosen.dispatches)
     alone = (replace(each, later_dispatches=()) if each.later_dispatches else each for each in kernels)
