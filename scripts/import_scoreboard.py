@@ -400,12 +400,13 @@ TABLES: Mapping[str, Callable[[Path], pd.DataFrame]] = {
 
 def entry_of(name: str, database: Database) -> str:
     """Return the GPU with this complete name; empty if there is none, or several, or its bandwidth is assumed."""
-    known = plain(NAMES.get(name, name))
-    gpus = (entry for entry in database.entries.values() if not entry.id.startswith("cpu/"))
-    found = [entry.id for entry in gpus if known in map(plain, entry.names)]
-    if len(found) != 1 or database.device(found[0]).provenance["memory.bandwidth"].kind == "assumed":
-        return ""
-    return found[0]
+    known, gpus = plain(NAMES.get(name, name)), {each for each in database.entries if not each.startswith("cpu/")}
+    for names in ("titles", "names"):  # drivers report some names for several devices
+        found = [each for each in gpus if known in map(plain, getattr(database.entries[each], names))]
+        if len(found) == 1:
+            assumed = database.device(found[0]).provenance["memory.bandwidth"].kind == "assumed"
+            return "" if assumed else found[0]
+    return ""
 
 
 def main() -> None:
