@@ -66,6 +66,7 @@ VECTORS = {
     **{f"{name}u": (f"{name}_scalar", "element-wise", 1, 1) for name in ("add", "mul", "div", "pow")},
     **{name: (name, "element-wise", 1, 1) for name in ("relu", "gelu", "tanh")},
     "copy": ("copy", "element-wise", 1, 0),
+    "dropout": ("dropout", "element-wise", 1, 1),
     "cube": ("cube", "element-wise", 1, 2),
     "softmax": ("softmax", "softmax", 1, 5),
     "ln": ("layer_norm", "layer norm", 1, 8),
@@ -186,10 +187,10 @@ def neusight_models(folder: Path) -> pd.DataFrame:
 def neusight_parts(folder: Path) -> pd.DataFrame:
     """Return the operators of whole models, each with its ``count``.
 
-    The source has those of the first layer and those around the layers. It lacks copies: the sources of these models
-    (transformers 4) copy queries, keys, values and the result of attention to other orders (``copied`` of products is
-    not counted again), and limit or mask the scores of attention once more (``torch.max`` in OPT, ``torch.where`` in
-    GPT-2).
+    The source has those of the first layer and those around the layers. The sources of these models (transformers 4)
+    contain more: copies of the result of attention to another order, and in OPT of queries, keys and values (elsewhere,
+    ``torch.matmul`` copies them); limits or masks of the scores of attention (``torch.max`` in OPT, ``torch.where`` in
+    GPT-2); in training, dropout of scores (not in OPT), of the result of attention, and of the last layer of a block.
     """
     frame = pd.read_csv(folder / "neusight_graph_ops.csv.xz").dropna(subset="fw_roofline_s")
     nodes = _nodes(frame).assign(node=frame["node"])
@@ -200,12 +201,16 @@ def neusight_parts(folder: Path) -> pd.DataFrame:
         places = [own["node"].tolist().index(name) for name in (first, last)]
         inside = np.arange(len(own)).astype(float)
         own = own.assign(count=np.where((inside >= places[0]) & (inside <= places[1]), layers, 1.0))
-        width = own[own["operator"] == "layer_norm"].iloc[:1].assign(count=4.0 * layers)
-        scores = own[own["operator"] == "softmax"].assign(count=float(layers))
-        copies = width if "bert" in str(model) else pd.concat([width, scores])
-        moved = vector_columns(pd.Series("copy", copies.index), copies["rows"], copies["columns"])
-        parts += [own, copies.assign(**moved)]
-    return pd.concat(parts).drop(columns=["device", "node", "copied", "time_s", *(f"{name}_s" for name in RIVALS)])
+        first_norm, softmax = (own[own["operator"] == name].iloc[:1] for name in ("layer_norm", "softmax"))
+        bert, opt = (name in str(model) for name in ("bert", "opt"))
+        extra = [("copy", first_norm, (4 if opt else 1) * layers)] + [("copy", softmax, layers)] * (not bert)
+        if " train " in str(model):
+            extra += [("dropout", first_norm, 2 * layers + (not opt))] + [("dropout", softmax, layers)] * (not opt)
+        parts.append(own)
+        for name, like, count in extra:
+            columns = vector_columns(pd.Series(name, like.index), like["rows"], like["columns"])
+            parts.append(like.assign(count=float(count), **columns))
+    return pd.concat(parts).drop(columns=["device", "node", "time_s", *(f"{name}_s" for name in RIVALS)])
 
 
 LAYERS = {

@@ -51,6 +51,13 @@ def test_an_operand_that_is_broadcast_comes_from_memory_again_if_caches_have_los
     assert scalar.operations["int32_mul"] == small.operations["int32_mul"] / 3  # dimensions
 
 
+def test_dropout_also_writes_a_mask_of_bytes() -> None:
+    found, copied = (demand(operator, rows=8.0, columns=1024.0) for operator in ("dropout", "copy"))
+
+    more = memory_bytes(found.streams, A100, every_pass=False) - memory_bytes(copied.streams, A100, every_pass=False)
+    assert more == 8 * 1024
+
+
 def test_powers_take_longer_on_amd() -> None:
     here, there = (demand("pow", device, rows=1.0, columns=4.0) for device in (A100, MI100))
 

@@ -103,6 +103,19 @@ def elementwise(name: str, reads: int, row: Row, device: Device) -> Demand:
     return Demand(items, (group,), streams, operations, chain, memory_chain=1.0, registers=28, shared=False)
 
 
+def dropout(row: Row, device: Device) -> Demand:
+    """Return the demand of dropout in training, which also writes a mask of bytes (``Dropout.cu``).
+
+    Ten rounds of Philox, of two long multiplications each, make the random numbers of four elements (Salmon et al.,
+    "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+    """
+    demand, count = elementwise("copy", 1, row, device), _Shape.of(row, device).elements
+    random = {"int32_mul": 10.0 * count, "int32": 15.0 * count}
+    operations = {**demand.operations, **random, "instruction": demand.operations["instruction"] + 30.0 * count}
+    mask = Stream("mask", ceil(count / 4), 4, 4, write=True)
+    return replace(demand, streams=(*demand.streams, mask), operations=operations, registers=40)
+
+
 def _broadcast(row: Row, device: Device, total: float) -> Demand:
     """Return the demand with a broadcast operand, by ``elementwise_kernel``: two elements for each work-item.
 
@@ -271,6 +284,7 @@ OPERATORS: Mapping[str, Operator] = {
     **{name: partial(elementwise, name, 2) for name in ("add", "mul", "div", "pow")},
     **{f"{name}_scalar": partial(elementwise, f"{name}_scalar", 1) for name in ("add", "mul", "div", "pow")},
     **{name: partial(elementwise, name, 1) for name in ("cube", "relu", "gelu", "tanh", "copy")},
+    "dropout": dropout,
     "softmax": softmax,
     "layer_norm": layer_norm,
     "embedding": embedding,
