@@ -185,9 +185,12 @@ def _print_scoreboard(scored: pd.DataFrame) -> None:
         lacking = {name: int(scored[name].isna().sum()) for name in ("predicted", "observed")}
         print_sentences("scoreboard_legend", compared=len(predicted), **lacking)
         print_lines("")
-    _print_aggregates("Scoreboard by vendor", predicted, "device_class", "independence")
-    for data_set, own in predicted.groupby("data_set"):
-        _print_aggregates(f"Scoreboard: {data_set}", own, "device_class", "architecture", "independence")
+    for title, *by in (
+        ("vendor", "device_class"),
+        ("data set", "data_set", "device_class"),
+        ("generation", "architecture"),
+    ):
+        _print_aggregates(f"Scoreboard by {title}", predicted.sort_values([*by, "independence"]), *by, "independence")
     _print_aggregates("Sealed predictions", predicted[predicted["sealed"] != ""], "sealed", "data_set")
 
 
