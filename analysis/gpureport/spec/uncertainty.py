@@ -145,9 +145,10 @@ ONE_WAY_LOSS = constant(
 )
 ONE_WAY = Uncertainty(
     "part of the loss of bandwidth that remains if data move in one direction",
-    2.0,
-    "0.2 of kernels of an H200; 1.0 of the reads that give entries their share (krrishnarraj/clpeak logs), and of "
-    "those of an MI210 whose work-groups share blocks (RRZE-HPC/gpu-benches, gpu-l2-cache)",
+    0.5,
+    "0.2 to 1.0 of reads of an MI210, whose work-groups read own data or share blocks (RRZE-HPC/gpu-benches, "
+    "gpu-stream, gpu-l2-cache). The default, 0.2 of an H200's kernels, may be 1.0, as of reads of clpeak "
+    "(krrishnarraj/clpeak logs)",
     assumed=2.0,
 )
 ERROR_CORRECTION = Uncertainty(
