@@ -61,7 +61,7 @@ def test_dropout_also_writes_a_mask_of_bytes() -> None:
 def test_powers_take_longer_on_amd() -> None:
     here, there = (demand("pow", device, rows=1.0, columns=4.0) for device in (A100, MI100))
 
-    assert there.operations["fp32"] == 1.9 * here.operations["fp32"]
+    assert there.operations["fp32"] == pytest.approx(1.65 * here.operations["fp32"])
 
 
 @pytest.mark.parametrize(
