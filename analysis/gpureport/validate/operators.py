@@ -52,8 +52,29 @@ _LONGER_POWERS = constant(
     only="PyTorch",
 )
 """Instructions of a power on AMD / on NVIDIA."""
-_FUNCTIONS = {"AMD": (13.0, 11.0)}
-"""Instructions of an exponential and of a division, if they are not 7 and 9."""
+
+
+class _Instructions(NamedTuple):
+    """Instructions of a work-item: of functions, of combining two means, and of what is outside loops."""
+
+    exponential: float
+    division: float
+    combination: float
+    softmax: float
+    layer_norm: float
+
+
+_OF_NVIDIA = constant(_Instructions(7.0, 9.0, 29.0, 280.0, 255.0))
+_OF_AMD = constant(
+    _Instructions(13.0, 11.0, 22.0, 180.0, 100.0),
+    "times of short rows on an MI100 (sitar-lab/NeuSight @6945927); a scalar unit executes branches",
+    measured_on=("amd/mi100",),
+    only="PyTorch",
+)
+
+
+def _instructions(device: Device) -> _Instructions:
+    return _OF_AMD if device.vendor == "AMD" else _OF_NVIDIA
 
 
 def number(row: Row, name: str) -> float:
@@ -180,7 +201,7 @@ def softmax(row: Row, device: Device) -> Demand:
     lanes = min(padded, shape.wave)
     together, each, steps = 2 if padded <= 128 else 1, padded // lanes, 2.0 * log2(max(2, lanes))
     items = ceil(shape.rows / (128 // lanes) / together) * 128
-    exponential, division = _FUNCTIONS.get(device.vendor, (7.0, 9.0))
+    exponential, division, *_ = _instructions(device)
     fp32, kept = 3.0 + exponential + division, float(items * together * each)
     operations = {
         "memory": 2.0 * shape.elements,
@@ -208,7 +229,7 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
     whole = columns // (vector * group)
     rest = 0 if kept else columns - whole * vector * group
     loads = ceil(columns / vector / group) if kept else whole + ceil(rest / group)
-    exponential, division = _FUNCTIONS.get(device.vendor, (7.0, 9.0))
+    exponential, division, _, others, _ = _instructions(device)
     fp32, conflicts = 3.0 + 2.0 * exponential + division, wave * waves / device.architecture.latency_cycles["local"]
     reduced = {"shuffle": 2.0 * log2(wave)} if recent else {"local": 2.0 * (1 + waves + conflicts)}
     operations = {
@@ -217,9 +238,9 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
         "transcendental": 3.0 * elements,
         "barrier": 6.0 * items,
         **({"shuffle": reduced["shuffle"] * items} if recent else {"local": 4.0 * items}),
-        "instruction": (fp32 + 13.0) * elements + 16.0 * shape.rows * rest + (180.0 if recent else 280.0) * items,
+        "instruction": (fp32 + 13.0) * elements + 16.0 * shape.rows * rest + others * items,
     }
-    chain = {"barrier": 6.0, **reduced, "fp32": (fp32 + 13.0) * loads + (180.0 if recent else 280.0)}
+    chain = {"barrier": 6.0, **reduced, "fp32": (fp32 + 13.0) * loads + others}
     local = shape.nbytes * columns if kept else 4 * group
     demand = Demand(items, (group,), (), operations, chain, registers=32, local_memory_bytes=local)
     return _with_passes(device, demand, shape, vector, loads, () if kept else (1.0, 2.0))
@@ -234,7 +255,8 @@ def layer_norm(row: Row, device: Device) -> Demand:
     """
     shape = _Shape.of(row, device)
     group, vectors, steps = 4 * shape.wave, shape.elements / 4, log2(shape.wave)
-    combined, others, registers = (22.0, 100.0, 44) if device.vendor == "AMD" else (29.0, 255.0, 40)
+    _, _, combined, _, others = _instructions(device)
+    registers = 44 if device.vendor == "AMD" else 40  # on AMD as for sm_60 (assumed)
     items, each = int(shape.rows) * group, ceil(shape.columns / 4 / group)
     operations = {
         "memory": (3.0 + 8 * 4) * vectors,
