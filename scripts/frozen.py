@@ -3,7 +3,8 @@
 ``python scripts/frozen.py`` compares everything and prints the largest differences; with ``--renew`` it replaces the
 file. The file contains the times with their spreads, features with intervals, bottlenecks, levels and occupancies of
 
-- every workload on every shipped device, for the sweeps of quick runs: all features, and every eighth point;
+- every workload on five devices of each architecture (or fewer), for the sweeps of quick runs: all features, and every
+  eighth point;
 - all sweeps of the kept reports, from the specification, and calibrated by the report's own microbenchmarks;
 - what is observed in the samples of the kept reports, and the verdicts on the predictions that are stored with them;
 - the published records, and the published tables for one machine of each type of CPU core, and every eighth row of the
@@ -15,11 +16,13 @@ more than one unit of its last digit. Texts must be equal. The exit code is 1 if
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
 from itertools import islice
+from math import ceil
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -202,9 +205,17 @@ def subjects() -> list[str]:
         "table": sorted(folder.name for folder in table_folders(reports)),
         "record": sorted(file.stem for file in (reports / "published").glob("*.yaml")),
         "kernels": WITH_KERNELS,
-        "device": sorted(_database().entries),
+        "device": _devices(),
     }
     return [f"{kind} {name}" for kind, each in names.items() for name in each]
+
+
+def _devices() -> list[str]:
+    """Return at most five devices of each architecture, evenly spread over their names."""
+    by_architecture = defaultdict[str, list[str]](list)
+    for name, entry in sorted(_database().entries.items()):
+        by_architecture[entry.file.architecture].append(name)
+    return sorted(name for own in by_architecture.values() for name in own[:: ceil(len(own) / 5)])
 
 
 def predicted(subject: str) -> pd.DataFrame:

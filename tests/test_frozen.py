@@ -9,8 +9,8 @@ import frozen
 from frozen import Row, described, differences
 
 SAMPLE = (
-    *("device nvidia/a100_sxm_80", "device amd/mi210", "device amd/rx_7900_gre", "device intel/hd_520"),
-    *("device apple/m1", "device cpu/x86_64", "report pocl-xeon-2-cores-quick", "kernels nvidia/gtx_1060_6gb"),
+    *("device nvidia/a100_sxm_40", "device amd/mi210", "device amd/rx_7900_xt", "device intel/hd_520"),
+    *("device apple/m1", "device cpu/aarch64", "report pocl-xeon-2-cores-quick", "kernels nvidia/gtx_1060_6gb"),
     *("samples nvidia-h200", "samples pocl-epyc-2-cores"),
     *("record a40_game_of_life", "record rtx_2060_bit_transpose", "record mi210_memory", "table cpus"),
 )
