@@ -303,15 +303,21 @@ def gpu_benches(folder: Path) -> pd.DataFrame:
     for points in (3, 5):
         made = {"elements": elements, "element_bytes": 8.0, "group": frame["block_threads"]}
         made |= {"groups_per_unit": frame["blocks_per_sm"], "bytes": 16 * elements}
+        made |= {"ecc": without_ecc(frame)}
         times = 16 * elements / frame[f"{points}pt_bytes_per_s"]
         parts.append(streams(frame, f"stream_{points}_points", **made, time_s=times))
     small = pd.read_csv(folder / "gpubenches_small_kernels.csv.xz")
     small = small[(small["mode"] == "stream_queue") & small["block_threads"].notna()]
     small = small[small["elements"].isin(sorted(small["elements"].unique())[::4])]
     made = {"elements": small["elements"], "element_bytes": 8.0, "group": small["block_threads"]}
-    made |= {"bytes": 16.0 * small["elements"], "time_s": small["time_per_call_s"]}
+    made |= {"bytes": 16.0 * small["elements"], "ecc": without_ecc(small), "time_s": small["time_per_call_s"]}
     parts.append(streams(small, "stream_ping_pong", kernel_class="cached stream", **made))
     return pd.concat(parts)
+
+
+def without_ecc(frame: pd.DataFrame) -> "pd.Series[float]":
+    """Return 0 for the A40, whose reads exceed 15/16 of the listed bandwidth: its error correction was off."""
+    return frame["device"].map({"A40": 0.0})
 
 
 def clpeak(folder: Path) -> pd.DataFrame:

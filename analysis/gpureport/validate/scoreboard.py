@@ -67,7 +67,7 @@ DATA_SETS: Mapping[str, DataSet] = {
     "neusight_matrices.csv.xz": DataSet("NeuSight, matrix products", "PyTorch, events"),
     "fluidx3d.csv.xz": DataSet("FluidX3D", by_users=True),
     "babelstream.csv.xz": DataSet("BabelStream"),
-    "gpu_benches.csv.xz": DataSet("gpu-benches"),
+    "gpu_benches.csv.xz": DataSet("gpu-benches", "CUDA, queued"),
     "clpeak.csv.xz": DataSet("clpeak", by_users=True),
     "opencl_benchmark.csv.xz": DataSet("OpenCL-Benchmark", by_users=True),
     "particles.csv.xz": DataSet("Particles", by_users=True),

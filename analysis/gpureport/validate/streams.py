@@ -1,7 +1,9 @@
-"""What kernels move that other programs than PyTorch run to measure memory, by their sources."""
+"""What kernels of other programs than PyTorch move and compute, by their sources: most of them measure memory."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from math import ceil, inf
 
 from gpureport.spec.models import Device
 from gpureport.validate.operators import Operator, Row, number
@@ -38,7 +40,70 @@ def lattice_boltzmann(nbytes: int, converting: float, row: Row, device: Device) 
     )
 
 
+def stream(reads: int, writes: int, row: Row, device: Device, *, points: int = 1, ping_pong: bool = False) -> Demand:
+    """Return a kernel that reads and writes whole arrays, ``per_item`` vectors of ``element_bytes`` by each work-item.
+
+    A stencil reads *points* neighbours. Unused local memory limits a compute unit to ``groups_per_unit``. Where the
+    runtime chooses the work-group, it has 256 work-items (assumed).
+    """
+    count, nbytes, each = number(row, "elements"), int(number(row, "element_bytes")), float(row.get("per_item", 1.0))
+    group, limits = int(float(row.get("group", 256.0))), device.architecture.occupancy
+    items = ceil(count / each / group) * group
+    most, together = limits.most_local_bytes or 0.0, limits.units * float(row.get("groups_per_unit", inf)) + 0.5
+    arrays = [Stream(f"read{i}", count, nbytes, nbytes, passes=points) for i in range(reads)]
+    arrays += [Stream(f"written{i}", count, nbytes, nbytes, write=True) for i in range(writes)]
+    accesses = (points * reads + writes) * count
+    return Demand(
+        items,
+        (group,),
+        tuple(arrays),
+        {"memory": accesses, "instruction": 6.0 * items + 3.0 * accesses},
+        {"int32": 8.0},
+        memory_chain=min(1.0, reads),
+        registers=int(16 + min(16.0, each) * reads * nbytes / 4),
+        local_memory_bytes=int(min(most, (limits.local_memory_bytes or 0.0) / together)),
+        ping_pong=ping_pong,
+    )
+
+
+def dot(row: Row, device: Device) -> Demand:
+    """Return BabelStream's sum of products: 256 groups of 1024 go through both arrays, with four steps unrolled."""
+    each = number(row, "elements") / (256 * 1024)
+    return replace(stream(2, 0, {**row, "per_item": each, "group": 1024.0}, device), memory_chain=each / 4)
+
+
+def particles(row: Row, device: Device) -> Demand:
+    """Return a step of particles of 32 bytes, updated in place by groups of 256, between time stamps of its own.
+
+    Of each particle, 24 bytes are read and 12 written: whole sectors, which the reads have brought into the cache.
+    """
+    count = number(row, "particles")
+    moved = (Stream("particles", count, 32, 32, write=write) for write in (False, True))
+    operations = {"memory": 3.0 * count, "fp32": 8.0 * count, "int32": 10.0 * count, "instruction": 30.0 * count}
+    lines = max(1.0, 32 * device.architecture.wave_size / device.line_bytes)
+    chain = {"int32": 10.0, "fp32": 4.0}
+    demand = Demand(ceil(count / 256) * 256, (256,), tuple(moved), operations, chain, memory_chain=1.0, registers=20)
+    return replace(demand, lines_per_access=lines, isolated=True)
+
+
+def multiply_add(row: Row, device: Device) -> Demand:  # noqa: ARG001 - as of all operators
+    """Return chains of 2048 multiply-adds for each work-item, one chain for each component of its vector."""
+    items, kind = number(row, "work_items"), str(row.get("type", "fp32"))
+    operations = {kind: 2048.0 * items, "instruction": 2060.0 * items, "memory": items}
+    chain = {kind: 2048.0 / number(row, "vector")}
+    return Demand(int(items), (256,), (Stream("out", items, 4, 4, write=True),), operations, chain)
+
+
 STREAMS: Mapping[str, Operator] = {
+    **{f"stream_{name}": partial(stream, 1, 1) for name in ("copy", "mul")},
+    **{f"stream_{name}": partial(stream, 2, 1) for name in ("add", "triad")},
+    **{f"stream_{points}_points": partial(stream, 1, 1, points=points) for points in (3, 5)},
+    "stream_read": partial(stream, 1, 0),
+    "stream_write": partial(stream, 0, 1),
+    "stream_ping_pong": partial(stream, 1, 1, ping_pong=True),
+    "stream_dot": dot,
+    "particles": particles,
+    "multiply_add": multiply_add,
     "lattice_boltzmann_fp32": partial(lattice_boltzmann, 4, 0.0),
     "lattice_boltzmann_fp16s": partial(lattice_boltzmann, 2, 1.0),
     "lattice_boltzmann_fp16c": partial(lattice_boltzmann, 2, 17.0),  # by bits, with a path for denormalised numbers

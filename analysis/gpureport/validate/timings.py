@@ -97,7 +97,21 @@ def _by_host(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all wa
     return _PYTORCH_HOST.get(str(row.get("operator")), Timing())
 
 
+_CUDA_LAUNCH_S = constant(
+    1.8e-6,
+    "smallest kernels in a queue: 1.5 us beside the kernel on an A40, 2.1 us on an H200 (RRZE-HPC/gpu-benches)",
+    measured_on=("nvidia/a40", "nvidia/h200_sxm"),
+    only="gpu-benches",
+)
+"""Time of a back-to-back dispatch of CUDA; that of entries of NVIDIA is OpenCL's."""
+
+
+def _of_cuda(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all ways
+    return Timing(_CUDA_LAUNCH_S - device.launch.batched_s if device.vendor == "NVIDIA" else 0.0, deviation=0.2)
+
+
 TIMINGS: Mapping[str, Callable[[Row, Device], Timing]] = {
+    "CUDA, queued": _of_cuda,
     "PyTorch, events": partial(_of_pytorch, _PYTORCH),
     "PyTorch, events in a graph": partial(_of_pytorch, _PYTORCH_GRAPH),
     "PyTorch, host": _by_host,
