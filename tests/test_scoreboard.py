@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 
 from gpureport.errors import InputError
+from gpureport.predict.traffic import outer_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
 from gpureport.validate.scoreboard import DATA_SETS, USERS_DEVIATION, scoreboard_residuals
+from gpureport.validate.streams import STREAMS
 from gpureport.validate.timings import TIMINGS
 from tests.kept import PUBLISHED
 
@@ -127,3 +129,13 @@ def test_shipped_tables_are_read() -> None:
     assert set(found["data_set"]) == {each.title for each in DATA_SETS.values()}
     lacking = found[found["predicted"].isna() & (found["kernel_class"] != "whole model")]
     assert not set(lacking["workload"].str.split("/").str[1]) & set(OPERATORS)
+
+
+@pytest.mark.parametrize("table", ["fluidx3d", "babelstream", "gpu_benches", "clpeak", "opencl_benchmark", "particles"])
+def test_streams_move_the_bytes_of_their_rows(table: str) -> None:
+    rows = pd.read_csv(FOLDER / f"{table}.csv.xz").drop_duplicates("operator")
+
+    for row in rows.to_dict("records"):
+        known = {str(name): value for name, value in row.items() if value == value}
+        device = load_database().device(str(row["device"]))
+        assert outer_bytes(STREAMS[str(row["operator"])](known, device).streams, 1) == pytest.approx(row["bytes"])
