@@ -198,7 +198,7 @@ class Memory(Record):
         Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True, example="0.9"),
     ]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
-    one_way_loss: Annotated[Share, Listed(0.05, 1, uncertain=ONE_WAY)] = ONE_WAY_LOSS
+    one_way_loss: Annotated[Share, Field(ge=1e-6), Listed(0.05, 1, uncertain=ONE_WAY)] = ONE_WAY_LOSS
     """Part of the usual loss of bandwidth that remains if data move in one direction only, so that the memory bus never
     turns around; default 0.2."""
     latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)]
