@@ -108,8 +108,11 @@ def test_a_whole_model_needs_its_operators(tmp_path: Path) -> None:
     [
         ("a100_pcie_40", "a100_pcie_41", f"{TABLE}:2: device: '.*' is unknown; did you mean 'nvidia/a100_pcie_40'"),
         (",5e-5", ",0", f"{TABLE}:2: time_s: '0' is no number above zero"),
-        (",1024", ",many", f"{TABLE}:2: columns: 'many' is no number above zero"),
-        (",1024", ",", f"{TABLE}:2: columns: add needs a number"),
+        (",1024", ",many", f"{TABLE}:2: columns: 'many' is no number from 1 on"),
+        (",1024", ",", f"{TABLE}:2: columns: add needs a number from 1 on"),
+        (",1024", ",0", f"{TABLE}:2: columns: add needs a number from 1 on"),
+        (",1024", ",0.5", f"{TABLE}:2: columns: '0.5' is no number from 1 on"),
+        ("add,", ",", f"{TABLE}:2: operator: '' is empty"),
         (",flop", ",flops", f"{TABLE}:1: flop: is missing"),
     ],
 )

@@ -78,7 +78,9 @@ def _instructions(device: Device) -> _Instructions:
 
 
 def number(row: Row, name: str) -> float:
-    """Return a number of *row*; a KeyError if it has none of this name."""
+    """Return a number of *row*; a KeyError if it has none of this name, or 0."""
+    if not row.get(name):
+        raise KeyError(name)
     return float(row[name])
 
 

@@ -22,7 +22,8 @@ def read_table(
 ) -> pd.DataFrame:
     """Return a table; *texts* and positive *numbers* are required columns, and numbers in those of *zero* may be 0.
 
-    With *optional* texts, which may be missing, all other columns contain numbers, 0, or nothing (NaN).
+    With *optional* texts, which may be missing, all other columns contain 0, numbers from 1 on, or nothing (NaN); those
+    whose names end in ``_s`` contain any times.
     """
     content = json_bytes(path)
     try:
@@ -36,11 +37,15 @@ def read_table(
     others = (
         [] if optional is None else [str(each) for each in frame if each not in (*texts, *numbers, *zero, *optional)]
     )
+    for column in texts:
+        check(path, frame[column], frame[column].ne(""), lambda _: " is empty")
     for column in (*numbers, *zero, *others):
         values = pd.to_numeric(frame[column], errors="coerce").astype(float)
         lacking = frame[column].eq("") & (column in others)
-        valid = values.between(_LEAST, _MOST) | (values.eq(0) & (column not in numbers)) | lacking
-        check(path, frame[column], valid, lambda _: " is no number above zero")
+        least = 1.0 if column in others and not column.endswith("_s") else _LEAST
+        valid = values.between(least, _MOST) | (values.eq(0) & (column not in numbers)) | lacking
+        wrong = f" is no number {'above zero' if least < 1 else 'from 1 on'}"
+        check(path, frame[column], valid, lambda _, wrong=wrong: wrong)  # type: ignore[misc]
         frame[column] = values
     return frame
 

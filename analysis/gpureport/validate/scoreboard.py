@@ -196,7 +196,7 @@ def predict_rows(
             try:
                 made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
             except KeyError as error:
-                raise FileError(str(path), f"{error.args[0]}: {name} needs a number", number + 2) from None
+                raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", number + 2) from None
             alternatives.append(made)
             deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else 0.0
             counts[number] += [(float(part.get("count", 1.0)), deviation)] * len(made[0].dispatches)
