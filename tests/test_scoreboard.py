@@ -141,4 +141,5 @@ def test_streams_move_the_bytes_of_their_rows(table: str) -> None:
     for row in rows.to_dict("records"):
         known = {str(name): value for name, value in row.items() if value == value}
         device = load_database().device(str(row["device"]))
-        assert outer_bytes(STREAMS[str(row["operator"])](known, device).streams, 1) == pytest.approx(row["bytes"])
+        moved = [each for each in STREAMS[str(row["operator"])](known, device).streams if each.buffer != "sums"]
+        assert outer_bytes(moved, 1) == pytest.approx(row["bytes"])
