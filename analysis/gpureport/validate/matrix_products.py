@@ -141,14 +141,14 @@ def product(row: Row, device: Device) -> tuple[Demand, ...]:
     batch, m, n, k = (int(number(row, name)) for name in ("batch", "m", "n", "k"))
     copies_bias = row["operator"] == "linear" and device.vendor == "AMD"
     words = m * n if copies_bias else float(row.get("copied", 0.0))
-    copied = elementwise("copy", not copies_bias, {"rows": 1, "columns": words}, device)
+    copied = (elementwise("copy", not copies_bias, {"rows": 1, "columns": words}, device),) if words else ()
     architecture = device.architecture
     tiles = next(KERNELS[name] for name in (architecture.id, device.vendor, "") if name in KERNELS)[batch > 1]
     unit = Unit("matrix_fp32", 32, 4) if "matrix_fp32" in architecture.rates_per_cycle else Unit("fp32", 1, 4)
     if row.get("type") == "fp16":
         tiles, unit = TENSOR, Unit("matrix_fp16", 64, 2)
     return tuple(
-        replace(kernel(tile, unit, device, (batch, m, n, k), split), later_dispatches=(copied,) if words else ())
+        replace(kernel(tile, unit, device, (batch, m, n, k), split), later_dispatches=copied)
         for tile in tiles
         for split in (SPLITS if batch == 1 else SPLITS[:1])
         if split == 1 or split * ceil(m / tile.m) * ceil(n / tile.n) <= MOST_SPLIT * device.compute_units
