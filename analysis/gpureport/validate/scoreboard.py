@@ -183,15 +183,16 @@ def predict_rows(
     """Predict rows of one device, each with its operators, by number in the table at *path*.
 
     All kernels of all rows are predicted together. The time of a row is the sum of its kernels, with what the way of
-    timing adds; ``None`` if an operator is unknown.
+    timing adds; ``None`` if an operator is unknown, or the rate of multiply-adds.
     """
     traced, facts = uncertain(device)
     alternatives = []
     counts: dict[int, list[tuple[float, float]]] = {}  # how often each kernel runs, and its deviation
-    known = {*_KERNELS, *PRODUCTS}
+    known, rates = {*_KERNELS, *PRODUCTS}, device.architecture.rates_per_cycle
     for number, parts in rows.items():
         counts[number] = []
-        for part in parts if all(part["operator"] in known for part in parts) else ():
+        listed = all(part["operator"] != "multiply_add" or part.get("type", "fp32") in rates for part in parts)
+        for part in parts if listed and all(part["operator"] in known for part in parts) else ():
             name = str(part["operator"])
             try:
                 made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
