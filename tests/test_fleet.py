@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from pypdf import PdfReader
 import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.fleet.analysis import Difference, Figure, Fleet, analyse
+from gpureport.fleet.analysis import Difference, Fleet, analyse
 from gpureport.fleet.causes import reasons
 from gpureport.fleet.document import FILE, _drawn, parts_of, sentence, write_documents
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
@@ -574,9 +575,12 @@ def test_a_change_is_found_if_few_devices_are_measured_on_a_day() -> None:
     assert found.shifts[1] - found.shifts[0] == pytest.approx(-0.05, abs=0.002)
 
 
-@pytest.mark.parametrize(("unit", "ratio"), [("s", 2), ("B/s", 0.5), ("W", None), ("J/B", None)])
-def test_power_and_energy_are_no_speeds(unit: str, ratio: float | None) -> None:
-    assert Figure("name", unit, 1.0, None, 2.0).relative(2.0) == ratio
+def test_power_and_energy_are_no_speeds(fleet: Fleet) -> None:
+    rows = [(0, unit, unit, 1.0, 2.0, None) for unit in ("s", "B/s", "W", "J/B")]
+    figures = pd.DataFrame(rows, columns=["member", "name", "unit", "measured", "usual", "predicted"])
+    peers = replace(fleet.peers[0], figures=figures)
+    assert peers.speeds("usual") == {0: {"s": 2, "B/s": 0.5}}
+    assert peers.speeds("predicted") == {}
 
 
 def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:

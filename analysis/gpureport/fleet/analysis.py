@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,29 +37,33 @@ if TYPE_CHECKING:
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
 _FEWEST_IN_STATE = 2  # runs in which only sweeps differ
-_KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
-"""What the runs of a group have in common. The length separates the two names, which may contain any text."""
-_RUNS = f"""
-SELECT * REPLACE (coalesce(pci_address, '') AS pci_address, CAST(cores AS VARCHAR) AS cores), {_KEY} AS peers,
-    dense_rank() OVER (PARTITION BY {_KEY} ORDER BY node, coalesce(pci_address, '')) - 1 AS member,
-    dense_rank() OVER (PARTITION BY {_KEY} ORDER BY date_trunc('day', created_at)) - 1 AS day
-FROM runs ORDER BY created_at, run
-"""  # noqa: S608 - no input
-"""All runs, with indices of their device and of their day within the model."""
-_OWN = f"""
-SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
+_RUNS = """
+CREATE TEMP TABLE numbered AS
+SELECT * REPLACE (coalesce(pci_address, '') AS pci_address, CAST(cores AS VARCHAR) AS cores),
+    row_number() OVER (ORDER BY created_at, run) - 1 AS number,
+    dense_rank() OVER (ORDER BY model, device, compute_units, quick) AS peers,
+    dense_rank() OVER (PARTITION BY model, device, compute_units, quick ORDER BY node, coalesce(pci_address, '')) - 1
+        AS member,
+    dense_rank() OVER (PARTITION BY model, device, compute_units, quick ORDER BY date_trunc('day', created_at)) - 1
+        AS day
+FROM runs
+"""
+"""All runs, with indices in the order of time, of their group, and of their device and day within the group."""
+_OWN = """
+SELECT peers, number, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
     CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
     CAST(ln(predicted_high / predicted) AS FLOAT) AS width,
     CASE WHEN measured_low > 0 AND measured_high >= measured_low THEN ln(measured_high / measured_low) / 3.92 END
         AS noise
-FROM points WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
+FROM points JOIN (SELECT run, number, peers FROM numbered) USING (run)
+WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
     AND predicted_high BETWEEN predicted AND 1e60 AND family || variant || points.sweep || point || layer || unit != ''
-"""  # noqa: S608 - no input
+"""
 """Points with possible values; the last condition leaves out rows in which one of the texts is null."""
 _POINTS = f"""
 CREATE TEMP TABLE common AS
-WITH sizes AS (SELECT {_KEY} AS peers, count(*) AS runs FROM runs GROUP BY peers)
+WITH sizes AS (SELECT peers, count(*) AS runs FROM numbered GROUP BY peers)
 SELECT peers, sweep, point, layer, measured, predicted, width, noise,
     dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
 FROM (
@@ -67,7 +71,7 @@ FROM (
         median(width) AS width, median(noise) AS noise, count(*) AS found
     FROM ({_OWN}) GROUP BY peers, sweep, point
 ) JOIN sizes USING (peers) WHERE 2 * found > runs
-"""  # noqa: S608
+"""  # noqa: S608 - no input
 """Points that most runs of a model have, with their medians over the runs.
 
 All runs of a model are compared with one prediction, the median: predictions change with gpureport's version and with
@@ -79,19 +83,18 @@ SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median
 FROM common GROUP BY peers, sweep, layer, part ORDER BY part
 """
 _VALUES = f"""
-SELECT numbers.number, common.peers, common.part, median(own.measured - common.measured) AS deviation
-FROM ({_OWN}) own JOIN common USING (peers, sweep, point)
-    JOIN (SELECT run, row_number() OVER (ORDER BY created_at, run) - 1 AS number FROM runs) numbers USING (run)
-GROUP BY numbers.number, common.peers, common.part
-"""  # noqa: S608
-"""Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
-_FIGURES = f"""
-SELECT *, median(measured) OVER (PARTITION BY key, name) AS usual FROM (
-    SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
-        arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
-    FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 AND name || unit != '' GROUP BY ALL
-) ORDER BY name, key, node, pci_address
+SELECT number, peers, part, median(own.measured - common.measured) AS deviation
+FROM ({_OWN}) own JOIN common USING (peers, sweep, point) GROUP BY number, peers, part
 """  # noqa: S608 - no input
+"""Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
+_FIGURES = """
+SELECT *, median(measured) OVER (PARTITION BY peers, name) AS usual FROM (
+    SELECT peers, member, name, arg_max(unit, number) AS unit, arg_max(measured, number) AS measured,
+        arg_max(predicted, number) AS predicted
+    FROM key_figures JOIN (SELECT run, number, peers, member FROM numbered) USING (run)
+    WHERE measured BETWEEN 1e-60 AND 1e60 AND name || unit != '' GROUP BY ALL
+) ORDER BY name, member
+"""
 """Key figures of the last run of each device, with the medians of its model."""
 
 
@@ -99,28 +102,6 @@ Layers = Mapping[str, float]
 """Effects on ln(speed) by layer."""
 Sweeps = Sequence[tuple[Part, float]]
 """Parts of sweeps with the effects on them."""
-
-
-class Figure(NamedTuple):
-    """A key figure of the last run of a device; *usual* is the median over the devices of the model."""
-
-    name: str
-    unit: str
-    measured: float
-    predicted: float | None
-    usual: float
-
-    @property
-    def speed(self) -> float | None:
-        """The value, of times its reciprocal; ``None`` for power and energy, which are no speeds."""
-        if self.unit in NO_SPEED:
-            return None
-        return 1 / self.measured if self.unit == "s" else self.measured
-
-    def relative(self, other: float | None) -> float | None:
-        """Return the speed relative to that of *other*, a value: above 1 is faster; ``None`` without one of them."""
-        speed = self._replace(measured=other).speed if other else None
-        return self.speed / speed if self.speed and speed else None
 
 
 class Member(NamedTuple):
@@ -134,7 +115,6 @@ class Member(NamedTuple):
     """Distinguishes devices of a node; empty if unknown."""
     label: str
     """Unique name: the node, and the address if the node has several devices of the model."""
-    figures: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +138,9 @@ class Peers:
     """Effects of devices and days."""
     layers: Mapping[str, Floats]
     """Effect of each device on each layer (devices,)."""
+    figures: pd.DataFrame
+    """Key figures of the last run of each *member*: ``name``, ``unit``, ``measured``, ``predicted``, and ``usual``, the
+    median over the devices."""
 
     @property
     def compared(self) -> bool:
@@ -168,6 +151,14 @@ class Peers:
     def last(self) -> pd.DataFrame:
         """The last run of each device (devices,)."""
         return self.runs.drop_duplicates("member", keep="last").sort_values("member")
+
+    def speeds(self, reference: Literal["usual", "predicted"]) -> dict[int, dict[str, float]]:
+        """Return the speed of each device relative to *reference* by key figure, above 1: faster; none of energy."""
+        found = self.figures[~self.figures["unit"].isin(NO_SPEED)]
+        ratio = (found["measured"] / found[reference]) ** np.where(found["unit"] == "s", -1, 1)
+        known = found.assign(ratio=ratio).dropna(subset="ratio")
+        rows = zip(known["member"].tolist(), zip(known["name"], known["ratio"], strict=True), strict=True)
+        return {member: dict(own) for member, own in grouped(rows).items()}
 
     def of(self, member: Member) -> Flags:
         """Return which runs are those of a device (runs,)."""
@@ -300,10 +291,10 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
 
 
 def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
-    runs = connection.execute(_RUNS).df()
+    connection.execute(_RUNS)
     connection.execute(_POINTS)
-    parts, values = connection.execute(_PARTS).df(), connection.execute(_VALUES).df()
-    figures = grouped((row[:3], Figure(*row[3:])) for row in connection.execute(_FIGURES).fetchall())
+    tables = ("SELECT * FROM numbered ORDER BY number", _PARTS, _VALUES, _FIGURES)
+    runs, parts, values, figures = (connection.execute(table).df() for table in tables)
     groups = []
     texts = [name for name, column in TABLES["runs"].items() if column is TEXT]
     runs[texts] = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
@@ -319,7 +310,7 @@ def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
         groups.append(
             Peers(
                 title=_title(first, several.loc[first["device"]]),
-                members=tuple(_members(own, figures)),
+                members=tuple(_members(own)),
                 runs=own.reset_index(drop=True),
                 parts=named,
                 values=matrix,
@@ -327,6 +318,7 @@ def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
                 widths=own_parts["width"].to_numpy(float),
                 effects=found,
                 layers=layer_effects(found.devices, found.errors, named),
+                figures=figures[figures["peers"] == key],
             )
         )
     return groups
@@ -342,13 +334,13 @@ def _title(first: pd.Series, several: pd.Series) -> str:
     return ", ".join([first["device"], *(text for name, text in facts.items() if several[name])])
 
 
-def _members(runs: pd.DataFrame, figures: Mapping[tuple[str, str, str], Sequence[Figure]]) -> Iterator[Member]:
+def _members(runs: pd.DataFrame) -> Iterator[Member]:
     first = runs.drop_duplicates("member").sort_values("member")
     places = list(zip(first["node"], first["pci_address"], strict=True))
-    devices, key, device = Counter(node for node, _ in places), runs["peers"].iloc[0], str(runs["device"].iloc[0])
+    devices, device = Counter(node for node, _ in places), str(runs["device"].iloc[0])
     for number, (node, address) in enumerate(places):
         label = node if devices[node] == 1 else f"{node} {address}"
-        yield Member(number, node, device, address, label, tuple(figures.get((key, node, address), ())))
+        yield Member(number, node, device, address, label)
 
 
 def affected(layers: Layers) -> tuple[str, ...]:

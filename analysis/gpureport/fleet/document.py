@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC
 from math import expm1
 from pathlib import Path
-from statistics import median
 from urllib.parse import quote
 
 import numpy as np
@@ -16,7 +15,6 @@ from gpureport import __version__
 from gpureport.fleet.analysis import Difference, Fleet, Layers, Peers, affected
 from gpureport.fleet.causes import LOAD
 from gpureport.fleet.peers import Indices, nanmedian
-from gpureport.grouping import grouped
 from gpureport.inputs import is_there
 from gpureport.observe.statistics import Floats
 from gpureport.records.ceilings import Kind
@@ -127,8 +125,7 @@ def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]
     """Yield captions and tables of key figures relative to those of peers, or else to predictions."""
     for peers in (each for each in every if each.compared):
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
-        of = ((m, {f.name: ratio for f in m.figures if (ratio := f.relative(f.usual))}) for m in peers.members)
-        found = {m.number: ratios for m, ratios in of if ratios}
+        found = peers.speeds("usual")
         rest = sorted(found.keys() - odd, key=lambda m: (-max(abs(np.log(list(found[m].values())))), m))
         rows = [
             (peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), found[m])
@@ -140,11 +137,10 @@ def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]
         )
         yield from _ratio_table(rows, caption)
     rows = [
-        (member.label, f"{peers.title}, {counted(int(peers.of(member).sum()), 'run')}", ratios)
+        (peers.members[m].label, f"{peers.title}, {counted(np.bincount(peers.runs['member'])[m], 'run')}", ratios)
         for peers in fleet.peers
         if not peers.compared
-        for member in peers.members
-        if (ratios := {f.name: ratio for f in member.figures if (ratio := f.relative(f.predicted))})
+        for m, ratios in peers.speeds("predicted").items()
     ]
     yield from _ratio_table(rows, "Devices without peers: speed relative to the prediction.")
 
@@ -237,16 +233,15 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
 
 
 def _figures(peers: Peers) -> Table:
-    by_name = grouped((figure.name, figure) for member in peers.members for figure in member.figures)
     rows = []
-    for name, own in by_name.items():
-        unit, usual = own[0].unit, own[0].usual
-        spread = MAD_TO_SIGMA * median(abs(each.measured / usual - 1) for each in own)
-        ends = (format_value(end(each.measured for each in own), unit) for end in (min, max))
+    for name, own in peers.figures.groupby("name"):
+        unit, usual, measured = own["unit"].iloc[0], own["usual"].iloc[0], own["measured"]
+        spread = MAD_TO_SIGMA * (measured / usual - 1).abs().median()
+        ends = (format_value(end, unit) for end in (measured.min(), measured.max()))
         several = (format_percent(spread, ".2g"), " to ".join(ends)) if len(own) > 1 else ("", "")
-        predicted = [each.predicted for each in own if each.predicted]
-        text = format_value(median(predicted), unit) if predicted else ""
-        rows.append((name, format_value(usual, unit), *several, text))
+        predicted = own["predicted"].median()
+        text = "" if pd.isna(predicted) else format_value(predicted, unit)
+        rows.append((str(name), format_value(usual, unit), *several, text))
     columns = ("key figure", "median", "spread", "range", "predicted")
     return Table(columns, tuple(rows))
 
