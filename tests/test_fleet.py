@@ -3,10 +3,8 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -135,7 +133,7 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
     os.mkfifo(fifo)
     folder.mkdir()
     loop.symlink_to(loop)
-    for command in (["list"], ["query", "SELECT * FROM points"], ["report"]):
+    for command in (["list"], ["report"]):
         assert main(["fleet", *command, "--store", str(tmp_path)]) == 0
         named = re.findall(r"^Left out: (.+): is", capsys.readouterr().err, re.MULTILINE)
         assert set(named) == {str(file).replace("\udcff", " ") for file in files}
@@ -211,66 +209,7 @@ def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -
         assert main(["fleet", "add", *store, wrong]) == 2
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM read_text('/etc/hostname')",
-        "COPY runs TO '/tmp/out.csv'",
-        "DROP TABLE runs",
-        "SELECT 1; SELECT 2",
-        "INSTALL httpfs",
-        "ATTACH '/tmp/x.db'",
-        "SET enable_external_access = true",
-        "SELECT nothing FROM runs",
-        "SELEC",
-    ],
-)
-def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
-    with pytest.raises(InputError, match="query"):
-        fleet_store.rows(sql, 1)
-
-
-@pytest.mark.parametrize(
-    ("sql", "printed"),
-    [
-        ("SELECT interval '99999999 years' AS a, '\\x80'::blob AS b, now() AS c", "99999999 years  \\x80"),
-        ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n──\n48\n"),
-        ("SELECT 1 AS a, NULL AS b, 3 AS c", "a  b  c\n"),
-        ("SELECT i, i / 3 AS x FROM range(2) t(i) ORDER BY i DESC", "1  0.333333"),
-        ("SELECT repeat('x', 20000000)", "gpureport: the rows have more than 10000000 characters"),
-        ("SELECT repeat('x', 2000000000)", "gpureport: the query fails: Out of Memory"),
-        ("SELECT '\udcff'", "is not UTF-8"),
-    ],
-)
-def test_queries_print_what_python_cannot_represent(
-    fleet_store: Store, sql: str, printed: str, capsys: Captured
-) -> None:
-    code = main(["fleet", "query", "--store", str(fleet_store.folder), "--", sql])
-    found = capsys.readouterr()
-    assert printed in (found.err if code else found.out)
-    assert code == (2 if found.err else 0)
-
-
-def test_a_query_that_takes_too_long_is_named(
-    fleet_store: Store, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gpureport.cli.fleet._MOST_S", 0.01)
-    assert main(["fleet", "query", "--store", str(fleet_store.folder), "SELECT 1"]) == 2
-    assert capsys.readouterr().err == "gpureport: the query takes longer than 0.01 s\n"
-
-
-def test_an_interrupt_ends_a_query(fleet_store: Store) -> None:
-    sql = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 0"
-    command = [sys.executable, "-m", "gpureport", "fleet", "query", sql, "--store", str(fleet_store.folder)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=10)[1] == "gpureport: interrupted\n"
-    assert process.returncode == 130
-
-
-@pytest.mark.parametrize("command", [["list"], ["query", "SELECT 1"], ["report", "-o", "site"]], ids=lambda c: c[0])
+@pytest.mark.parametrize("command", [["list"], ["report", "-o", "site"]], ids=lambda c: c[0])
 def test_a_mistyped_store_is_one_sentence(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

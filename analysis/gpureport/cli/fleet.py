@@ -12,14 +12,13 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
-from gpureport.cli.app import FleetAddOptions, FleetListOptions, FleetNodeOptions, FleetQueryOptions, FleetReportOptions
-from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
+from gpureport.cli.app import FleetAddOptions, FleetListOptions, FleetNodeOptions, FleetReportOptions
+from gpureport.cli.console import ProgressBar, note_left_out, print_lines, print_table, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.rendering import written
 from gpureport.errors import GpuReportError, InputError
 from gpureport.fleet.store import VARIABLE, Store, opened
 from gpureport.inputs import is_there
-from gpureport.isolation import isolated
 from gpureport.report import documents
 from gpureport.text import counted, quoted
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 """Folders of one run of a machine, and of one device of a node."""
-_MOST_ROWS = 1000
-_MOST_S, _MOST_BYTES = 120, 2 << 30  # of a query
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
 _LOG = "log.txt"
@@ -100,33 +97,15 @@ def _added(store: Store, report: tuple[Path, str]) -> tuple[str, bool] | str:
 
 def list_nodes(options: FleetListOptions) -> int:
     """Print the nodes with their devices and runs."""
-    found = opened(options.store).rows(_NODES, sys.maxsize)
-    print_table(counted(len(found.texts), "device"), found.columns, found.texts, right=[_RUNS])
-    note_left_out(found.left_out)
-    return 0
-
-
-_NODES = """
-SELECT node, device, count(*) AS runs, strftime(min(created_at), '%Y-%m-%d %H:%M') AS first,
-    strftime(max(created_at), '%Y-%m-%d %H:%M') AS last, arg_max(driver, created_at) AS driver,
-    pci_address AS "PCI address"
-FROM runs GROUP BY node, device, pci_address ORDER BY node, device, pci_address
-"""
-_RUNS = 2  # column
-
-
-def query_runs(options: FleetQueryOptions) -> int:
-    """Print the rows of a SELECT statement."""
     store = opened(options.store)
-    found = isolated("the query", Store.rows, _MOST_S, _MOST_BYTES, store, options.sql, _MOST_ROWS + 1)
-    shown, more = found.texts[:_MOST_ROWS], len(found.texts) > _MOST_ROWS
-    title = f"First {_MOST_ROWS} rows" if more else counted(len(shown), "row")
-    print_table(title, found.columns, shown, right=found.numbers, whole=True)
-    if not shown:
-        note("The query has no rows.")
-    if more:
-        note("There are more rows; use LIMIT, or read the tables from Python: gpureport.fleet().")
-    note_left_out(found.left_out)
+    runs = store.table("runs").sort_values("created_at").fillna({"pci_address": "", "driver": ""})
+    rows = []
+    for (node, device, address), own in runs.groupby(["node", "device", "pci_address"]):
+        ends = (f"{time:%Y-%m-%d %H:%M}" for time in own["created_at"].iloc[[0, -1]])
+        rows.append((node, device, str(len(own)), *ends, own["driver"].iloc[-1], address))
+    columns = ("node", "device", "runs", "first", "last", "driver", "PCI address")
+    print_table(counted(len(rows), "device"), columns, rows, right=[columns.index("runs")])
+    note_left_out(store.left_out.values())
     return 0
 
 

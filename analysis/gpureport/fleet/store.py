@@ -5,25 +5,23 @@ needed, and a shared file system is enough.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import ENOSPC
 from functools import cached_property
-from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, write_file
-from gpureport.fleet.schema import COLUMNS, TABLES, StoredRun, Table
+from gpureport.fleet.schema import COLUMNS, TABLES, StoredRun
 from gpureport.inputs import is_there
 from gpureport.system import usable_cores
-from gpureport.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
 R = TypeVar("R")
 
@@ -33,25 +31,10 @@ _KNOWN = ("run", *(name for name in _RUN_COLUMNS if name != "pci_address"))  # o
 _SUFFIX = ".parquet"
 _MEMORY = "1GB"
 _MOST_THREADS = 16
-_MOST_CHARACTERS = 10_000_000
-_NUMBERS = (
-    *("tinyint", "smallint", "integer", "bigint", "hugeint", "float", "double", "decimal"),
-    *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
-)
-"""Types of DuckDB."""
 _DAMAGED = "is damaged, unreadable or no Parquet file; remove it, then add its report again"
 _IRREGULAR = "is no regular file with a printable name; remove it"
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
-
-
-class Rows(NamedTuple):
-    """Rows as texts, their columns, which columns contain numbers, and why files of the store were left out."""
-
-    columns: Sequence[str]
-    numbers: Sequence[int]
-    texts: Sequence[tuple[str, ...]]
-    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -90,11 +73,10 @@ class Store:
     def read(self, function: "Callable[[DuckDBPyConnection], R]") -> R:
         """Return *function* of a connection with the views ``runs``, ``key_figures`` and ``points``.
 
-        It can read the files of the store only, and change nothing. If files are damaged, they are left out, and the
-        function is called again.
+        If files are damaged, they are left out, and the function is called again.
 
         Raises:
-            InputError: the store contains no run, or the function executes a query that fails.
+            InputError: the store contains no run, or a query fails.
         """
         import duckdb
 
@@ -103,6 +85,8 @@ class Store:
             raise InputError(next(iter(self.left_out.values()), f"{self.folder}: {_why_empty(self.folder)}"))
         try:
             with _connected(files) as connection:
+                for statement in _views():
+                    connection.execute(statement)
                 return function(connection)
         except duckdb.Error as error:
             if (full := os.strerror(ENOSPC)) in str(error):
@@ -111,22 +95,11 @@ class Store:
             if not isinstance(error, duckdb.OutOfMemoryException):
                 damaged += filter(_is_damaged, files)
             if not damaged:
-                raise InputError(f"the query fails: {_first_line(error)}") from None
+                raise InputError(f"{self.folder}: cannot be read: {str(error).splitlines()[0]}") from None
         except RuntimeError as error:
             raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
         self.left_out.update((file, f"{file}: {_DAMAGED}") for file in damaged)
         return self.read(function)
-
-    def rows(self, sql: str, most: int) -> Rows:
-        """Return the first rows, at *most* this many, of one SELECT statement, without loading pandas.
-
-        Raises:
-            InputError: it is another statement or several, or has an error; the rows have too many characters.
-        """
-        rows = self.read(lambda connection: _texts(_selected(connection, sql).limit(most)))
-        if sum(len(text) for row in rows.texts for text in row) > _MOST_CHARACTERS:
-            raise InputError(f"the rows have more than {_MOST_CHARACTERS} characters; select fewer or shorter values")
-        return rows._replace(left_out=tuple(self.left_out.values()))
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return all rows of a table.
@@ -134,8 +107,9 @@ class Store:
         Raises:
             InputError: there is no such table or no run.
         """
-        sql = f"SELECT * FROM {_table(name)}"  # noqa: S608 - one of our names
-        found: pd.DataFrame = self.read(lambda connection: connection.sql(sql).df())
+        if name not in TABLES:
+            raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
+        found: pd.DataFrame = self.read(lambda connection: connection.table(name).df())
         return found
 
     @cached_property
@@ -176,20 +150,16 @@ def _why_empty(folder: Path) -> str:
 
 
 @contextmanager
-def _connected(files: Sequence[Path]) -> "Iterator[DuckDBPyConnection]":
+def _connected(files: Iterable[Path]) -> "Iterator[DuckDBPyConnection]":
+    """Yield a connection with the rows of *files* as the view ``stored``, with all columns of ours."""
     import duckdb
 
-    names = list(map(str, files))
-    with duckdb.connect(config=_limits()) as connection:
-        connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
-        connection.execute("SET parquet_metadata_cache = true")
-        for statement in _views(names):
-            connection.execute(statement)
-        connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
-        connection.execute(f"SET allowed_paths = {_list(names)}")
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        yield connection
+    row = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in COLUMNS.items())
+    with duckdb.connect(config={"threads": min(len(usable_cores()), _MOST_THREADS), "memory_limit": _MEMORY}) as found:
+        found.execute("SET temp_directory = ''; SET parquet_metadata_cache = true")
+        found.read_parquet(list(map(str, files)), union_by_name=True).create_view("files")
+        found.execute(f"CREATE VIEW stored AS FROM files UNION ALL BY NAME SELECT {row} WHERE false")
+        yield found
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -200,55 +170,26 @@ def _limits() -> dict[str, str | bool | int | float | list[str]]:
     return {"threads": min(len(usable_cores()), _MOST_THREADS), "memory_limit": _MEMORY}
 
 
-def _selected(connection: "DuckDBPyConnection", sql: str) -> "DuckDBPyRelation":
-    import duckdb
-
-    _require_utf8(sql)
-    try:
-        statements = connection.extract_statements(sql)
-        if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
-            raise InputError("the query must be one SELECT statement; the store is read-only")
-        return connection.sql(statements[0])
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:  # not of a file
-        raise InputError(f"the query fails: {_first_line(error)}") from None
-
-
-def _texts(relation: "DuckDBPyRelation") -> Rows:
-    """Return values as texts, which DuckDB makes: Python cannot represent all of them."""
-    kinds = [kind.id for kind in relation.types]
-    texts = (f"#{n}" if kind in ("double", "float") else f"CAST(#{n} AS VARCHAR)" for n, kind in enumerate(kinds, 1))
-    rows = relation.project(", ".join(texts)).fetchall()
-    numbers = [column for column, kind in enumerate(kinds) if kind in _NUMBERS]
-    return Rows(relation.columns, numbers, [tuple(map(_shown, row)) for row in rows])
-
-
-def _shown(value: str | float | None) -> str:
-    if isinstance(value, float):
-        return "" if isnan(value) else f"{value:.6g}"
-    return value or ""
-
-
 def _is_damaged(file: Path) -> bool:
     """Return whether a file cannot be read, or has a column of a type that is none of ours."""
     import duckdb
 
     try:
-        with duckdb.connect(config=_limits()) as connection:
-            connection.execute(f"SELECT max(hash(t)) FROM {_source([str(file)])} t")  # noqa: S608
+        with _connected([file]) as connection:
+            connection.execute("SELECT max(hash(stored)) FROM stored")
     except duckdb.Error:
         return True
     return False
 
 
-def _views(files: Sequence[str]) -> Iterator[str]:
+def _views() -> Iterator[str]:
     """Yield statements that create the views; ``runs`` is a table in memory.
 
     Columns that no file has, and values of other types, are null. Runs without a value of `_KNOWN` are left out.
     """
-    source = _source(files)
     for table, named in TABLES.items():
         columns = ", ".join(f'TRY_CAST("{name}" AS {kind}) AS "{name}"' for name, kind in named.items())
-        rows = f"SELECT {columns} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
+        rows = f"SELECT {columns} FROM stored WHERE kind = '{table}'"  # noqa: S608 - our own names
         if table == "runs":
             known = " AND ".join(
                 (*(f"{name} IS NOT NULL" for name in _KNOWN), "year(created_at) BETWEEN 1970 AND 2200")
@@ -257,36 +198,3 @@ def _views(files: Sequence[str]) -> Iterator[str]:
         else:
             shared = ", ".join(f"runs.{name}" for name in _RUN_COLUMNS)
             yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
-
-
-def _source(files: Iterable[str]) -> str:
-    """Return the rows of *files*, with all columns of ours."""
-    row = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in COLUMNS.items())
-    stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
-    return f"({stored} UNION ALL BY NAME SELECT {row} WHERE false)"
-
-
-def _table(name: str) -> Table:
-    if name not in TABLES:
-        raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
-    return name
-
-
-def _text(text: str) -> str:
-    _require_utf8(text)
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _require_utf8(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{quoted(text)} is not UTF-8; rename or write it in UTF-8") from None
-
-
-def _list(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, texts))}]"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
