@@ -153,7 +153,7 @@ def sealed(known: pd.DataFrame, folder: Path = REPORTS) -> Iterator[str]:
 def losses(known: pd.DataFrame, rows: str) -> Iterator[str]:
     """Yield a line for each class of kernels and measure in which a rival is better than gpureport, in these *rows*."""
     for kernels, errors in contests(known, "kernel_class"):
-        percent = (100 * errors).map("{:.0f} %".format).rename(index=LABELS)
+        percent = (100 * errors).map("{:.1f} %".format).rename(index=LABELS)
         for measure, title in {"mape": "MAPE", "p90": "90th percentile"}.items():
             better = errors[errors[measure] < errors.loc[OWN, measure]].sort_values(measure).rename(index=LABELS).index
             if len(better):

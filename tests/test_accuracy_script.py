@@ -93,7 +93,7 @@ def test_the_scoreboard_shows_losses_and_what_is_not_predicted() -> None:
     found = script.scores(frame([*rows, row | {"sealed": "file"}, {**rows[0], "sealed": "file"}]), load_database())
 
     assert found["losses"] == "\n".join(
-        f"- copy, {rows} (11 rows), MAPE: NeuSight 5 %, gpureport 10 %" for rows in ("all", "of 100 µs and more")
+        f"- copy, {rows} (11 rows), MAPE: NeuSight 5.5 %, gpureport 10.0 %" for rows in ("all", "of 100 µs and more")
     )
     assert "| copy | 11 | 10 / **10** | 200 / 200 | **5** / 30 |" in found["rivals"]
     assert "| AMD GPU | all | 1 | 11 | 10.0 % | 10 % | 10.0 % | 1.10 | 82 % | MISS |" in found["coverage"]

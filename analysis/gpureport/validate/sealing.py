@@ -59,7 +59,11 @@ def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tupl
         "database_sha256": digest({f"{name}.yaml": path for name, path in entries.items()}),
     }
     rows = [
-        [_key(each), each["predicted"], *interval, each["observed"] is not None]
+        [
+            _key(each),
+            *(float(f"{time_s:.5g}") for time_s in (each["predicted"], *interval)),
+            each["observed"] is not None,
+        ]
         for each in residuals
         if isinstance(interval := each["expected"], tuple)
     ]
