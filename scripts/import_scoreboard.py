@@ -6,7 +6,7 @@ is left out. Names of devices without an entry of the database are listed; their
 
 import lzma
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -420,13 +420,6 @@ def entry_of(name: str, database: Database) -> str:
     return ""
 
 
-def _listed(row: Mapping[Hashable, object], database: Database) -> bool:
-    """Whether the entry lists the rate of the operations of *row*."""
-    if row["operator"] != "multiply_add":
-        return True
-    return str(row.get("type", "fp32")) in database.device(str(row["device"])).architecture.rates_per_cycle
-
-
 def main() -> None:
     """Write all tables."""
     folder, database = Path(sys.argv[1]), load_database()
@@ -436,7 +429,6 @@ def main() -> None:
         if "device" in table:
             known = {device: entry_of(device, database) for device in table["device"].dropna().unique()}
             table = table.assign(device=table["device"].map(known)).query("device.notna() and device != ''")
-            table = table[[_listed(row, database) for row in table.to_dict("records")]]
         first = [*(("device",) if known else ("model",)), "kernel_class", "operator"]
         last = [
             "bytes",
