@@ -11,6 +11,7 @@ from gpureport.errors import InputError
 from gpureport.predict.traffic import outer_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.uncertainty import NORMAL_95
+from gpureport.validate import scoreboard
 from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
 from gpureport.validate.scoreboard import DATA_SETS, USERS_DEVIATION, scoreboard_residuals
@@ -67,6 +68,17 @@ def test_times_of_users_have_wider_intervals(tmp_path: Path) -> None:
     known, of_users = (np.log(low / predicted) / NORMAL_95 for (low, _), predicted in _intervals(tmp_path))
 
     assert of_users == pytest.approx(-np.hypot(known, USERS_DEVIATION))
+
+
+def test_what_compilers_make_of_reductions_is_less_certain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, ROW.replace("element-wise,add", "softmax,softmax"), ROW)
+    *estimated, (_, added) = _intervals(tmp_path)
+    monkeypatch.setattr(scoreboard, "ROWS_DEVIATION", 0.0)
+    *certain, (_, same) = _intervals(tmp_path)
+
+    ((wide, _),), ((narrow, _),) = estimated, certain
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    assert added == same
 
 
 def _intervals(folder: Path) -> list[tuple[tuple[float, float], float]]:
