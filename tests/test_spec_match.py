@@ -204,6 +204,15 @@ def test_equal_parts_that_show_as_devices_have_their_share(tmp_path: Path) -> No
     assert odd.device.compute_units == 36
 
 
+@pytest.mark.parametrize(("memory_mib", "ecc"), [(15079, 0.12), (15949, None)])
+def test_the_memory_that_a_card_reports_shows_error_correction(
+    database: Database, memory_mib: int, ecc: float | None
+) -> None:
+    found = database.match(present(name="Tesla T4", compute_units=40, global_memory_bytes=memory_mib * MIB))
+
+    assert (found.entry, found.device.memory.ecc, found.notes) == ("nvidia/t4", ecc, ())
+
+
 def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> None:
     """``A40-8Q`` is all of an A40, some of the time, with 8 GB."""
     found = database.match(present(name="NVIDIA A40-8Q", compute_units=84, global_memory_bytes=8 << 30))

@@ -148,7 +148,10 @@ def _unlisted_id(entry: "Entry", present: PresentDevice) -> str | None:
 
 
 def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: str) -> DeviceMatch:
-    """Compare a device with its entry. The user may have changed the clock of an own entry on purpose, so it stays."""
+    """Compare a device with its entry. The user may have changed the clock of an own entry on purpose, so it stays.
+
+    Error correction is off if the device reports more memory than it leaves.
+    """
     if entry.file.host:
         return _any_cpu(database, present, entry.id, how)
     listed = database.device(entry.id)
@@ -165,6 +168,8 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     if part:
         device = device.model_copy(update={"name": f"{listed.name}, {part.name}"})
     notes = tuple(note for _, note in found if note)
+    if present.global_memory_bytes > reported.WITH_ECC * listed.memory.size_bytes:
+        device = device.without_ecc
     return DeviceMatch(device=device, entry=entry.id, how=how, draft=False, notes=notes)
 
 

@@ -40,6 +40,8 @@ _QUERIES = {
     "wave_size": ("wave_size", 1, 1 << 29, "sub-group, warp or wavefront size"),
 }
 """Field, range and query of reported values. Some drivers report the largest number that they can."""
+WITH_ECC = 15 / 16
+"""The most of a card's memory that is left by error correction whose bits are in the same memory."""
 MEMORY_TOLERANCE = 0.12
 """ECC reserves up to 1/16 of a card's memory and the driver some of the rest: a T4 reports 14.6 GiB."""
 
