@@ -17,7 +17,6 @@ from gpureport.predict.sensitivity import Fact
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, SweepKey
-from gpureport.records.finding import Finding
 from gpureport.records.measurement import Energy, Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report, described_families
@@ -225,16 +224,8 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
         findings = (f for f in curve.findings if f.specified)
         for each in findings if report.findings else predicted:
             if each.position == "midpoint" or (each.position == "n90" and each.unit != "B"):  # not of transfers
-                yield Landmark(
-                    key=curve.key,
-                    feature=each.feature,
-                    level=each.level,
-                    predicted=each.predicted if isinstance(each, Finding) else each.value,
-                    observed=each.observed if isinstance(each, Finding) else None,
-                    ci_low=each.ci_low,
-                    ci_high=each.ci_high,
-                    unit=each.unit,
-                )
+                of_prediction = {"key": curve.key, "predicted": getattr(each, "value", None), "observed": None}
+                yield Landmark.model_validate(of_prediction | dict(each))  # a finding has these fields itself
 
 
 def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFigure]:

@@ -8,13 +8,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from errno import ENOSPC
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import no_scratch, write_file
+from gpureport.files import write_file
 from gpureport.fleet.schema import COLUMNS, TABLES, StoredRun
 from gpureport.inputs import is_there
 from gpureport.system import usable_cores
@@ -89,11 +88,7 @@ class Store:
                     connection.execute(statement)
                 return function(connection)
         except duckdb.Error as error:
-            if (full := os.strerror(ENOSPC)) in str(error):
-                raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
-            damaged: list[Path] = []
-            if not isinstance(error, duckdb.OutOfMemoryException):
-                damaged += filter(_is_damaged, files)
+            damaged = list(filter(_is_damaged, files))
             if not damaged:
                 raise InputError(f"{self.folder}: cannot be read: {str(error).splitlines()[0]}") from None
         except RuntimeError as error:
