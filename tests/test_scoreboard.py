@@ -137,6 +137,15 @@ def test_a_damaged_table_is_named(old: str, new: str, message: str, tmp_path: Pa
         found_in(tmp_path)
 
 
+def test_vectors_use_instructions_for_pairs_where_there_are_any() -> None:
+    row = {"work_items": 256.0, "vector": 4.0}
+    devices = (load_database().device(name) for name in ("amd/mi250x", "amd/mi100"))
+
+    pairs, single = (STREAMS["multiply_add"](row, device).operations["fp32"] for device in devices)
+
+    assert single == 2 * pairs
+
+
 @pytest.mark.slow
 def test_shipped_tables_are_read() -> None:
     found = found_in(FOLDER)

@@ -89,15 +89,20 @@ def particles(row: Row, device: Device) -> Demand:
     return replace(demand, lines_per_access=lines, isolated=True)
 
 
-def multiply_add(row: Row, device: Device) -> Demand:  # noqa: ARG001 - as of all operators
+def multiply_add(row: Row, device: Device) -> Demand:
     """Return chains of 2048 multiply-adds for each work-item, one chain for each component of its vector.
 
     They are nearly all instructions, so that issuing them is no limit of its own, as in ``workloads.instructions``.
     """
-    items, kind = number(row, "work_items"), str(row.get("type", "fp32"))
-    operations = {kind: 2048.0 * items, "memory": items}
-    chain = {kind: 2048.0 / number(row, "vector")}
+    items, kind, vector = number(row, "work_items"), str(row.get("type", "fp32")), number(row, "vector")
+    pairs = 2.0 if vector > 1 and kind == "fp32" and device.architecture.id in _PACKED_FP32 else 1.0
+    operations = {kind: 2048.0 * items / pairs, "memory": items}
+    chain = {kind: 2048.0 / vector}
     return Demand(int(items), (256,), (Stream("out", items, 4, 4, write=True),), operations, chain)
+
+
+_PACKED_FP32 = frozenset({"cdna2", "cdna3", "cdna4"})
+"""Architectures with instructions for pairs of fp32 (AMD CDNA 2 Architecture, white paper, 2021: ``v_pk_fma_f32``)."""
 
 
 STREAMS: Mapping[str, Operator] = {
