@@ -221,6 +221,8 @@ def test_a_mistyped_store_is_one_sentence(
         (line,) = capsys.readouterr().err.splitlines()
         assert f"{name}: " in line
         assert problem in line
+    assert main(["fleet", *command, "--store", "\udcff"]) == 2
+    assert "is not UTF-8; rename" in capsys.readouterr().err
     assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder"]
 
 

@@ -17,6 +17,7 @@ from gpureport.files import write_file
 from gpureport.fleet.schema import COLUMNS, TABLES, StoredRun
 from gpureport.inputs import is_there
 from gpureport.system import usable_cores
+from gpureport.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,11 +127,15 @@ def opened(folder: str | Path | None, option: str = "--store DIR") -> Store:
     """Return the store in *folder*, which the *option* gives, or else in that of the environment.
 
     Raises:
-        InputError: neither is given.
+        InputError: neither is given, or its name is not UTF-8, which DuckDB requires.
     """
     folder = folder or os.environ.get(VARIABLE)
     if not folder:
         raise InputError(f"no store is given; give its folder ({option}), or set {VARIABLE}")
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{quoted(str(folder))} is not UTF-8; rename the folder") from None
     return Store(Path(folder))
 
 
