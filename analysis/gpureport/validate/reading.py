@@ -10,7 +10,7 @@ import pandas as pd
 from gpureport.inputs import FileError, json_bytes
 from gpureport.text import quoted, suggestion
 
-_LEAST, _MOST = 1e-30, 1e30  # number of a cell
+_LEAST, _MOST, _MOST_COUNT = 1e-30, 1e30, 1e12  # number of a cell
 
 
 def read_table(
@@ -42,9 +42,13 @@ def read_table(
     for column in (*numbers, *zero, *others):
         values = pd.to_numeric(frame[column], errors="coerce").astype(float)
         lacking = frame[column].eq("") & (column in others)
-        least = 1.0 if column in others and not column.endswith("_s") else _LEAST
-        valid = values.between(least, _MOST) | (values.eq(0) & (column not in numbers)) | lacking
-        wrong = f" is no number {'above zero' if least < 1 else 'from 1 on'}"
+        counts = column in others and not column.endswith("_s")
+        valid = (
+            values.between(*((1, _MOST_COUNT) if counts else (_LEAST, _MOST)))
+            | (values.eq(0) & (column not in numbers))
+            | lacking
+        )
+        wrong = f" is no number {f'from 1 to {_MOST_COUNT:g}' if counts else 'above zero'}"
         check(path, frame[column], valid, lambda _, wrong=wrong: wrong)  # type: ignore[misc]
         frame[column] = values
     return frame
