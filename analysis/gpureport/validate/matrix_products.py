@@ -148,17 +148,18 @@ def product(row: Row, device: Device) -> tuple[Demand, ...]:
     if row.get("type") == "fp16":
         tiles, unit = TENSOR, Unit("matrix_fp16", 64, 2)
     return tuple(
-        replace(kernel(tile, unit, device, (batch, m, n, k), split), later_dispatches=copied)
+        replace(each, later_dispatches=copied) if copied else each
         for tile in tiles
         for split in (SPLITS if batch == 1 else SPLITS[:1])
         if split == 1 or split * ceil(m / tile.m) * ceil(n / tile.n) <= MOST_SPLIT * device.compute_units
+        for each in (kernel(tile, unit, device, (batch, m, n, k), split),)
     )
 
 
 def fastest(device: Device, alternatives: Sequence[Sequence[Demand]]) -> list[Demand]:
     """Return the demand of each row with the shortest predicted time of its first kernel."""
-    kernels = [replace(each, later_dispatches=()) for own in alternatives for each in own if len(own) > 1]
-    times = iter(point_times([PointModel(device, each) for each in kernels], 0) if kernels else ())
+    points = [PointModel(device, each.dispatches[0]) for own in alternatives for each in own if len(own) > 1]
+    times = iter(point_times(points, 0) if points else ())
     return [min(own, key=lambda _: next(times)[0].time_s) if len(own) > 1 else own[0] for own in alternatives]
 
 

@@ -8,7 +8,6 @@ are the operator's parameters: numbers, empty where it has none of this name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from math import hypot
 from pathlib import Path
@@ -203,9 +202,7 @@ def predict_rows(
             deviation = ROWS_DEVIATION if name in ESTIMATED else 0.0
             deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else deviation
             counts[number] += [(float(part.get("count", 1.0)), deviation)] * len(made[0].dispatches)
-    kernels = (kernel for chosen in fastest(device, alternatives) for kernel in chosen.dispatches)
-    alone = (replace(each, later_dispatches=()) if each.later_dispatches else each for each in kernels)
-    points = [PointModel(traced, each) for each in alone]
+    points = [PointModel(traced, each) for chosen in fastest(device, alternatives) for each in chosen.dispatches]
     answers = iter(point_times(points, len(facts)) if points else ())
     timed = TIMINGS.get(data.timing)
     other = hypot(execution_kind(device).sigma, USERS_DEVIATION if data.by_users else 0.0)

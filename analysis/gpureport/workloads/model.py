@@ -275,8 +275,9 @@ class Demand:
 
     @property
     def dispatches(self) -> "tuple[Demand, ...]":
-        """This dispatch and the later ones of a sequence."""
-        return self, *self.later_dispatches
+        """This dispatch and the later ones of a sequence, each alone."""
+        alone = replace(self, later_dispatches=()) if self.later_dispatches else self
+        return alone, *self.later_dispatches
 
     @property
     def writes(self) -> bool:
