@@ -198,6 +198,8 @@ def predict_rows(
                 made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
             except KeyError as error:
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", number + 2) from None
+            except ZeroDivisionError:
+                raise FileError(str(path), f"{name} needs numbers from 1 on, not 0", number + 2) from None
             alternatives.append(made)
             deviation = ROWS_DEVIATION if name in ESTIMATED else 0.0
             deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else deviation
