@@ -40,6 +40,7 @@ from gpureport.results.opening import predicted
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.trace.compiler import preprocessed
+from gpureport.trace.faults import check
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
 from tests.fake_backend import having
@@ -686,6 +687,53 @@ def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert main(wrong) == 2
 
 
+FAULTY = """kernel void faulty(global float *y, global const float *x, local float *part, uint n) {
+    local float tile[16];
+    uint i = get_global_id(0), l = get_local_id(0);
+    BODY
+}"""
+_FILL = "tile[l] = x[i]; barrier(CLK_LOCAL_MEM_FENCE);"
+_RACE = "without a barrier in between, and one of them stores it"
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("y[i + 1] = x[i];", "work-item 127 stores y[128], and y has 128 elements"),
+        ("part[l] = x[(int)i - 1];", "accesses x[-1], which is before its first element"),
+        ("tile[l + 1] = 1;", "work-item 15 stores tile[16], and tile has 16 elements"),
+        ("part[(int)l - 1] = 1;", "work-item 0 stores part[-1], and part has 16 elements"),
+        ("y[i] = tile[l];", "work-item 0 loads tile[0], which has no value"),
+        ("float s; if (l == 0) s = 1; y[i] = s;", "work-item 1 loads a private variable, which has no value"),
+        ("tile[l] = x[i]; y[i] = tile[(l + 1) % 16];", f"work-items 0 and 1 access tile[1] {_RACE}"),
+        (f"{_FILL} y[i] = tile[15 - l]; tile[l] = 1;", f"work-items 0 and 15 access tile[0] {_RACE}"),
+        ("y[0] = x[i];", f"work-items 0 and 15 access y[0] {_RACE}"),
+        (f"if (i == 17) return; {_FILL}", "work-item 17 does not reach this barrier, unlike others of its group"),
+        (f"{_FILL} y[i] = tile[15 - l]; barrier(1); {_FILL}", ""),
+        ("part[l] = 1; sub_group_barrier(1); y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", ""),
+        ("part[l] = 1; y[i] = part[l ^ 1] + sub_group_reduce_add(x[i]);", f"work-items 0 and 1 access part[1] {_RACE}"),
+        ("y[i] = x[((ulong)l - 1) / 8];", "accesses x[2305843009213693951]; is the index negative?"),
+        ("float2 v; v.x = x[i]; v.y = 0; part[l] = v.x; y[i] = part[l];", ""),
+        ("float p[4]; for (int k = 0; k < 4; k++) p[k] = x[i]; y[i] = p[l & 3];", ""),
+    ],
+)
+def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "faulty.cl").write_text(FAULTY.replace("BODY", body))
+    arguments = [
+        {"name": "y", "elements": "4 * n"},
+        {"name": "x", "elements": "4 * n"},
+        {"name": "part", "local": 16},
+    ]
+    fields = {"name": "Faulty", "source": "faulty.cl", "kernel": "faulty", "sizes": {"n": [128]}, "work_groups": [16]}
+    work = {"amount": "n", "unit": "elements"}
+    with pytest.raises(InputError, match=f"faulty.cl:4:? .*{re.escape(fault)}") if fault else nullcontext():
+        kernel = described({**fields, "arguments": arguments, "global_size": ["n"], "work": work}, tmp_path)
+        exact = (replace(each, text=each.text.replace("4 * n", "n")) for each in kernel.formulas.arguments)
+        kernel.formulas = replace(kernel.formulas, arguments=tuple(exact))
+        parameters = kernel.verification()[0]
+        assert check(kernel, parameters, kernel.job(parameters, np.random.default_rng(0)))
+
+
 @pytest.mark.parametrize(
     ("body", "elements"),
     [
@@ -735,14 +783,25 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
     ],
 )
 def test_wrong_options_of_kernels(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", "a40", "--kernel", str(EXAMPLE_CL / "saxpy.cl"), *options]) == 2
+    assert main(["kernel", "--check", str(EXAMPLE_CL / "saxpy.cl"), *options]) == 2
     assert problem in capsys.readouterr().err
 
 
-def test_a_size_with_which_nothing_grows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_refuses_a_size_with_which_nothing_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At its only size, 1, no work-items could race."""
     file = _written(tmp_path / "k.cl", "kernel void k(global int *x, int n) { if (get_global_id(0) < n) x[0] += 1; }")
-    assert main(["predict", "a40", "--kernel", str(file), "--size", "n=auto"]) == 2
+    assert main(["kernel", "--check", str(file), "--size", "n=auto"]) == 2
     assert "no buffer grows with it; write a range or a list" in capsys.readouterr().err
+
+
+def test_a_check_names_wrong_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernel", "--check", str(SAXPY), str(SAXPY.with_stem("reduction_two_pass"))]) == 0
+    assert "beyond the end of a buffer" in capsys.readouterr().err
+    given = "2.0}\n  - {name: x, elements: n}\n  - {name: y, elements: n}"
+    assert main(["kernel", "--check", str(changed(tmp_path, "2.0}", given))]) == 0
+    assert "beyond the end of a buffer" not in capsys.readouterr().err
+    assert main(["kernel", "--check", str(changed(tmp_path, "y + a * x", "y + a"))]) == 2
+    assert "expect.y: SAXPY: y: 255 of 255 elements differ" in capsys.readouterr().err
 
 
 def test_the_documentation_shows_the_example_and_lists_all_functions() -> None:

@@ -41,6 +41,7 @@ _EXAMPLES = (
     ("predict", 'h200 "RX 7900 XT" --kernel saxpy.yaml'),
     ("kernel", "saxpy.cl                # your own kernel: report with prediction"),
     ("kernel", "gemm.cl --size n=auto --size m=n --global n,m --local 16,16"),
+    ("kernel", "--check saxpy.cl        # look for faults"),
     ("compare", 'out a40 "RTX 4090"     # a run and two predictions'),
     ("compare", "old=a.json new=b.json -o differences"),
     ("compare", "before after --fail-on-regression 5"),
@@ -165,7 +166,7 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
 
 
 def _drivers(request: object) -> AbstractContextManager[object]:
-    measures = isinstance(request, RunOptions)
+    measures = isinstance(request, RunOptions) and not request.check
     lists = isinstance(request, DevicesOptions) and not request.known
     return resolve_name("gpureport.measure.child.drivers")() if measures or lists else nullcontext()
 
@@ -423,6 +424,9 @@ class KernelOptions(RunOptions):
     recalibrate: _Flag = False
     """Measure again the microbenchmarks that calibrate predictions. Default: use those of an earlier run on the same
     device with the same driver, if there is one."""
+    check: _Flag = False
+    """Do not measure. Look for accesses out of bounds, reads of uninitialised memory, data races and divergent
+    barriers."""
 
 
 @command(app, "compare", "predicting.compare_machines")

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
 from gpureport.cli.console import TEMPLATE, ProgressBar, note, note_left_out, print_written
@@ -27,6 +30,7 @@ from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import remove_files, uninterrupted
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.backends.sensors import free_memory_bytes
+from gpureport.measure.kernels import difference
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
 from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
@@ -49,6 +53,9 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import sentence
 from gpureport.workloads import POWER
+
+if TYPE_CHECKING:
+    from gpureport.kernel_files import KernelFileWorkload
 
 _SWEEP_S = {"cpu": (2.7, 1.9), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents, on an H200 and two AMD cores."""
@@ -317,7 +324,33 @@ def _close(report: Report, path: Path) -> int:
 
 
 def use_kernels(options: KernelOptions) -> int:
-    """Measure and render."""
+    """Look for faults, or measure and render."""
     if not options.kernels:
         raise InputError("kernel: give the source of a kernel (OpenCL C), or its description")
-    return measure(options)
+    return _check_kernels(options) if options.check else measure(options)
+
+
+def _check_kernels(options: KernelOptions) -> int:
+    kernels = described(options.kernels, options)
+    for kernel in kernels:
+        _check_kernel(kernel)
+    names = ", ".join(kernel.title for kernel in kernels)
+    note(f"No faulty access, data race or divergent barrier was found at the smallest size of {names}.")
+    steps = [step for kernel in kernels for step in kernel.formulas.steps]
+    if any(sum(bool(each.elements) for each in step.fields.arguments) < len(step.buffers) for step in steps):
+        note("Accesses beyond the end of a buffer are found only if a description gives its `elements`.")
+    return 0
+
+
+def _check_kernel(kernel: "KernelFileWorkload") -> None:
+    from gpureport.trace.faults import check
+
+    parameters = kernel.verification()[0]
+    job = kernel.verification_job(parameters, np.random.default_rng(0))
+    results = check(kernel, parameters, job)
+    if not results:
+        note(f"Note: {kernel.title}: only a part of the work-groups was executed, because all would take too long.")
+        return
+    for name, expected in kernel.expected(parameters, job, kernel.verification_dispatches).items():
+        if wrong := difference(results[name].view(expected.dtype), expected, kernel.tolerance):
+            raise InputError(f"{kernel.place or kernel.title}: {name}: {wrong}")

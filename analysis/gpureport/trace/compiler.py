@@ -25,6 +25,8 @@ _OPTIMISED = shlex.split(
     "-mllvm -disable-loop-idiom-memset -mllvm -disable-loop-idiom-memcpy"
 )
 """All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
+_OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
+"""The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|cl-std=CL[23]|O|Xclang|disable-llvm-passes)")
 _PREPROCESSOR = shlex.split("-E -P -x cl -cl-no-stdinc -w --target=spir64-unknown-unknown")
 _SECONDS = 120
@@ -34,13 +36,14 @@ class _RefusedError(InputError):
     """A source that does not compile."""
 
 
-def compile_file(path: Path, options: str = "", *, restrict: bool = False) -> Module:
+def compile_file(path: Path, options: str = "", *, variables: bool = False, restrict: bool = False) -> Module:
     """Compile a file of OpenCL C.
 
     Args:
         path: the file; its folder and ``kernels_cl`` are searched for included files.
         options: build options as for OpenCL; those of other compilers are left out. The language is that of
             ``-cl-std=CL2.0`` or ``CL3.0``; otherwise OpenCL C 1.2, as drivers compile, or else 2.0.
+        variables: keep the program's variables in memory, without optimisation, to find out which are never set.
         restrict: compile as if all pointers to global memory had this qualifier.
 
     Raises:
@@ -48,12 +51,18 @@ def compile_file(path: Path, options: str = "", *, restrict: bool = False) -> Mo
         GpuReportError: the compiler is not installed.
     """
     command = [*_FLAGS, *_found_in(path.parent), *_taken(options), "-o", "-", str(path)]
-    if not restrict:
+    if not (variables or restrict):
         return Module(path, _translated([*command, *_OPTIMISED], path))
     plain = _translated([*command, "-O1", "-Xclang", "-disable-llvm-passes"], path)
-    kernels = re.compile(r"^define [^\n]*spir_kernel[^\n]*", re.M)
-    alone = kernels.sub(lambda line: re.sub(r"ptr addrspace\(1\) (?!noalias)", r"\g<0>noalias ", line[0]), plain)
-    return Module(path, _clang([*_OPTIMISED, *shlex.split("-x ir -S -emit-llvm -w -o - -")], path, alone))
+    again = shlex.split("-x ir -S -emit-llvm -w -o - -")
+    if restrict:
+        kernels = re.compile(r"^define [^\n]*spir_kernel[^\n]*", re.M)
+        alone = kernels.sub(lambda line: re.sub(r"ptr addrspace\(1\) (?!noalias)", r"\g<0>noalias ", line[0]), plain)
+        return Module(path, _clang([*_OPTIMISED, *again], path, alone))
+    inlined = re.sub(
+        r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*frame-pointer)", r"\1alwaysinline ", plain, flags=re.M
+    )
+    return Module(path, _OF_STORE.sub(r"\1, !part", _clang(["-O0", *again], path, inlined)))
 
 
 @cache

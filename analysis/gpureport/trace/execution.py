@@ -99,18 +99,19 @@ def execute(
     wave: int = 32,
     recorder: Recorder = Recorder(),  # noqa: B008
     chains: Chains | None = None,
+    sub_group: int = 0,
 ) -> Execution:
     """Execute *groups* of a dispatch, numbered the first dimension first; buffers are changed in place.
 
     *arguments* are a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory. *wave* is
-    the number of lanes of a wave, which is a sub-group. *recorder* sees each access. *chains* follow the longest chain;
-    without them, the result has none.
+    the number of lanes of a wave, *sub_group* that of work-items of a sub-group; 0: as many as the lanes of a wave.
+    *recorder* sees each access. *chains* follow the longest chain; without them, the result has none.
 
     Raises:
         InputError: the kernel does not end, or needs too much memory.
     """
     with np.errstate(all="ignore"):
-        machine = _Machine(program, arguments, shape, groups, wave, recorder, chains)
+        machine = _Machine(program, arguments, shape, groups, wave, recorder, chains, sub_group or wave)
         try:
             return machine.run()
         finally:
@@ -187,6 +188,7 @@ class _Machine:
     wave: int
     recorder: Recorder
     chains: Chains | None
+    sub_group: int
 
     def __post_init__(self) -> None:
         program, slots = self.program, self.program.slots
@@ -224,9 +226,10 @@ class _Machine:
         self.items, self.group_size = size * number, size
         linear, group = np.tile(np.arange(size), number), np.repeat(np.asarray(self.groups, np.int64), size)
         self.linear, self.group_of = linear, np.repeat(np.arange(number), size)
-        waves = -(-size // self.wave)
-        self.wave_of = self.group_of * waves + linear // self.wave
-        self.lane_of = linear % self.wave
+        self.wave_of = self.group_of * -(-size // self.wave) + linear // self.wave
+        sub_groups = -(-size // self.sub_group)
+        self.sub_group_of = self.group_of * sub_groups + linear // self.sub_group
+        self.lane_of = linear % self.sub_group
         within, of_group = np.unravel_index(linear, local, "F"), np.unravel_index(group, counts, "F")
         sizes = [n * count for n, count in zip(local, counts, strict=True)]
         x, y, z = of_all = [g * n + i for g, n, i in zip(of_group, local, within, strict=True)]
@@ -243,10 +246,10 @@ class _Machine:
             "get_group_linear_id": [group],
             "get_global_linear_id": [(z * sizes[1] + y) * sizes[0] + x],
             "get_sub_group_local_id": [self.lane_of],
-            "get_sub_group_id": [linear // self.wave],
-            "get_sub_group_size": [np.minimum(self.wave, size - linear + self.lane_of)],
-            "get_max_sub_group_size": [self.wave],
-            "get_num_sub_groups": [waves],
+            "get_sub_group_id": [linear // self.sub_group],
+            "get_sub_group_size": [np.minimum(self.sub_group, size - linear + self.lane_of)],
+            "get_max_sub_group_size": [self.sub_group],
+            "get_num_sub_groups": [sub_groups],
         }
         self.ids = {name: [_uniform(np.atleast_1d(each), name) for each in values] for name, values in ids.items()}
 
@@ -355,8 +358,8 @@ class _Machine:
 
     def exchange(self, name: str, operands: Sequence[Value], *, is_unsigned: bool) -> Value:
         """Exchange values between the work-items of a sub-group; *name* as after ``sub_group_``."""
-        lanes, width = self.lanes, self.wave
-        row, column = lanes.waves, self.lane_of[lanes.index]
+        lanes, width = self.lanes, self.sub_group
+        row, column = self.sub_group_of[lanes.index], self.lane_of[lanes.index]
         value = np.broadcast_to(operands[0], lanes.size)
         if name in _VOTES:
             name, value = _VOTES[name], (value != 0).astype(np.int32)

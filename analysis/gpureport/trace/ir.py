@@ -338,7 +338,7 @@ class Module:
         debug = re.search(r"!dbg (!\d+)", text)
         self.line = (self._line(debug[1]) if debug else 0) or self.line
         each = Words(self, text).instruction()
-        each.line = self.line
+        each.line = 0 if text.endswith("!part") else self.line
         return each
 
 

@@ -141,6 +141,7 @@ class Program:
     """The work-group size that the kernel requires."""
     has_sub_groups: bool = False
     """Whether its results may depend on the width of sub-groups."""
+    has_sub_group_barriers: bool = False
 
     @property
     def local_bytes(self) -> int:
@@ -276,6 +277,7 @@ class _Builder:
     def _operation(self, line: Instruction) -> Operation | None:
         what = f"{line.opcode} {line.called}"
         self.built.has_sub_groups |= "sub_group_" in what
+        self.built.has_sub_group_barriers |= line.called == "sub_group_barrier"
         if _NOTHING.match(line.called):
             return None
         if _BARRIER.match(line.called):
