@@ -388,6 +388,32 @@ def test_stores_beyond_the_end_are_noticed_and_missing_results_computed(backend:
         assert not verify(backend, workload, np.random.default_rng(5)).passed
 
 
+def test_a_function_gives_expected_results(tmp_path: Path) -> None:
+    file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
+    (tmp_path / "own.py").write_text("def right(y, x, a, **others):\n    return {'y': y + a * x}\n")
+    (workload,) = load_kernels([file])
+    job = workload.job(workload.verification()[0], np.random.default_rng(5))
+    assert set(workload.expected(workload.verification()[0], job, 1)) == {"y"}
+    (same,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own:right")])
+    assert set(same.expected(workload.verification()[0], job, 1)) == {"y"}
+    file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
+    wrong = {
+        "raise ValueError('no')": "failed: ValueError: no$",
+        "return {'y_new': 1}": "y_new",
+        "return all['nope']": "KeyError",
+        "return 3": "dict",
+        "return {'y': [[1, 2], [3]]}": "failed: ValueError",
+        "return {'y': [right]}": "returned something for 'y' that is not an array of numbers",
+        "sys.exit(0)": "failed: SystemExit: 0$",
+        "os._exit(0)": "the process of own.py:right ended with exit code 0$",
+        "raise KeyboardInterrupt('\\x1b[31m' + 'x' * 9**6)": "failed: KeyboardInterrupt: .31mx+…$",
+    }
+    for code, message in wrong.items():
+        (tmp_path / "own.py").write_text(f"import os, sys\ndef right(**all):\n    {code}\n")
+        with pytest.raises(InputError, match=f":9: expect_from: .*{message}"):
+            load_kernels([file])
+
+
 def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> None:
     """Work-groups or data are too large; with line and limit."""
     small = limits_of(TOY)

@@ -9,13 +9,19 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import ParamSpec, TypeVar, cast
+from pathlib import Path
+from runpy import run_path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from gpureport.errors import GpuReportError, InputError, collect_rarely, limit_remark
 from gpureport.system import end_with_parent, limited_growth
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -63,6 +69,28 @@ def _limited(what: str, most_bytes: int, work: Callable[[], R]) -> R:
         raise InputError(f"{what} takes more than {most_bytes >> 20} MiB of memory") from None
     except Exception as error:  # noqa: BLE001 - whatever it raised
         raise GpuReportError(f"the process of {what} failed: {type(error).__name__}: {error}") from None
+
+
+def arrays_of(what: str, file: Path, function: str, arguments: Mapping[str, Any]) -> "dict[str, NDArray[np.generic]]":
+    """Return the arrays that a *function* of a user's Python file returns, by name; called in a process of its own.
+
+    Raises:
+        InputError: it raises anything, or returns something else; the message begins with *what* it is.
+    """
+    import numpy as np
+
+    try:
+        found = run_path(str(file))[function](**arguments)
+        if not isinstance(found, Mapping):
+            raise InputError(f"{what} returned {type(found).__name__}; it must return a dict of arrays by buffer")
+        arrays = {str(name): np.asarray(values) for name, values in found.items()}
+    except InputError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the user's code
+        raise InputError(f"{what} failed: {type(error).__name__}: {error}".rstrip(": ")) from None
+    if wrong := next((name for name, values in arrays.items() if values.dtype.kind not in "biufc"), None):
+        raise InputError(f"{what} returned something for {wrong!r} that is not an array of numbers")
+    return arrays
 
 
 def ending(code: int | None, printed: bytes) -> str:

@@ -147,7 +147,7 @@ def _workload(
     used = [each for each in fields.sizes.values() if isinstance(each, str)]
     used += [each.text for step in formulas.steps for each in step.arguments]
     words = {*re.findall(r"\w+", f"{used} {fields.model_dump(exclude={'name', 'description', 'sizes'})}")}
-    if unused := {*fields.sizes} - words:
+    if not fields.expect_from and (unused := {*fields.sizes} - words):  # functions receive all sizes
         name, known = min(unused), ", ".join(sorted(words.intersection(fields.sizes)))
         raise document.error(f"sizes.{name}", f"nothing uses {name}; other sizes are: {known or 'none'}")
     return found

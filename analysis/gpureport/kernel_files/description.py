@@ -173,10 +173,12 @@ class KernelFields(StepFields):
     """The swept size is a multiple of this."""
     work: WorkFields = WorkFields(amount="", unit="work-items")
     """Default: the work-items."""
-    expect: dict[Identifier, str] = Field(default_factory=dict)
+    expect: dict[Identifier, str] | None = None
     """Expected contents of buffers after one dispatch, as NumPy expressions of their initial contents."""
     let: dict[Readable, str] = Field(default_factory=dict)
     """Names for parts of these expressions, in this order."""
+    expect_from: str | None = None
+    """``module:function`` or ``file.py:function``, which returns them; it receives all arguments and sizes by name."""
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
     """Largest relative difference; default: 1e-5 for float, 1e-12 for double, 0 for integers."""
     swap: tuple[Identifier, Identifier] | None = None
@@ -191,6 +193,8 @@ class KernelFields(StepFields):
             raise ValueError(
                 f"sizes: {' and '.join(swept)} are both swept; give one of them as a number or an expression"
             )
+        if self.expect is not None and self.expect_from is not None:
+            raise ValueError("give expect or expect_from, not both")
         if self.swap and self.swap[0] == self.swap[1]:
             raise ValueError("swap needs two different buffers")
         if self.sequence and self.swap:

@@ -14,12 +14,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.inputs import read_text
+from gpureport.isolation import arrays_of, isolated
 from gpureport.kernel_files.description import RESERVED, KernelFields, Swept
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document
+from gpureport.text import quoted, shorten
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, emitted_as, placed
 from gpureport.trace.execution import execute
@@ -36,6 +38,8 @@ _PATTERN_BYTES = 2**22
 _MOST_FILLED = 256 << 20
 _MOST_AMOUNT = 1e24
 """More than any device does in a year."""
+_MOST_S, _MOST_BYTES = 300.0, 2**34
+"""Limits of a function that computes expected results."""
 
 
 @cache
@@ -339,7 +343,10 @@ def _converted(values: NDArray[np.generic], dtype: np.dtype[np.generic]) -> NDAr
 
 
 def expected_results(formulas: Formulas, parameters: Parameters, job: Job) -> Mapping[str, NDArray[np.generic]]:
-    """Return the described contents of buffers after one dispatch of each kernel, by their names in the job."""
+    """Return the contents of buffers after one dispatch of each kernel, by their names in the job.
+
+    Expressions are evaluated; a function is imported from its file and called.
+    """
     fields = formulas.fields
     known: dict[str, Any] = dict(formulas.names(parameters))
     buffers, handles = dict[str, Argument](), dict[str, str]()
@@ -353,18 +360,43 @@ def expected_results(formulas: Formulas, parameters: Parameters, job: Job) -> Ma
                 known[name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
                 buffers[name], handles[name] = argument, value
     known |= {f"{name}_": value for name, value in known.items() if iskeyword(name)}
-    names, results = {**known}, dict[str, NDArray[np.generic]]()
-    for name, text in fields.let.items():
-        with formulas.of_field(f"let.{name}"):
-            names[name] = evaluate(text, names)
-    for name, text in fields.expect.items():
-        with formulas.of_field(f"expect.{name}"):
-            values = evaluate(text, names)
+    found = _called(formulas, fields.expect_from, known) if fields.expect_from else _evaluated(formulas, known)
+    results = {}
+    for name, values in found.items():
+        if name not in buffers:
+            what = f"returns {name!r}, which is not a buffer; the buffers are {', '.join(buffers) or 'none'}"
+            raise formulas.error("expect_from", what)
         right = np.broadcast_to(values, known[name].shape) if np.ndim(values) == 0 else np.asarray(values)
         what = "" if right.dtype.kind in "biuf" else "has values that are not real numbers"
         if right.size != known[name].size:
             what = f"has {right.size} values, but the buffer has {known[name].size}"
         if what:
-            raise formulas.error(f"expect.{name}", what)
+            raise formulas.error(f"expect.{name}" if fields.expect else "expect_from", what)
         results[handles[name]] = _converted(right.ravel(), buffers[name].dtype)
     return results
+
+
+def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]:
+    fields, names, found = formulas.fields, dict(known), dict[str, Any]()
+    for where, expressions, into in (("let", fields.let, names), ("expect", fields.expect or {}, found)):
+        for name, text in expressions.items():
+            with formulas.of_field(f"{where}.{name}"):
+                into[name] = evaluate(text, names)
+    return found
+
+
+def function_place(reference: str, folder: Path) -> tuple[Path, str]:
+    """Return the file and the name of a function that is given as ``module:function``."""
+    file, _, function = reference.partition(":")
+    return folder / (file if file.endswith(".py") else f"{file}.py"), function
+
+
+def _called(formulas: Formulas, reference: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    path, function = function_place(reference, formulas.folder)
+    if not (path.is_file() and function):
+        raise formulas.error("expect_from", f"{quoted(reference)} cannot be imported; write module:function")
+    what = shorten(reference)
+    try:
+        return dict(isolated(what, arrays_of, _MOST_S, _MOST_BYTES, what, path, function, known))
+    except GpuReportError as error:
+        raise formulas.error("expect_from", shorten(str(error), len(what) + 200)) from None

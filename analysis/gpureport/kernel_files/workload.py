@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.kernel_files.description import MOST_SIZE, MULTIPLES
-from gpureport.kernel_files.formulas import Formulas, expected_results
+from gpureport.kernel_files.formulas import Formulas, expected_results, function_place
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import shorten
@@ -62,7 +62,8 @@ class KernelFileWorkload(Workload):
         self.family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
         self.verification_dispatches = len(formulas.steps)
         self.source = str(formulas.path)
-        self.place = next((str(formulas.error(f"expect.{name}", fields.name)) for name in fields.expect), "")
+        results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
+        self.place = str(formulas.error(results, fields.name)) if self.is_verified else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
         self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance
@@ -74,10 +75,12 @@ class KernelFileWorkload(Workload):
         self.counted = f"{fields.work.amount} {fields.work.unit} per {per}."
 
     def _digest(self) -> str:
-        """Return a hash of the fields, the source with its included files, and arrays."""
+        """Return a hash of the fields, the source with its included files, the function of expected results, arrays."""
         path, options = self.formulas.path, self.build_options(self.verification()[0])
         text = preprocessed(read_text(path), path.parent, options)
         found = blake2b(f"{text}{self.fields!r}".encode(), digest_size=8)
+        if self.fields.expect_from:
+            found.update(function_place(self.fields.expect_from, self.formulas.folder)[0].read_bytes())
         for name, array in self.formulas.arrays.items():
             found.update(name.encode() + array.tobytes())
         return found.hexdigest()
@@ -100,7 +103,7 @@ class KernelFileWorkload(Workload):
 
     def _check(self) -> None:
         buffers = self.formulas.every_buffer
-        for field, given in (("expect", self.fields.expect), ("swap", self.fields.swap or ())):
+        for field, given in (("expect", self.fields.expect or ()), ("swap", self.fields.swap or ())):
             for name in given:
                 if name not in buffers:
                     what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
@@ -122,7 +125,7 @@ class KernelFileWorkload(Workload):
     @property
     def is_verified(self) -> bool:
         """Whether the description contains expected results."""
-        return bool(self.fields.expect)
+        return self.fields.expect is not None or self.fields.expect_from is not None
 
     @property
     def _listed(self) -> tuple[int, ...]:
@@ -387,7 +390,7 @@ class KernelFileWorkload(Workload):
         return tuple(self.fields.point(value, shape) for value in values)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """Evaluate the description's expressions, or execute all work-groups on the host."""
+        """Evaluate the description's expressions, call its function, or execute all work-groups on the host."""
         if self.is_verified:
             return expected_results(self.formulas, parameters, job)
         return self.formulas.executed_results(parameters, job) if self.is_executable else {}
