@@ -55,7 +55,7 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     _check_names("function", calls, known)
     own = {_of_function(name): known[name] for name in calls}
     large = calls or any(np.ndim(names[name]) for name in used)
-    values = {name: np.broadcast_to(each, each.shape) if np.ndim(each) else each for name, each in names.items()}
+    values = {name: np.broadcast_to(each, np.shape(each)) if np.ndim(each) else each for name, each in names.items()}
     try:
         with np.errstate(all="ignore"), limited_growth(_MOST_BYTES) if large else nullcontext():
             return eval(code, {"__builtins__": {}, **_OWN, **own, **values})  # noqa: S307 - its syntax was checked
