@@ -1,4 +1,4 @@
-"""``gpureport devices new``: drafts of present devices, of relatives and empty ones; measured values are marked."""
+"""``gpureport devices new``: drafts of present devices and of relatives; measured values are marked."""
 
 import re
 from pathlib import Path
@@ -79,20 +79,19 @@ def test_a_draft_on_standard_output_is_the_file(capsys: Captured) -> None:
 def test_a_draft_beside_a_schema_names_it() -> None:
     Path("drafts").mkdir()
     Path("device.schema.json").touch()
-    new("--empty")
+    new("--from", "A40")
     assert Path("drafts/new.yaml").read_text().startswith("# yaml-language-server: $schema=../device.schema.json\n")
 
 
 @pytest.mark.parametrize("name", ["d.yml", "d.json", "d"])
 def test_a_draft_with_another_ending_is_refused(name: str, capsys: Captured) -> None:
-    sentence = failure(capsys, "--empty", "-o", f"x/{name}")
+    sentence = failure(capsys, "--from", "A40", "-o", f"x/{name}")
     assert sentence == f"x/{name}: the file name must end in .yaml; rename it to d.yaml"
     assert not Path("x").exists()
 
 
-@pytest.mark.parametrize("arguments", [("--empty",), ("--from", "A40")])
-def test_what_a_draft_leaves_to_its_author_is_a_warning(arguments: tuple[str, ...]) -> None:
-    device, path = new(*arguments), Path("drafts/new.yaml")
+def test_what_a_draft_leaves_to_its_author_is_a_warning() -> None:
+    device, path = new("--from", "A40"), Path("drafts/new.yaml")
     problems = check_folder([path])
     assert {"clock", "compute_units", "memory.bandwidth", "caches.L2.capacity"} <= {p.field for p in problems}
     (message,) = {p.message for p in problems}
@@ -217,22 +216,12 @@ def test_a_relative_of_another_kind_is_refused(capsys: Captured) -> None:
     assert "has no device 'RTX 99999'" in failure(capsys, "--from", "RTX 99999")
 
 
-def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_device_nothing_is_drafted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent() -> None:
         raise DeviceError("no OpenCL device found; install one")
 
     monkeypatch.setattr(presence, "present", absent)
-
-    assert new("--empty").architecture.id == "generic_gpu"
-    text = Path("drafts/new.yaml").read_text()
-    for field in ("flops", "far_latency", "bandwidth_transition", "efficiency", "groups_per_cycle", "pci_ids"):
-        assert f"# {field}: " in text or f"#   {field}: " in text
-    free = text.replace("    # ", "    ").replace("  # efficiency", "  efficiency")
-    Path("free.yaml").write_text(free.replace("# launch", "launch").replace("#   single", "  single"))
-    assert [problem for problem in check_folder([Path("free.yaml")]) if problem.severity == "error"] == []
-    capsys.readouterr()
     assert failure(capsys).startswith("no OpenCL device found; install one")
-    assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: cannot be combined with")
 
 
 def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:

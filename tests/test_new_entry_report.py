@@ -121,7 +121,6 @@ def test_a_relative_lends_what_a_run_did_not_measure(report: Report, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--empty",), "--empty: cannot be combined with"),
         (("--device", "0"), "--report: cannot be combined with --device"),
         ((), "contains no measurements of a device"),
     ],

@@ -512,8 +512,6 @@ class DraftOptions:
     relative: Annotated[str | None, typer.Option("--from", metavar="NAME")] = None
     """Start from a similar device of the database. With --device or --report, the values of that device replace those
     of the similar device."""
-    empty: _Flag = False
-    """Write an empty entry to fill in; needs no device."""
     report: Annotated[Path | None, _path("REPORT")] = None
     """Start from the report of a run, with all values that it measured; needs no device."""
     output: _OutputFile = None

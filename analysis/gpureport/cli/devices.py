@@ -134,8 +134,6 @@ def _files(root: Path) -> list[Path]:
 def draft_entry(request: DraftOptions) -> int:
     """Write a draft to a file or to standard output."""
     output = request.output
-    if request.empty and (request.device or request.relative or request.report):
-        raise InputError("--empty: cannot be combined with --device, --from or --report; omit one of them")
     if request.report and request.device:
         raise InputError("--report: cannot be combined with --device; omit one of them")
     if output is not None:
@@ -143,7 +141,7 @@ def draft_entry(request: DraftOptions) -> int:
         if misnamed:
             raise InputError(f"{output}: {misnamed}")
     with writing(() if output is None else (output,), force=request.force):
-        draft = drafts.empty(open_database(request.entries)) if request.empty else _drafted(request)
+        draft = _drafted(request)
         beside = output is not None and (output.parent.parent / "device.schema.json").exists()
         text = write_entry(draft, schema=beside)
         if output is None:

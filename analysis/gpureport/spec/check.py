@@ -18,7 +18,7 @@ from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, combine
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.reported import plain, same
-from gpureport.spec.values import TO_CHECK, TO_REPLACE, Layer, steps_of
+from gpureport.spec.values import TO_CHECK, Layer, steps_of
 from gpureport.text import suggestion
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_number, format_value
 
@@ -96,7 +96,7 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
     for path, value in document.contents.values.items() if document.contents else ():
         origin = value.provenance
         explained = origin.note and origin.kind in ("assumed", "derived", "queried")
-        if origin.kind == "assumed" and origin.note.endswith((TO_REPLACE, TO_CHECK)):
+        if origin.kind == "assumed" and origin.note.endswith(TO_CHECK):
             yield document.problem(path, "is as drafted; replace it by the documented value and name its source")
         elif not (origin.source or explained or document.spoiled(path) or document.spoiled("source")):
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")

@@ -1,6 +1,6 @@
 """What is known of a device without an entry; drafts of device files.
 
-A draft is of a present device, based on a relative, or empty; measured values override the others. Each value has its
+A draft is of a present device, or based on a relative; measured values override the others. Each value has its
 unit and source, ready to be checked and edited.
 """
 
@@ -17,21 +17,11 @@ from gpureport.errors import InputError
 from gpureport.spec import drivers, reported
 from gpureport.spec.cores import cpu_values
 from gpureport.spec.drivers import Maker, maker
-from gpureport.spec.files import (
-    PCI_ID,
-    ArchitectureFile,
-    DeviceFile,
-    Place,
-    combined,
-    declaration,
-    missing,
-    places,
-    resolve,
-)
+from gpureport.spec.files import PCI_ID, ArchitectureFile, DeviceFile, Place, declaration, places, resolve
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.spec.values import TO_CHECK, TO_REPLACE, Value, assumed, queried, steps_of
+from gpureport.spec.values import TO_CHECK, Value, assumed, queried, steps_of
 from gpureport.text import printable, shorten
-from gpureport.units import format_bandwidth, format_bytes, parse
+from gpureport.units import format_bandwidth, format_bytes
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -120,8 +110,6 @@ class Draft:
     """The similar device with the values."""
     remarks: tuple[str, ...] = ()
     """Further comments for the author, one line each."""
-    optional: bool = False
-    """Whether to list optional fields as comments."""
 
 
 def of_present(present: PresentDevice, database: "Database", relative: "Entry | None" = None, when: str = "") -> Draft:
@@ -170,18 +158,6 @@ def of_relative(relative: "Entry") -> Draft:
     return Draft(own, values, relative=relative)
 
 
-def empty(database: "Database") -> Draft:
-    """Draft an entry with examples of the required values, as placeholders, and all optional fields."""
-    architecture = database.architecture(GENERIC)
-    file = DeviceFile(name="My device", vendor="My vendor", architecture=GENERIC)
-    declared = {path: declaration(path) for path in missing(combined(file, architecture), DeviceFile)}
-    values = {
-        path: assumed(parse(each.written_example, each.dimension), f"a placeholder; {TO_REPLACE}")
-        for path, each in declared.items()
-    }
-    return Draft(file, values, optional=True)
-
-
 def drafted_device(draft: Draft, database: "Database") -> Device:
     """Return the device that the file would describe; an InputError if a required value is missing."""
     return resolve("draft", draft.file, database.architecture(draft.file.architecture), draft.values)
@@ -211,7 +187,7 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
 
 
 def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
-    """Yield the lines of a value, of a part, or of its levels; as comments if the draft has no value of it."""
+    """Yield the lines of a value, of a part, or of its levels."""
     given = [steps for path in draft.values if (steps := steps_of(path))[0] == name]
     if places[0].steps == (name,):
         yield from _value(draft, places[0], "")
@@ -224,16 +200,13 @@ def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
                 yield from _value(draft, place, "    ", level)
         yield from (f"  {level}: null" for level in without)
     elif lines := [line for place in places for line in _value(draft, place, "  ")]:
-        yield from (f"{name}:", *lines) if given else (f"# {name}:", *(f"#   {line[4:]}" for line in lines))
+        yield from (f"{name}:", *lines)
 
 
 def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator[str]:
-    path, key = place.path(level), place.steps[-1]
+    path = place.path(level)
     if path in draft.values:
-        yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
-    elif draft.optional:
-        means = place.description
-        yield f"{indent}# {key}: {place.declared.written_example}{f'  # {_plain(means)}' if means else ''}"
+        yield f"{indent}{place.steps[-1]}: {_leaf(path, draft.values[path])}"
 
 
 def _leaf(path: str, value: Value) -> str:

@@ -86,8 +86,7 @@ class Transition(Record):
 _CYCLES, _PER_CYCLE = ("clock", 1.0), ("clock", -1.0)
 """How measured values in cycles, and those for each cycle, depend on the listed clock."""
 _LATENCY = Listed(1, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)
-_TRANSITION = "[0.9, 1.05, 1.3]"
-_OF_CAPACITY = Listed(0.05, 20, uncertain=TRANSITION, relative_to=("capacity", -1.0), example=_TRANSITION)
+_OF_CAPACITY = Listed(0.05, 20, uncertain=TRANSITION, relative_to=("capacity", -1.0))
 _Range = Annotated[Transition, _OF_CAPACITY]
 _OwnRange = Annotated[Transition | None, _OF_CAPACITY]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
@@ -103,10 +102,10 @@ class Cache(Record):
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
     capacity_bytes: Annotated[Bytes, Listed(0.001, 2048, "MiB", uncertain=BY_SOURCE, of_card=True)]
     """Capacity of one instance."""
-    scope: Annotated[Scope, Listed(example="device")]
+    scope: Annotated[Scope, Listed()]
     """One instance for each compute unit, or one for the device."""
-    line_bytes: Annotated[WholeBytes, Listed(16, 4096, "B", example="64 B")]
-    sector_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
+    line_bytes: Annotated[WholeBytes, Listed(16, 4096, "B")]
+    sector_bytes: Annotated[WholeBytes, Listed(4, 4096, "B")]
     """Bytes transferred on a miss; equal to the line size for caches without sectors."""
     latency_cycles: Annotated[Cycles, _LATENCY]
     """Latency of a dependent load."""
@@ -124,11 +123,11 @@ class Cache(Record):
     """The same if kernels also write (of misses, if the rate of writes is known); default: ``bandwidth_transition``."""
     ping_pong_transition: _OwnRange = None
     """The same if each dispatch reads what the previous one wrote; default: as ``write_transition``."""
-    persistent: Annotated[bool, Listed(example="true")]
+    persistent: Annotated[bool, Listed()]
     """Whether contents survive from one dispatch to the next."""
-    unified_with_local_memory: Annotated[bool, Listed(example="true")] = False
+    unified_with_local_memory: Annotated[bool, Listed()] = False
     """Whether local memory is carved out of this cache's capacity."""
-    partitions: Annotated[Count, Listed(1, 64, example="2")] = 1
+    partitions: Annotated[Count, Listed(1, 64)] = 1
     """Partitions that differ in latency. The latency of one work-item also rises at capacity / partitions."""
     far_latency_cycles: Annotated[Cycles | None, _LATENCY] = None
     """Latency of the far partition."""
@@ -152,9 +151,9 @@ class Tlb(Record):
 
     name: Name
     """``L1``, ``L2``, …, nearest first."""
-    entries: Annotated[Count | None, Listed(4, 1 << 20, example="64")] = None
+    entries: Annotated[Count | None, Listed(4, 1 << 20)] = None
     """Number of entries; their pages together are the reach."""
-    huge_entries: Annotated[Count | None, Listed(4, 1 << 20, example="64")] = None
+    huge_entries: Annotated[Count | None, Listed(4, 1 << 20)] = None
     """Number of entries for huge pages, if it differs."""
     reach_bytes: Annotated[Bytes | None, Listed(16, 1 << 33, "KiB")] = None
     """Range of addresses that all entries together cover, where it is not entries times page size."""
@@ -162,7 +161,7 @@ class Tlb(Record):
     """Page size of memory that OpenCL allocates."""
     miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=BY_SOURCE)]
     """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
-    transition: Annotated[Transition, Listed(0.05, 20, example=_TRANSITION)]
+    transition: Annotated[Transition, Listed(0.05, 20)]
     """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
 
     @property
@@ -189,13 +188,13 @@ PAGE_WALK = Level(name="page table walk")
 class Memory(Record):
     """Device memory."""
 
-    size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB", example="8 GiB")]
+    size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB")]
     bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH, of_card=True)]
     """Listed bandwidth."""
     efficiency: Annotated[
         Share,
         Field(ge=1e-6),
-        Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True, example="0.9"),
+        Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True),
     ]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
     one_way_loss: Annotated[Share, Field(ge=1e-6), Listed(0.05, 1, uncertain=ONE_WAY)] = ONE_WAY_LOSS
@@ -203,9 +202,9 @@ class Memory(Record):
     turns around; default 0.2."""
     latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)]
     """Latency of a dependent load beyond all caches."""
-    access_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
+    access_bytes: Annotated[WholeBytes, Listed(4, 4096, "B")]
     """Smallest transfer to or from memory."""
-    stacked: Annotated[bool, Listed(example="true")] = False
+    stacked: Annotated[bool, Listed()] = False
     """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
     ecc: Annotated[
         Share | None, Field(ge=1e-6, le=0.9), Listed(0.01, 0.5, uncertain=ERROR_CORRECTION, of_card=True)
@@ -229,9 +228,7 @@ class Launch(Record):
     """One empty kernel, between its own time stamps."""
     batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST, of_card=True)]
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
-    groups_per_cycle: Annotated[
-        Number, Listed(0.001, 100, uncertain=GROUP_RATE, relative_to=_PER_CYCLE, of_card=True, example="0.5")
-    ]
+    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain=GROUP_RATE, relative_to=_PER_CYCLE, of_card=True)]
     """Work-groups that the whole device starts per cycle."""
     transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 50e-6
     """CPUs: fixed time of a copy from memory to memory. Default: the runtime wakes a thread, and that wakes the waiting
@@ -246,11 +243,11 @@ generations: 64 GT/s, of which 236 of 256 bytes are packets (PCI Express Base Sp
 class Link(Record):
     """The link between device and host."""
 
-    kind: Annotated[LinkKind, Listed(example="pcie")]
+    kind: Annotated[LinkKind, Listed()]
     """``pcie``; ``nvlink_c2c``: a coherent link on the module; ``shared``: device and host have the same memory."""
-    generation: Annotated[Count | None, Listed(1, 7, example="4")] = None
+    generation: Annotated[Count | None, Listed(1, 7)] = None
     """PCI Express: generation, such as 4."""
-    lanes: Annotated[Count | None, Listed(1, 32, example="16")] = None
+    lanes: Annotated[Count | None, Listed(1, 32)] = None
     """PCI Express: number of lanes that the device uses."""
     bandwidth_bytes_per_s: Annotated[Amount, Listed(1, 10_000, "GB/s", uncertain=LINK_BANDWIDTH)] = 0.0
     """Listed bandwidth of one direction, if the kind of link does not determine it. PCI Express: the rate of its lanes
@@ -290,7 +287,7 @@ class OccupancyRules(Record):
     max_waves: Annotated[Count, Listed(1, 4096)]
     max_groups: Annotated[Count | None, Listed(1, 1024)] = None
     """Default: only waves, registers and local memory limit work-groups."""
-    free_single_waves: Annotated[bool, Listed(example="true")] = False
+    free_single_waves: Annotated[bool, Listed()] = False
     """Whether groups of one wave, which need no barrier, do not count as groups (AMD); default false."""
     registers: Annotated[Count | None, Listed(64, 1 << 22)] = None
     """32-bit registers; default: each wave has its own (Intel)."""
@@ -358,7 +355,7 @@ class CoreType(Record):
     """Cores of a large socket."""
     load_to_use_cycles: Annotated[Cycles, Listed(1, 20, "cycles")] = 5.0
     """Latency of the L1 in cycles of the core's highest clock; default: 5."""
-    all_core_boost: Annotated[bool, Listed(example="true")] = False
+    all_core_boost: Annotated[bool, Listed()] = False
     """Whether all cores together reach the highest clock within the power budget; default: the more cores are busy, the
     lower is the clock."""
     l1_latency_s: _Latency
@@ -434,7 +431,7 @@ class Architecture(Record):
     issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
     rates_per_cycle: Annotated[
         Table[Name, Number],
-        Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, example="64", key="rates", by_name=True),
+        Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, key="rates", by_name=True),
     ]
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
@@ -454,11 +451,11 @@ class Architecture(Record):
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     unrolled_iterations: Annotated[Count, Listed(1, 64)] = 4
     """Factor by which compilers unroll loops whose number of iterations they do not know; default 4."""
-    scalar_unit: Annotated[bool, Listed(example="true")] = False
+    scalar_unit: Annotated[bool, Listed()] = False
     """Whether a scalar unit executes branches, and integer instructions with the same result for all lanes of a wave.
     Scalar, vector and memory instructions of different waves then issue in the same cycle; default false: all share
     the issue slots."""
-    matrix_instruction: Annotated[MatrixInstruction | None, Listed(example="MFMA")] = None
+    matrix_instruction: Annotated[MatrixInstruction | None, Listed()] = None
     """The instruction of ``rates.matrix_*``: of NVIDIA, of CDNA 3, or of RDNA 3; default: another one, which the
     kernels do not use, or none."""
     barrier_cycles: Annotated[Amount, _stall("barrier_cycles", 0.1, 1000)] = 0.0
@@ -466,16 +463,16 @@ class Architecture(Record):
     constant_cycles: Annotated[Amount, _stall("constant_cycles", 0.1, 1000)] = 0.0
     """Cycles in which the constant cache of a compute unit reads each further address of a wave; default 0: constant
     memory is read like global memory."""
-    groups_as_loops: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
+    groups_as_loops: Annotated[bool, Listed()] = Field(default_factory=_on_cpus)
     """Whether a compiler turns each work-group into loops, and a core runs one group after another. Lanes then do not
     access memory together, a barrier is the end of a loop, and instructions are the compiler's choice. Default: on
     CPUs."""
-    on_host: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
+    on_host: Annotated[bool, Listed()] = Field(default_factory=_on_cpus)
     """Whether the device consists of the host's cores and memory. Default: CPUs."""
-    has_neighbours: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
+    has_neighbours: Annotated[bool, Listed()] = Field(default_factory=_on_cpus)
     """Whether other programs, also of other virtual machines, use the same cores and caches: measured values then apply
     to other kernels only in part, and programs find a part of each cache. Default: CPUs."""
-    compiler: Annotated[drivers.CpuCompiler, Listed(example="pocl")] = "pocl"
+    compiler: Annotated[drivers.CpuCompiler, Listed()] = "pocl"
     """CPUs: the compiler of kernels, with its runtime (:mod:`gpureport.spec.compilers`). Default: PoCL's."""
     masked_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
@@ -564,7 +561,7 @@ class Device(Record):
     compute_units: Annotated[Count, Listed(1, 1 << 16)]
     clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=CLOCK, of_card=True)]
     """Clock that the model uses: the listed boost clock unless a better value is known."""
-    dies: Annotated[Count, Listed(1, 64, example="2")] = 1
+    dies: Annotated[Count, Listed(1, 64)] = 1
     """Dies with compute units, each with its own way to memory; default 1."""
     caches: Many[Cache]
     """Nearest first; only caches that OpenCL global loads and stores use."""

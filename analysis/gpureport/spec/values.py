@@ -28,8 +28,8 @@ from gpureport.text import printable
 from gpureport.units import DIMENSIONS, Dimension, dimension_of, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
-TO_REPLACE, TO_CHECK = "replace it", "check it"
-"""Ends of the notes of draft values that the author must still edit."""
+TO_CHECK = "check it"
+"""End of the notes of draft values that the author must still check."""
 T = TypeVar("T")
 
 
@@ -98,8 +98,6 @@ class Listed:
     """Whether it differs between cards, even if two entries list the same number."""
     zero: bool = False
     """Whether the value may be zero."""
-    example: str = ""
-    """Example for empty drafts; default: one with this unit."""
     key: str = ""
     """Key in YAML files; default: the name of the field without its unit."""
     by_name: bool = False
@@ -114,11 +112,6 @@ class Listed:
     def scale(self) -> float:
         """The unit in SI base units."""
         return parse(f"1 {self.unit}", self.dimension)
-
-    @property
-    def written_example(self) -> str:
-        """A value as in files."""
-        return self.example or DIMENSIONS[self.dimension].example
 
     def is_usual(self, value: float) -> bool:
         """Whether *value*, in SI base units, is within the usual range."""
