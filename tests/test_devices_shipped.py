@@ -1,6 +1,7 @@
 """Every device and architecture file that is shipped, and what is predicted for them."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -15,6 +16,7 @@ from gpureport.predict import limits_of, predict_sweep
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, is_architecture, load_database
 from gpureport.spec.files import ArchitectureFile, DeviceFile, file_schema
+from gpureport.spec.reported import plain
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Sweep
 
@@ -31,8 +33,20 @@ def _ids(path: Path) -> str:
 
 
 def test_shipped_files_have_no_problem(database: Database) -> None:
-    """Neither an error nor an implausible or unsourced value, nor entries that cannot be told apart."""
+    """Neither an error nor an implausible or unsourced value."""
     assert check_folder(FILES, database) == []
+
+
+def test_shipped_entries_can_be_told_apart(database: Database) -> None:
+    """No name belongs to two; those with one OpenCL name differ in PCI ids, units or memory."""
+    files = [entry.file for entry in database.entries.values()]
+    found = [(plain(name), file.pci_ids, *_size(file)) for file in files for name in {*map(plain, file.opencl_names)}]
+    assert max(Counter(plain(file.name) for file in files).values()) == 1
+    assert max(Counter(found).values()) == 1
+
+
+def _size(file: DeviceFile) -> tuple[object, ...]:
+    return tuple(file.values[path].value for path in ("compute_units", "memory.size") if path in file.values)
 
 
 @pytest.mark.parametrize("path", FILES, ids=_ids)

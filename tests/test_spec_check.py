@@ -49,7 +49,6 @@ def test_the_check_of_a_folder_of_broken_files_reports_the_expected_sentences(
             ":9: caches.L2.bandwidth_transition: takes three",
         ),
         # No device would match: vendors must agree.
-        ("ACME", "AMD", ":2: warning: vendor: AMD does not make the architecture Turing"),
     ],
 )
 def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: str, tmp_path: Path) -> None:
@@ -103,30 +102,6 @@ def test_an_optional_value_can_be_empty(tmp_path: Path) -> None:
 
     assert check_folder([path]) == []
     assert "memory.latency" not in load_database([tmp_path]).entries["mine"].file.values
-
-
-def test_entries_that_cannot_be_distinguished_cause_a_warning(tmp_path: Path) -> None:
-    """By an OpenCL name with nothing beside it; not where units, memory or PCI ids differ, nor in another folder."""
-    text = GOOD.read_text()
-    named = text + "opencl: {names: [Radeon X]}\n"
-    files = {
-        "a": named,
-        "b": named.replace("A card", "B"),
-        "c": named.replace("A card", "C").replace("units: 36", "units: 30"),
-        "d": named.replace("A card", "D").replace("8 GiB", "16 GiB"),
-        "e": named.replace("A card", "E") + 'pci_ids: ["1002:0001"]\n',
-        "f": text.replace("A card", "a CARD"),
-    }
-    for name, content in files.items():
-        (tmp_path / f"{name}.yaml").write_text(content)
-    paths = sorted(tmp_path.glob("*.yaml"))
-
-    by_name, by_title = check_folder(paths)
-    assert (by_name.file, by_name.line, by_name.field) == (str(paths[1]), 10, "opencl.names")
-    assert f"{paths[0]} lists 'Radeon X' as well" in by_name.message
-    assert by_name.message.endswith("list PCI ids that distinguish them")
-    assert (by_title.file, by_title.line, by_title.severity) == (str(paths[5]), 1, "warning")
-    assert [problem for path in paths for problem in check_folder([path])] == []
 
 
 def test_indistinguishable_entries_match_nothing(tmp_path: Path) -> None:

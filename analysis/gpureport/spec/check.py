@@ -4,20 +4,18 @@ Implausible values are possible but unlikely, usually because of a wrong unit or
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import gt, lt
 from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.spec import drivers
 from gpureport.spec.cores import host_values
-from gpureport.spec.database import Database, alike, is_architecture, load_database, wrong_ending
+from gpureport.spec.database import Database, is_architecture, load_database, wrong_ending
 from gpureport.spec.files import LEVELLED, ArchitectureFile, DeviceFile, combined, declaration, levels, missing, resolve
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
-from gpureport.spec.reported import plain, same
 from gpureport.spec.values import TO_CHECK, Layer, steps_of
 from gpureport.text import suggestion
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_number, format_value
@@ -32,37 +30,14 @@ _FLOPS_TOLERANCE = 0.05
 
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
-    """Check the files of one folder: each file, and entries that cannot be distinguished.
+    """Check the files of one folder.
 
     A device's architecture is in a folder ``architectures`` beside the file or one level above it, or in *database*
     (default: the shipped one). Problems are errors, which make a file unusable, and warnings.
     """
-    database, paths, problems = database or load_database(), list(paths), list[Problem]()
-    former: list[tuple[Path, DeviceFile]] = []
+    database, paths = database or load_database(), list(paths)
     reported = set(map(real_path, paths))
-    for document in map(_read, paths):
-        problems += _check(document, database, reported)
-        if isinstance(file := document.contents, DeviceFile):
-            clashes = (_clash(document, file, *other) for other in former)
-            problems += islice(filter(None, clashes), 1)
-            former.append((document.path, file))
-    return problems
-
-
-def _clash(document: Checked, file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
-    if plain(file.name) == plain(other.name):
-        message = f"{path} has the name {file.name!r} as well, so the name finds neither; rename one of them"
-        return document.problem("name", message)
-    if set(file.pci_ids) ^ set(other.pci_ids) or not alike(file, other):
-        return None
-    shared = (name for name in other.opencl_names for known in file.opencl_names if same(name, known))
-    if (name := next(shared, None)) is None:
-        return None
-    message = (
-        f"{path} lists {name!r} as well, with the same number of compute units and memory size, so a device of "
-        "that name matches neither; list PCI ids that distinguish them"
-    )
-    return document.problem("opencl.names", message)
+    return [problem for document in map(_read, paths) for problem in _check(document, database, reported)]
 
 
 def doubts(device: Device, database: Database) -> list[Problem]:
@@ -197,7 +172,7 @@ def _wrong_peak(device: Device, flops: float) -> Iterator[Remark]:
 
 
 def _implausible(device: Device) -> Iterator[Remark]:
-    architecture, bandwidth = device.architecture, device.memory.bandwidth_bytes_per_s
+    bandwidth = device.memory.bandwidth_bytes_per_s
     balance, (low, high) = _peak_flops(device) / bandwidth, _BALANCE[device.kind]
     are_usual = declaration("clock").is_usual(device.clock_hz) and declaration("memory.bandwidth").is_usual(bandwidth)
     if are_usual and not low <= balance <= high:
@@ -206,9 +181,6 @@ def _implausible(device: Device) -> Iterator[Remark]:
             f"per byte; devices of this kind have {low:g} to {high:g}"
         )
         yield "memory.bandwidth", message
-    own, other = device.vendor, architecture.vendor
-    if drivers.differ(own, other):
-        yield "vendor", f"{own} does not make the architecture {architecture.name}; {other} does"
     yield from _order(device)
 
 

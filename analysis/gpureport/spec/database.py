@@ -17,7 +17,7 @@ from gpureport.spec.host import HostProcessor, read_host
 from gpureport.spec.match import match
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.reading import read_file
-from gpureport.spec.reported import MEMORY_TOLERANCE, plain
+from gpureport.spec.reported import plain
 from gpureport.spec.values import Layer
 from gpureport.text import quoted, suggestion
 
@@ -221,18 +221,6 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
         if root is shipped or root.resolve() != shipped.resolve():
             _add(database, root, own=root is not shipped, strict=root in extra)
     return database
-
-
-def alike(one: DeviceFile, other: DeviceFile) -> bool:
-    """Whether two entries have the same number of compute units and, within the tolerance, the same memory size."""
-    (units, size), (other_units, other_size) = _units_and_memory(one), _units_and_memory(other)
-    same_size = size is None or other_size is None or abs(size / other_size - 1) <= MEMORY_TOLERANCE
-    return units == other_units and same_size
-
-
-def _units_and_memory(file: DeviceFile) -> tuple[int | None, float | None]:
-    values = {path: each.value for path, each in file.values.items()}
-    return values.get("opencl.compute_units", values.get("compute_units")), values.get("memory.size")
 
 
 def _add(database: Database, root: Path, *, own: bool, strict: bool) -> None:
