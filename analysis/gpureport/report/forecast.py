@@ -1,20 +1,17 @@
-"""Tables of predictions from a database entry: ceilings, cliffs, and the best of each workload."""
+"""Tables of predictions from a database entry: ceilings, features, and the best of each workload."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
+from gpureport.records.curves import MAIN_POSITIONS, CurveFeature
 from gpureport.records.prediction import Prediction
-from gpureport.records.report import Report
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import feature_name
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_frequency, format_interval, format_value
-
-_ENDS: tuple[Position, ...] = ("onset", "end")
 
 
 def facts_of(device: Device) -> str:
@@ -69,25 +66,6 @@ def _capacity(ceiling: Ceiling) -> str:
     if not ceiling.capacity_bytes:
         return ""
     return f"{format_bytes(ceiling.capacity_bytes)}{' per unit' if ceiling.each else ''}"
-
-
-def cliffs_table(report: Report) -> Table:
-    """List the cliffs of caches in the memory family, with the plateaus before and after."""
-    levels = report.device.cache_levels
-    rows = (row for p in report.predictions if p.key.family == "memory" for row in _cliff_rows(p, levels))
-    return Table(("cache", "variant", "onset", "midpoint", "end", "before", "after"), tuple(rows))
-
-
-def _cliff_rows(prediction: Prediction, levels: Container[Level]) -> Iterator[tuple[str, ...]]:
-    cliffs = [f for f in prediction.features if f.feature == "cliff"]
-    plateaus = [format_value(f.value, f.unit) for f in prediction.features if f.position == "plateau"]
-    for number, level in enumerate(dict.fromkeys(f.level for f in cliffs)):
-        if level not in levels:
-            continue
-        at = {f.position: f for f in cliffs if f.level == level}
-        around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
-        onset, end = (format_bytes(at[position].value) if position in at else UNKNOWN for position in _ENDS)
-        yield str(level), prediction.key.variant, onset, value_of(at.get("midpoint")), end, *around
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:

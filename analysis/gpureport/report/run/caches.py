@@ -8,7 +8,6 @@ from gpureport.grouping import grouped
 from gpureport.observe.statistics import Estimate
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.report import Report
-from gpureport.report import forecast
 from gpureport.report.curves import CurveRecords, is_certain, reading_units, specified_values
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
@@ -132,9 +131,7 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
 
 
 def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
-    """List the cliffs of each cache level as ranges over kernels, with the largest deviation; or predicted ones."""
-    if report.only_predicted:
-        return forecast.cliffs_table(report)
+    """List the cliffs of each cache level as ranges over kernels, with the largest deviation."""
     onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
     levels = grouped((f.level, f) for f in specified_values(found, "midpoint"))
     seen = seen_in(report)
