@@ -378,7 +378,7 @@ class PredictOptions:
     """Devices of the database, by name or id (see `gpureport devices --known`). With several, each is compared with the
     first."""
     lscpu: Annotated[Path | None, _path("FILE")] = None
-    """A file with the output of `lscpu` or `lscpu -J`: its processor is the first device."""
+    """A file with the output of `LC_ALL=C lscpu`: its processor is the first device."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
     name: str = ""  # no option here: FILE.cl:KERNEL gives it

@@ -1,6 +1,5 @@
 """The host processor as the operating system reports it, and any machine's processors as ``lscpu`` lists them."""
 
-import json
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -174,25 +173,11 @@ def _read_caches(root: Path, processors: int) -> dict[str, ListedCache]:
 
 
 def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
-    """Parse the output of ``lscpu`` or ``lscpu -J``; an InputError, which names *file*, for other text."""
+    """Parse the output of ``lscpu``; an InputError, which names *file*, for other text."""
     try:
-        fields = dict(_json_fields(json.loads(text))) if text.lstrip().startswith("{") else dict(_fields(text))
-        return processor_facts(fields)
+        return processor_facts(dict(_fields(text)))
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{file}: is not valid JSON; write it with `lscpu -J`") from None
-
-
-def _json_fields(part: object) -> Iterator[tuple[str, str]]:
-    if isinstance(part, Mapping):
-        if isinstance(part.get("field"), str):
-            yield part["field"].rstrip(":"), str(part.get("data") or "")
-        for key in ("lscpu", "children"):
-            yield from _json_fields(part.get(key))
-    elif isinstance(part, list):
-        for each in part:
-            yield from _json_fields(each)
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
@@ -226,7 +211,7 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
     An InputError if the number of processors is missing, or a value is invalid.
     """
     if "CPU(s)" not in fields:
-        raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")
+        raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu`")
     given = {name: fields.get(key, "").strip() for name, key in _LISTED.items()}
     listed = {name: _value(name, text) for name, text in given.items() if not _is_unknown(name, text)}
     listed.setdefault("vendor", "unknown")  # its type of core is the generic one
