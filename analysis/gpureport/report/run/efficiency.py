@@ -8,18 +8,17 @@ from itertools import chain
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.ceilings import ceiling_of
-from gpureport.records.curves import CurveFeature, ObservedPoint, Points, SweepKey
+from gpureport.records.curves import ObservedPoint, Points, SweepKey
 from gpureport.records.finding import Advice, SourceAccess
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dot
-from gpureport.report.forecast import cliff_text
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, kernel_name, seen_in
-from gpureport.units import UNKNOWN, format_percent, format_ratio, format_time, format_value, precise_percent
+from gpureport.units import UNKNOWN, format_percent, format_ratio, format_time, format_value
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
@@ -108,17 +107,17 @@ def occupancy_of(limit: Limit) -> str:
 
 def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
     """List kernels at their largest sizes, a line each: speed without interval, bottleneck, efficiency, occupancy."""
+    seen = () if report.only_predicted else (seen_in(report),)
     return Table.of(
         {
             "kernel": limit.key.workload,
-            seen_in(report): format_value(limit.observed.value if limit.observed else None, limit.unit),
+            **{name: format_value(limit.observed.value if limit.observed else None, limit.unit) for name in seen},
             "predicted": format_value(limit.predicted.value, limit.unit),
             "bottleneck": bottleneck_of(limit),
-            "efficiency": format_percent(limit.efficiency) if limit.observed else UNKNOWN,
+            "efficiency": format_percent(limit.efficiency) if limit.observed or not seen else UNKNOWN,
             "occupancy": occupancy_of(limit),
         }
         for limit in limits(found, report.device.compute_units)
-        if not report.only_predicted
     )
 
 
@@ -175,12 +174,6 @@ def own_answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     ]
 
 
-def own_table(report: Report, found: Sequence[CurveRecords]) -> Table:
-    """List the kernels of the user."""
-    own = of_user(report, found)
-    return Table.of(_row(report, limit, own) for limit in limits(own, report.device.compute_units))
-
-
 def accesses_table(report: Report) -> Table:
     """Return the accesses that cost most, in the order of the source."""
     costly = sorted(report.accesses, key=lambda each: -max(each.unit_s, each.memory_s))[:_MOST]
@@ -206,34 +199,6 @@ def advice_table(report: Report) -> Table:
         for each in sorted(report.advice, key=lambda each: -each.gain)[:_MOST]
     )
     return Table(("kernel", "change", "predicted gain"), tuple(gains))
-
-
-def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> dict[str, str]:
-    curves = [curve for curve in own if curve.key.workload == limit.key.workload]
-    return {
-        "kernel": kernel_name(report, limit.key),
-        "rate": format_value(limit.value, limit.unit),
-        "bottleneck": bottleneck_of(limit),
-        "efficiency": precise_percent(limit.efficiency),
-        "cliffs": ", ".join(map(cliff_text, _features(curves, "midpoint"))) or UNKNOWN,
-        "n90": next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),
-        "best work-group": next((_best(curve) for curve in curves if curve.is_work_group), UNKNOWN),
-        "occupancy": occupancy_of(limit),
-    }
-
-
-def _features(curves: Iterable[CurveRecords], position: str) -> Iterator[CurveFeature]:
-    for curve in curves:
-        record = curve.observation or curve.prediction
-        if record and not curve.is_work_group:
-            yield from (feature for feature in record.features if feature.position == position)
-
-
-def _best(curve: CurveRecords) -> str:
-    seen = curve.observation.points if curve.observation else ()
-    expected = curve.prediction.points if curve.prediction else ()
-    values = {each.point.label: each.value for each in (seen or expected)}
-    return max(values, key=values.__getitem__, default=UNKNOWN)
 
 
 def _kernel_of(report: Report, advice: Advice | SourceAccess) -> str:
