@@ -8,7 +8,6 @@ from gpureport.cli import main
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.spec.database import load_database
 from tests.fake_backend import PRESENT
-from tests.fake_run import install
 from tests.present import stand_in
 
 Captured = pytest.CaptureFixture[str]
@@ -142,24 +141,3 @@ def test_own_entries_are_checked_with_the_rest_and_find_their_architectures(conf
     capsys.readouterr()
     assert main(["devices", "check", str(other)]) == 2
     assert "3 is not a frequency; write it like 1.98 GHz" in capsys.readouterr().out.splitlines()[0]
-
-
-@pytest.mark.parametrize("command", ["predict mine -w launch", "predict mine twin -w launch", "measure -o r.json"])
-def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
-    config: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    """Of the entry and of its architecture, each once, with the messages of the check."""
-    install(monkeypatch)
-    stand_in(monkeypatch, A40)
-    own_architecture(config, "odd", "schedulers: 4", "schedulers: 400")
-    odd = (("ampere_86", "odd"), ("6 MiB", "{capacity: 6 MiB, sector: 2 B}"))
-    entry(config, "mine", *odd, ("name: NVIDIA A40", "name: Mine"))
-    if "twin" in command:
-        entry(config, "twin", *odd[:1], ("name: NVIDIA A40", "name: Twin"))
-    main(["devices", "check", str(config)])
-    checked = [line for line in capsys.readouterr().out.splitlines() if ": warning: " in line and "opencl" not in line]
-    assert len(checked) == 2
-
-    assert main(command.split()) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert sorted(line for line in lines if ": warning: " in line) == sorted(checked)

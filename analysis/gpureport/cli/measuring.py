@@ -17,7 +17,6 @@ from gpureport.cli.console import TEMPLATE, ProgressBar, note, note_left_out, pr
 from gpureport.cli.options import (
     chosen,
     described,
-    note_doubts,
     note_override,
     open_database,
     options_of_sources,
@@ -184,7 +183,6 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
         note_override(database, match.entry)
-        note_doubts(database, [match.device])
         requested = document.RunSettings(
             quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)
         )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gpureport.cli.app import KernelOptions, PredictOptions
     from gpureport.kernel_files import KernelFileWorkload
     from gpureport.spec.database import Database
-    from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
 File = TypeVar("File")
@@ -197,14 +196,6 @@ def open_database(folders: Sequence[Path]) -> "Database":
     database = load_database(folders, own_device_dirs())
     note_left_out(database.broken.values())
     return database
-
-
-def note_doubts(database: "Database", devices: "Iterable[Device]") -> None:
-    """Report implausible values of *devices* from the user's own files on stderr, each once."""
-    from gpureport.spec.check import doubts
-
-    for problem in dict.fromkeys(problem for device in devices for problem in doubts(device, database)):
-        note(str(problem))
 
 
 def note_override(database: "Database", entry_id: str | None) -> None:

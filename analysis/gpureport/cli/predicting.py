@@ -20,7 +20,6 @@ from gpureport.cli.options import (
     described,
     in_batches,
     name_and_source,
-    note_doubts,
     note_override,
     open_database,
     options_of_sources,
@@ -129,7 +128,6 @@ def _devices(options: PredictOptions) -> list[Device]:
     refuse_repeated(devices)
     for device in devices:
         note_override(database, device.id)
-    note_doubts(database, devices)
     return devices
 
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from operator import gt, lt
 from pathlib import Path
 
-from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.spec.cores import host_values
@@ -38,15 +37,6 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
     database, paths = database or load_database(), list(paths)
     reported = set(map(real_path, paths))
     return [problem for document in map(_read, paths) for problem in _check(document, database, reported)]
-
-
-def doubts(device: Device, database: Database) -> list[Problem]:
-    """Return the warnings of implausible values in the user's own files of *device*."""
-    entry, architecture = database.entries.get(device.id), database.architecture_paths[device.architecture.id]
-    files = [entry.path] if entry and entry.own else []
-    files += [] if architecture.is_relative_to(data_dir("devices")) else [architecture]
-    found = (problem for path in files for problem in _check_values(_read(path), database, set()))
-    return [problem for problem in found if problem.severity == "warning"]
 
 
 def _read(path: Path) -> Checked:
