@@ -175,7 +175,7 @@ def terminal() -> list[str]:
         for file in (EXAMPLES / "saxpy.cl", EXAMPLES / "saxpy.yaml", PUBLISHED / "rtx_2060_bit_transpose.yaml"):
             shutil.copy(file, ".")
         printed = _printed(
-            "devices --known 'RTX 40'",
+            "devices --containing 'RTX 40'",
             f"predict h200 --quick -w {','.join(FEW)}",
             f"predict h200 rx7900xt --quick -w {','.join(FEW)}",
             "predict h200 --kernel saxpy.yaml --quick",

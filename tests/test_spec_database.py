@@ -57,7 +57,7 @@ def test_a_device_is_found_by_any_of_its_names(database: Database, text: str, en
 def test_names_that_mean_several_or_none_are_refused(database: Database, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^'vega' .* amd/rx_vega_64 or amd/vega_frontier; give one of these$"):
         database.resolve("vega")
-    with pytest.raises(InputError, match=r"^'RTX' matches \d+ devices, such as .*--known 'RTX'` lists them$"):
+    with pytest.raises(InputError, match=r"^'RTX' matches \d+ devices, such as .*--containing 'RTX'` lists them$"):
         database.resolve("RTX")
     with pytest.raises(InputError, match=r"has no device 'rtx 2090'; the nearest (is|are) nvidia/rtx_"):
         database.resolve("rtx 2090")

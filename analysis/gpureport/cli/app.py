@@ -13,7 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from gpureport import __version__
 from gpureport.errors import LEAST_BYTES, GpuReportError, InputError, limit_remark
@@ -51,7 +51,7 @@ _EXAMPLES = (
     ("validate", "tables --seal sealed.json   # before anybody has times"),
     ("validate", "tables --sealed sealed.json # afterwards"),
     ("devices", "                       # the devices of this machine"),
-    ("devices", '--known "RTX 40"       # devices of the database'),
+    ("devices", '--containing "RTX 40"  # devices of the database'),
     ("devices check", "my_card.yaml"),
     ("devices check", "nvidia/a40"),
     ("devices new", "--report m.json -o gpureport-devices/my_card.yaml"),
@@ -70,18 +70,6 @@ _EXAMPLES = (
 """Commands, and what follows them."""
 
 
-class _Devices(TyperGroup):
-    """The command with the option ``--known [TEXT]``: options of typer have either no value or always one."""
-
-    def parse_args(self, context: typer.Context, arguments: list[str]) -> list[str]:  # type: ignore[override]
-        """Make the text after ``--known`` the value of another option."""
-        after = arguments.index("--known") + 1 if "--known" in arguments else len(arguments)
-        text = arguments[after : after + 1]
-        if text and not text[0].startswith("-") and text[0] not in self.commands:
-            arguments = [*arguments[:after], f"--containing={text[0]}", *arguments[after + 1 :]]
-        return super().parse_args(context, arguments)
-
-
 class _Command(TyperCommand):
     """A command whose help does not show types of Python after the names of arguments, as typer would."""
 
@@ -92,9 +80,8 @@ class _Command(TyperCommand):
         super().format_options(ctx, formatter)
 
 
-def _group(name: str, text: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+def _group(name: str, text: str) -> typer.Typer:
     return typer.Typer(
-        cls=cls,
         name=name,
         help=text,
         add_completion=False,
@@ -110,7 +97,7 @@ app = _group(
     "Predict the cliffs (capacity transitions) and tapers (saturation points) of an OpenCL device from its "
     "specification, measure both, and write a report that compares them. `gpureport glossary` explains the terms.",
 )
-devices_app = _group("devices", "List, check and draft device entries.", _Devices)
+devices_app = _group("devices", "List, check and draft device entries.")
 fleet_app = _group("fleet", "Store runs of many devices, and compare each device with its peers.")
 app.add_typer(devices_app)
 app.add_typer(fleet_app)
@@ -167,7 +154,7 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
 
 def _drivers(request: object) -> AbstractContextManager[object]:
     measures = isinstance(request, RunOptions) and not request.check
-    lists = isinstance(request, DevicesOptions) and not request.known
+    lists = isinstance(request, DevicesOptions) and not (request.known or request.containing)
     return resolve_name("gpureport.measure.child.drivers")() if measures or lists else nullcontext()
 
 
@@ -484,8 +471,9 @@ class DevicesOptions:
     """List the OpenCL devices of this machine with their database entries."""
 
     known: _Flag = False
-    """List the database instead of this machine's devices. With TEXT, only devices whose name or id contains it."""
-    containing: Annotated[str, typer.Option(hidden=True)] = ""
+    """List the database instead of this machine's devices."""
+    containing: Annotated[str, typer.Option(metavar="TEXT")] = ""
+    """The same, but only devices whose name or id contains TEXT."""
     as_json: _Json = False
     entries: _Entries = ()
 

@@ -22,7 +22,7 @@ from gpureport.units import format_bandwidth, format_bytes, format_frequency
 def list_devices(options: DevicesOptions) -> int:
     """List the devices of the database, or those of this machine."""
     database = open_database(options.entries)
-    if options.known:
+    if options.known or options.containing:
         return _list_known(options, database)
     from gpureport.measure import presence
 
@@ -72,7 +72,7 @@ def _list_known(options: DevicesOptions, database: Database) -> int:
     devices = [database.device(name) for name in database.containing(options.containing)]
     if not devices:
         text = quoted(options.containing)
-        raise InputError(f"--known: no device of the database has {text} in its id or a name; try a shorter text")
+        raise InputError(f"--containing: no device of the database has {text} in its id or a name; try a shorter text")
     for device in devices:
         note_override(database, device.id)
     if options.as_json:

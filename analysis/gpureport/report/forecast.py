@@ -90,18 +90,13 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
         "workload": workload,
         "best": format_interval(point.value, *point.interval, best.metric.value_unit),
         "bottleneck": ceiling_label(point.limit),
-        "cliffs": ", ".join(map(cliff_text, sorted(cliffs.values(), key=lambda f: f.value))),
+        "cliffs": ", ".join(
+            f"{f.level}{'' if f.level.is_transition else f' {format_bytes(f.value)}'}"
+            for f in sorted(cliffs.values(), key=lambda f: f.value)
+        ),
         "n90": format_value(n90.value, "B" if n90.unit == "B" else "") if n90 else "",
         "occupancy": occupancy_text(occupancy) if occupancy else "",
     }
-
-
-def cliff_text(cliff: CurveFeature) -> str:
-    """Write the midpoint of a cliff: ``L2 55.7 MiB``."""
-    level = cliff.level
-    if level.is_unexplained:
-        return f"transition at {format_bytes(level.transition_bytes)}"
-    return f"{level}{'' if level.is_transition else f' {format_bytes(cliff.value)}'}"
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:

@@ -152,7 +152,9 @@ class Database:
             return found[0]
         if len(found) > _MOST_NAMED:
             some = f"{len(found)} devices, such as {' and '.join(sorted(found)[:2])}"
-            raise InputError(f"{quoted(text)} matches {some}; `gpureport devices --known {quoted(text)}` lists them")
+            raise InputError(
+                f"{quoted(text)} matches {some}; `gpureport devices --containing {quoted(text)}` lists them"
+            )
         if found:
             *first, last = sorted(found)
             raise InputError(f"{quoted(text)} matches {', '.join(first)} or {last}; give one of these")
