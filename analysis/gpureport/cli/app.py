@@ -484,7 +484,6 @@ class CheckOptions:
 
     files: Annotated[Sequence[Path], _operand("FILE")] = ()
     """Files or devices of the database to check, or folders. Default: all."""
-    as_json: _Json = False
 
 
 @command(devices_app, "new", "devices.draft_entry")

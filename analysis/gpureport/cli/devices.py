@@ -99,17 +99,13 @@ def check_files(options: CheckOptions) -> int:
     """Check entries, by default all; return 2 if one has an error."""
     own = own_device_dirs()
     database = load_database(own_dirs=own)
-    folders = [_entries(path, database) for path in options.files] or [
-        _files(root) for root in (data_dir("devices"), *own)
-    ]
-    problems = [problem for folder in folders for problem in check_folder(folder, database)]
+    every = (file for root in (data_dir("devices"), *own) for file in _files(root))
+    files = [file for path in options.files for file in _entries(path, database)] or list(every)
+    problems = check_folder(files, database)
     wrong = [problem for problem in problems if problem.severity == "error"]
-    if options.as_json:
-        print_json([vars(problem) for problem in problems])
-        return 2 if wrong else 0
     for problem in problems:
         print_lines(str(problem))
-    counts = (sum(map(len, folders)), "file"), (len(wrong), "error"), (len(problems) - len(wrong), "warning")
+    counts = (len(files), "file"), (len(wrong), "error"), (len(problems) - len(wrong), "warning")
     print_lines(", ".join(counted(number, noun) for number, noun in counts))
     return 2 if wrong else 0
 

@@ -29,7 +29,7 @@ _FLOPS_TOLERANCE = 0.05
 
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
-    """Check the files of one folder.
+    """Check files, each by itself.
 
     A device's architecture is in a folder ``architectures`` beside the file or one level above it, or in *database*
     (default: the shipped one). Problems are errors, which make a file unusable, and warnings.

@@ -147,8 +147,6 @@ def _written(node: object, unit: str) -> str:
         return format_value(float(node), unit) if unit else format_ratio(float(node))
     if isinstance(node, Transition):
         return ", ".join(format_ratio(value) for value in (node.onset, node.midpoint, node.end))
-    if isinstance(node, Mapping) and node:
-        return ", ".join(f"{key}: {_written(value, unit)}" for key, value in node.items())
     if isinstance(node, tuple) and node:
         return ", ".join(_written(value, unit) for value in node)
     return node if isinstance(node, str) else UNKNOWN
