@@ -1,14 +1,19 @@
 """A fleet: what a store contains and refuses, which devices differ from their peers, and the documents."""
 
+import csv
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -20,7 +25,7 @@ from pypdf import PdfReader
 
 import gpureport
 from gpureport.cli import main
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.fleet.analysis import Difference, Fleet, analyse
 from gpureport.fleet.causes import reasons
 from gpureport.fleet.document import FILE, _drawn, parts_of, sentence, write_documents
@@ -133,7 +138,7 @@ def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, ca
     os.mkfifo(fifo)
     folder.mkdir()
     loop.symlink_to(loop)
-    for command in (["list"], ["report"]):
+    for command in (["list"], ["query", "SELECT * FROM points"], ["export", str(tmp_path / "x.csv")], ["report"]):
         assert main(["fleet", *command, "--store", str(tmp_path)]) == 0
         named = re.findall(r"^Left out: (.+): is", capsys.readouterr().err, re.MULTILINE)
         assert set(named) == {str(file).replace("\udcff", " ") for file in files}
@@ -153,6 +158,8 @@ def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path:
     pd.DataFrame({"run": [1], "kind": ["runs"], "node": [2]}).to_parquet(first.with_name("types.parquet"))
     rows.assign(run="unknown", created_at=None).to_parquet(first.with_name("unknown.parquet"))
     rows.assign(run="late", created_at=np.datetime64("9999-12-31", "us")).to_parquet(first.with_name("late.parquet"))
+    rows.assign(node=[{"a": 1}] * len(rows)).to_parquet(first.with_name("structs.parquet"))
+    rows.assign(x=[b"a"] * len(rows)).to_parquet(first.with_name("bytes.parquet"))
     rows[points].assign(layer=None, point="new").to_parquet(first.with_name("layers.parquet"))
     strange = rows[points][:5].assign(measured=[np.inf, np.nan, -1.0, 0.0, 1e300], point="strange")
     strange.to_parquet(first.with_name("strange.parquet"))
@@ -209,7 +216,68 @@ def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -
         assert main(["fleet", "add", *store, wrong]) == 2
 
 
-@pytest.mark.parametrize("command", [["list"], ["report", "-o", "site"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_text('/etc/hostname')",
+        "COPY runs TO '/tmp/out.csv'",
+        "DROP TABLE runs",
+        "SELECT 1; SELECT 2",
+        "INSTALL httpfs",
+        "ATTACH '/tmp/x.db'",
+        "SET enable_external_access = true",
+        "SELECT nothing FROM runs",
+        "SELEC",
+    ],
+)
+def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
+    with pytest.raises(InputError, match="query"):
+        fleet_store.rows(sql, 1)
+
+
+@pytest.mark.parametrize(
+    ("sql", "printed"),
+    [
+        ("SELECT interval '99999999 years' AS a, '\\x80'::blob AS b, now() AS c", "99999999 years  \\x80"),
+        ("--store of runs\nSELECT count(*) AS a FROM runs", "a\n──\n48\n"),
+        ("SELECT 1 AS a, NULL AS b, 3 AS c", "a  b  c\n"),
+        ("SELECT i, i / 3 AS x FROM range(2) t(i) ORDER BY i DESC", "1  0.333333"),
+        ("SELECT repeat('x', 20000000)", "gpureport: the rows have more than 10000000 characters"),
+        ("SELECT repeat('x', 2000000000)", "gpureport: the query fails: Out of Memory"),
+        ("SELECT '\udcff'", "is not UTF-8"),
+    ],
+)
+def test_queries_print_what_python_cannot_represent(
+    fleet_store: Store, sql: str, printed: str, capsys: Captured
+) -> None:
+    code = main(["fleet", "query", "--store", str(fleet_store.folder), "--", sql])
+    found = capsys.readouterr()
+    assert printed in (found.err if code else found.out)
+    assert code == (2 if found.err else 0)
+
+
+def test_a_query_that_takes_too_long_is_named(
+    fleet_store: Store, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpureport.cli.fleet._MOST_S", 0.01)
+    assert main(["fleet", "query", "--store", str(fleet_store.folder), "SELECT 1"]) == 2
+    assert capsys.readouterr().err == "gpureport: the query takes longer than 0.01 s\n"
+
+
+def test_an_interrupt_ends_a_query(fleet_store: Store) -> None:
+    sql = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 0"
+    command = [sys.executable, "-m", "gpureport", "fleet", "query", sql, "--store", str(fleet_store.folder)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10)[1] == "gpureport: interrupted\n"
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    "command", [["list"], ["query", "SELECT 1"], ["report", "-o", "site"], ["export", "x.csv"]], ids=lambda c: c[0]
+)
 def test_a_mistyped_store_is_one_sentence(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
@@ -226,15 +294,50 @@ def test_a_mistyped_store_is_one_sentence(
     assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder"]
 
 
-def test_a_store_is_read_from_python(fleet_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exports_have_all_rows(
+    fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     monkeypatch.delenv("GPUREPORT_STORE", raising=False)
     with pytest.raises(InputError, match=r"\(folder=DIR\), or set GPUREPORT_STORE"):
         gpureport.fleet()
     monkeypatch.setenv("GPUREPORT_STORE", str(fleet_store.folder))
-    assert {"node", "name", "measured"} <= set(gpureport.fleet().columns)
+    files = [tmp_path / f"figures.{suffix}" for suffix in ("csv", "parquet", "json")]
+    for file in files:
+        assert main(["fleet", "export", str(file)]) == 0
+    frame = gpureport.fleet()
+    assert (
+        len(frame)
+        == len(pd.read_csv(files[0]))
+        == len(pd.read_parquet(files[1]))
+        == len(json.loads(files[2].read_text()))
+    )
+    assert {"node", "name", "measured"} <= set(frame.columns)
     assert len(gpureport.fleet(table="runs")) == 48
     with pytest.raises(InputError, match="no table 'nodes'"):
         gpureport.fleet(table="nodes")  # type: ignore[arg-type]
+    capsys.readouterr()
+    assert main(["fleet", "export", str(files[0])]) == 2
+    assert " -o" not in capsys.readouterr().err
+    assert main(["fleet", "export", str(tmp_path / "figures.xls")]) == 2
+    assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
+
+
+def test_spreadsheets_execute_no_text_of_an_export(run: StoredRun, tmp_path: Path) -> None:
+    nodes = [f"{begin}1+1" for begin in "=+-@\t\r\n"]
+    for number, node in enumerate(nodes):
+        Store(tmp_path).add(varied(run, f"run{number}", node, 1, 0.0))
+    table, file = Store(tmp_path).table("points"), BytesIO(Store(tmp_path).export("points", ".csv"))
+    with TextIOWrapper(file, newline="") as lines:
+        rows = list(csv.DictReader(lines))
+
+    assert {row["node"] for row in rows} == {f"'{node}" for node in nodes}
+    assert min(table["log_speed"]) < 0
+    assert sorted(float(row["measured"]) for row in rows) == sorted(table["measured"])
+
+
+def test_a_full_disk_is_named(fleet_store: Store) -> None:
+    with pytest.raises(GpuReportError, match=r"temporary files cannot be written .No space left.*TMPDIR"):
+        fleet_store.read(lambda connection: connection.execute("COPY points TO '/dev/full' (FORMAT csv)"))
 
 
 def test_effects_of_days_and_devices_are_separated() -> None:

@@ -61,6 +61,8 @@ _EXAMPLES = (
     ("fleet add", "--store fleet node7=report.json"),
     ("fleet add", "runs                 # runs/NODE/report.json"),
     ("fleet list", ""),
+    ("fleet query", "\"SELECT node, measured FROM key_figures WHERE name = 'Memory read'\""),
+    ("fleet export", "figures.csv"),
     ("fleet report", "-o fleet-report   # page and PDF"),
     ("fleet report", "--fail-on-outlier --minimum-effect 5"),
     ("schema", "device > device.schema.json"),
@@ -541,6 +543,28 @@ class FleetListOptions:
     """List the devices and the dates of their runs."""
 
     store: _Store = None
+
+
+@command(fleet_app, "query", "fleet.query_runs")
+class FleetQueryOptions:
+    """Print the rows of a query. It can read the store only, and change nothing."""
+
+    sql: Annotated[str, typer.Argument(metavar="SQL")]
+    """SELECT statement of DuckDB; the tables are runs, key_figures and points. Write ``--`` before one
+    that begins with a comment."""
+    store: _Store = None
+
+
+@command(fleet_app, "export", "fleet.export_runs")
+class FleetExportOptions:
+    """Write a table of the store."""
+
+    file: Annotated[Path, _operand("FILE")]
+    """File to write: .csv, .parquet or .json."""
+    table: Annotated[str, typer.Option(metavar="TABLE")] = "key_figures"
+    """runs, key_figures or points."""
+    store: _Store = None
+    force: _Overwrite = False
 
 
 @command(fleet_app, "report", "fleet.report_fleet")

@@ -104,10 +104,12 @@ class ProgressBar(Progress):
             note(f"{what} …")
 
 
-def print_table(title: str, columns: Row, rows: Iterable[Row], right: Container[int] = ()) -> None:
+def print_table(
+    title: str, columns: Row, rows: Iterable[Row], right: Container[int] = (), *, whole: bool = False
+) -> None:
     """Print a table on standard output, unless it has no rows.
 
-    Columns after the first without any text are left out.
+    Columns after the first without any text are left out, except of a *whole* table.
     Cells are wrapped to the width of the terminal. Those of *right*, the indices of right-aligned columns, contain
     numbers: they are only wrapped if there is no room otherwise.
     """
@@ -115,7 +117,7 @@ def print_table(title: str, columns: Row, rows: Iterable[Row], right: Container[
     if not rows:
         return
     print_text(title, style="bold")
-    console, shown = out(), [i for i in range(len(columns)) if i == 0 or any(row[i] for row in rows)]
+    console, shown = out(), [i for i in range(len(columns)) if whole or i == 0 or any(row[i] for row in rows)]
     found = [[printable(columns[i]), *(_joined(row[i], number=i in right) for row in rows)] for i in shown]
     if _total(_words(found)) > console.width:
         found = [[cell.replace(_JOINT, " ") for cell in cells] for cells in found]

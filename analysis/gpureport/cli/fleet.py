@@ -12,13 +12,22 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
-from gpureport.cli.app import FleetAddOptions, FleetListOptions, FleetNodeOptions, FleetReportOptions
-from gpureport.cli.console import ProgressBar, note_left_out, print_lines, print_table, print_text, print_written
+from gpureport.cli.app import (
+    FleetAddOptions,
+    FleetExportOptions,
+    FleetListOptions,
+    FleetNodeOptions,
+    FleetQueryOptions,
+    FleetReportOptions,
+)
+from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.rendering import written
 from gpureport.errors import GpuReportError, InputError
-from gpureport.fleet.store import VARIABLE, Store, opened
+from gpureport.files import write_file
+from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
 from gpureport.inputs import is_there
+from gpureport.isolation import isolated
 from gpureport.report import documents
 from gpureport.text import counted, quoted
 
@@ -27,6 +36,8 @@ if TYPE_CHECKING:
 
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 """Folders of one run of a machine, and of one device of a node."""
+_MOST_ROWS = 1000
+_MOST_S, _MOST_BYTES = 120, 2 << 30  # of a query
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
 _LOG = "log.txt"
@@ -106,6 +117,34 @@ def list_nodes(options: FleetListOptions) -> int:
     columns = ("node", "device", "runs", "first", "last", "driver", "PCI address")
     print_table(counted(len(rows), "device"), columns, rows, right=[columns.index("runs")])
     note_left_out(store.left_out.values())
+    return 0
+
+
+def query_runs(options: FleetQueryOptions) -> int:
+    """Print the rows of a SELECT statement."""
+    arguments = opened(options.store), options.sql, _MOST_ROWS + 1
+    columns, numbers, rows, left_out = isolated("the query", Store.rows, _MOST_S, _MOST_BYTES, *arguments)
+    more = len(rows) > _MOST_ROWS
+    title = f"First {_MOST_ROWS} rows" if more else counted(len(rows), "row")
+    print_table(title, columns, rows[:_MOST_ROWS], right=numbers, whole=True)
+    if not rows:
+        note("The query has no rows.")
+    if more:
+        note("There are more rows; use `gpureport fleet export` or LIMIT.")
+    note_left_out(left_out)
+    return 0
+
+
+def export_runs(options: FleetExportOptions) -> int:
+    """Write a table as CSV, Parquet or JSON, by the suffix of the file."""
+    file, store = options.file, opened(options.store)
+    suffix = file.suffix.lower()
+    if suffix not in FORMATS:
+        raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(FORMATS)}")
+    with writing([file], force=options.force):
+        write_file(file, store.export(options.table, suffix))
+    note_left_out(store.left_out.values())
+    print_written([file])
     return 0
 
 

@@ -5,23 +5,24 @@ needed, and a shared file system is enough.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from errno import ENOSPC
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import write_file
-from gpureport.fleet.schema import COLUMNS, TABLES, StoredRun
+from gpureport.files import no_scratch, scratch_folder, write_file
+from gpureport.fleet.schema import COLUMNS, MOMENT, NUMBER, TABLES, TEXT, TRUTH, WHOLE, StoredRun
 from gpureport.inputs import is_there
 from gpureport.system import usable_cores
 from gpureport.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 R = TypeVar("R")
 
@@ -31,8 +32,20 @@ _KNOWN = ("run", *(name for name in _RUN_COLUMNS if name != "pci_address"))  # o
 _SUFFIX = ".parquet"
 _MEMORY = "1GB"
 _MOST_THREADS = 16
+_MOST_CHARACTERS = 10_000_000
+_NUMBERS = ("int", "integer", "float", "double", "decimal")  # ends of names of DuckDB's types
+_EXAMPLES = {TEXT: "'°'", NUMBER: "0.5", WHOLE: "1", TRUTH: "true", MOMENT: "'2000-01-01'"}
+"""Values in SQL that columns of other types, such as bytes, cannot have."""
 _DAMAGED = "is damaged, unreadable or no Parquet file; remove it, then add its report again"
 _IRREGULAR = "is no regular file with a printable name; remove it"
+_HARMLESS = r"""if(typeof(COLUMNS(*)) = 'VARCHAR', regexp_replace(COLUMNS(*)::VARCHAR, '^[=+@\t\r\n-]', '''\0'),
+    COLUMNS(*)::VARCHAR)"""  # an apostrophe before texts that spreadsheets execute
+FORMATS = {
+    ".csv": (_HARMLESS, "FORMAT csv"),
+    ".parquet": ("*", "FORMAT parquet, COMPRESSION zstd"),
+    ".json": ("*", "FORMAT json, ARRAY true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S'"),
+}
+"""Columns of SELECT and options of COPY by the suffix of a file."""
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
 
@@ -89,13 +102,43 @@ class Store:
                     connection.execute(statement)
                 return function(connection)
         except duckdb.Error as error:
-            damaged = list(filter(_is_damaged, files))
+            if (full := os.strerror(ENOSPC)) in str(error):
+                raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
+            checked = () if isinstance(error, duckdb.OutOfMemoryException) or not _damaged(*files) else files
+            damaged = list(filter(_damaged, checked))
             if not damaged:
-                raise InputError(f"{self.folder}: cannot be read: {str(error).splitlines()[0]}") from None
+                raise InputError(f"the query fails: {str(error).splitlines()[0]}") from None
         except RuntimeError as error:
             raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
         self.left_out.update((file, f"{file}: {_DAMAGED}") for file in damaged)
         return self.read(function)
+
+    def rows(self, sql: str, most: int) -> tuple[list[str], list[int], list[tuple[str, ...]], list[str]]:
+        """Return columns, which of them contain numbers, the first rows as texts, and why files were left out.
+
+        One SELECT statement selects the rows, at *most* this many. It can read the files of the store only.
+
+        Raises:
+            InputError: it is another statement or several, or has an error; the rows have too many characters.
+        """
+        columns, numbers, rows = self.read(lambda connection: _texts(self._selected(connection, sql).limit(most)))
+        if sum(len(text) for row in rows for text in row) > _MOST_CHARACTERS:
+            raise InputError(f"the rows have more than {_MOST_CHARACTERS} characters; select fewer or shorter values")
+        return columns, numbers, rows, list(self.left_out.values())
+
+    def _selected(self, connection: "DuckDBPyConnection", sql: str) -> "DuckDBPyRelation":
+        import duckdb
+
+        connection.execute("SET allowed_paths = $1", [list(map(str, self._files))])
+        connection.execute("SET autoload_known_extensions = false; SET python_enable_replacements = false")
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+        try:
+            statements = connection.extract_statements(_utf8(sql))
+            if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
+                raise InputError("the query must be one SELECT statement; the store is read-only")
+            return connection.sql(statements[0])
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:  # not of a file
+            raise InputError(f"the query fails: {str(error).splitlines()[0]}") from None
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return all rows of a table.
@@ -103,10 +146,20 @@ class Store:
         Raises:
             InputError: there is no such table or no run.
         """
-        if name not in TABLES:
-            raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
-        found: pd.DataFrame = self.read(lambda connection: connection.table(name).df())
+        found: pd.DataFrame = self.read(lambda connection: connection.table(_known(name)).df())
         return found
+
+    def export(self, name: str, suffix: str) -> bytes:
+        """Return all rows of a table as a file, one of :data:`FORMATS`; faster than :meth:`table`, in less memory.
+
+        Raises:
+            InputError: as :meth:`table`.
+        """
+        columns, options = FORMATS[suffix]
+        copied = f"COPY (SELECT {columns} FROM {_known(name)}) TO $1 ({options})"  # noqa: S608 - our own names
+        with scratch_folder() as folder:
+            self.read(lambda connection: connection.execute(copied, [str(folder / "table")]))
+            return (folder / "table").read_bytes()
 
     @cached_property
     def _files(self) -> list[Path]:
@@ -132,11 +185,21 @@ def opened(folder: str | Path | None, option: str = "--store DIR") -> Store:
     folder = folder or os.environ.get(VARIABLE)
     if not folder:
         raise InputError(f"no store is given; give its folder ({option}), or set {VARIABLE}")
+    return Store(Path(_utf8(str(folder))))
+
+
+def _utf8(text: str) -> str:
     try:
-        str(folder).encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{quoted(str(folder))} is not UTF-8; rename the folder") from None
-    return Store(Path(folder))
+        raise InputError(f"{quoted(text)} is not UTF-8; rename or write it in UTF-8") from None
+    return text
+
+
+def _known(table: str) -> str:
+    if table not in TABLES:
+        raise InputError(f"there is no table {table!r}; choose one of {', '.join(TABLES)}")
+    return table
 
 
 def _why_empty(folder: Path) -> str:
@@ -150,15 +213,15 @@ def _why_empty(folder: Path) -> str:
 
 
 @contextmanager
-def _connected(files: Iterable[Path]) -> "Iterator[DuckDBPyConnection]":
-    """Yield a connection with the rows of *files* as the view ``stored``, with all columns of ours."""
+def _connected(files: Iterable[Path], examples: Mapping[str, str] = {}) -> "Iterator[DuckDBPyConnection]":
+    """Yield a connection with the view ``stored``: all columns of ours of *files*, and a row of *examples*, if any."""
     import duckdb
 
-    row = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in COLUMNS.items())
+    row = ", ".join(f'CAST({examples.get(kind, "NULL")} AS {kind}) AS "{name}"' for name, kind in COLUMNS.items())
     with duckdb.connect(config={"threads": min(len(usable_cores()), _MOST_THREADS), "memory_limit": _MEMORY}) as found:
         found.execute("SET temp_directory = ''; SET parquet_metadata_cache = true")
         found.read_parquet(list(map(str, files)), union_by_name=True).create_view("files")
-        found.execute(f"CREATE VIEW stored AS FROM files UNION ALL BY NAME SELECT {row} WHERE false")
+        found.execute(f"CREATE VIEW stored AS FROM files UNION ALL BY NAME SELECT {row} WHERE {bool(examples)}")
         yield found
 
 
@@ -166,16 +229,21 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
     return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # follows links, and refuses loops of them
 
 
-def _limits() -> dict[str, str | bool | int | float | list[str]]:
-    return {"threads": min(len(usable_cores()), _MOST_THREADS), "memory_limit": _MEMORY}
+def _texts(relation: "DuckDBPyRelation") -> tuple[list[str], list[int], list[tuple[str, ...]]]:
+    """Return columns, those of numbers, and values as texts, which DuckDB makes: Python cannot represent all."""
+    kinds = [kind.id for kind in relation.types]
+    real, other = "CASE WHEN NOT isnan(#{0}) THEN format('{{:.6g}}', #{0}) END", "CAST(#{0} AS VARCHAR)"
+    texts = ((real if kind in ("float", "double") else other).format(n) for n, kind in enumerate(kinds, 1))
+    rows = relation.project(", ".join(f"coalesce({text}, '')" for text in texts)).fetchall()
+    return relation.columns, [n for n, kind in enumerate(kinds) if kind.endswith(_NUMBERS)], rows
 
 
-def _is_damaged(file: Path) -> bool:
-    """Return whether a file cannot be read, or has a column of a type that is none of ours."""
+def _damaged(*files: Path) -> bool:
+    """Return whether any of *files* cannot be read, or has a column of a type that is none of ours."""
     import duckdb
 
     try:
-        with _connected([file]) as connection:
+        with _connected(files, _EXAMPLES) as connection:
             connection.execute("SELECT max(hash(stored)) FROM stored")
     except duckdb.Error:
         return True
