@@ -235,7 +235,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
     limits = {c.name: c for c in ceilings if c.kind in ("bandwidth", "rate")}
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (
-        ("fp32", "instructions/rate", "fp32", limits["fp32"].value * device.architecture.dual_issue),
+        ("fp32", "instructions/rate", "fp32", limits["fp32"].value * device.architecture.listed_fp32),
         *(("fp16 or bf16 matrix", "matrix/rate", unit, device.matrix_peak_flop_per_s) for unit in units[:1]),
         ("memory bandwidth", "memory/read", "DRAM", device.memory.bandwidth_bytes_per_s),
     )

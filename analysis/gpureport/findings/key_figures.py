@@ -290,8 +290,8 @@ def _latencies(device: Device) -> Iterator[KeyFigure]:
 def _rates(device: Device) -> Iterator[KeyFigure]:
     """Yield the rates of instruction classes, floating-point ones first; specified is what the vendor lists.
 
-    That counts dual issue, and the fastest instructions of the matrix unit. Rates of the matrix unit come last, and are
-    named after the instruction that was used.
+    That counts dual issue, packed instructions, and the fastest instructions of the matrix unit. Rates of the matrix
+    unit come last, and are named after the instruction that was used.
     """
     listed = device.architecture.rates_per_cycle
     unit = unit_of(device.architecture)
@@ -302,7 +302,7 @@ def _rates(device: Device) -> Iterator[KeyFigure]:
         if limited_by not in listed or (form and unit is None):
             continue
         name, of_unit, factor, main = rates[case]
-        rate = factor * device.rate_per_s(limited_by) * (device.architecture.dual_issue if case == "fp32" else 1.0)
+        rate = factor * device.rate_per_s(limited_by) * (device.architecture.listed_fp32 if case == "fp32" else 1.0)
         inputs = (f"rates.{limited_by}",)
         limit = _is_documented(device, *inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"

@@ -429,6 +429,9 @@ class Architecture(Record):
     dual_issue: Annotated[Number, Listed(1, 4)] = 1.0
     """Factor between the listed single-precision peak and ``rates.fp32``, where vendors count two operations that may
     issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
+    packed_fp32: Annotated[Number, Listed(1, 4)] = 1.0
+    """The same where packed instructions multiply and add two numbers (CDNA 2 and later); default 1: there are none.
+    Only predictions of vectors on the scoreboard use it."""
     rates_per_cycle: Annotated[
         Table[Name, Number],
         Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, key="rates", by_name=True),
@@ -500,6 +503,11 @@ class Architecture(Record):
     """CPUs only; transfers use it."""
     streams: StreamType | None = None
     """CPUs only; transfers use it."""
+
+    @property
+    def listed_fp32(self) -> float:
+        """Factor between the highest single-precision peak that vendors list and ``rates.fp32``."""
+        return self.dual_issue * self.packed_fp32
 
     @model_validator(mode="after")
     def _has_rates(self) -> Self:

@@ -95,14 +95,10 @@ def multiply_add(row: Row, device: Device) -> Demand:
     They are nearly all instructions, so that issuing them is no limit of its own, as in ``workloads.instructions``.
     """
     items, kind, vector = number(row, "work_items"), str(row.get("type", "fp32")), number(row, "vector")
-    pairs = 2.0 if vector > 1 and kind == "fp32" and device.architecture.id in _PACKED_FP32 else 1.0
+    pairs = device.architecture.packed_fp32 if vector > 1 and kind == "fp32" else 1.0
     operations = {kind: 2048.0 * items / pairs, "memory": items}
     chain = {kind: 2048.0 / vector}
     return Demand(int(items), (256,), (Stream("out", items, 4, 4, write=True),), operations, chain)
-
-
-_PACKED_FP32 = frozenset({"cdna2", "cdna3", "cdna4"})
-"""Architectures with instructions for pairs of fp32 (AMD CDNA 2 Architecture, white paper, 2021: ``v_pk_fma_f32``)."""
 
 
 STREAMS: Mapping[str, Operator] = {
