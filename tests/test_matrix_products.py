@@ -10,6 +10,7 @@ from gpureport.predict.model import point_time
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, TENSOR, Tile, Unit, fastest, kernel
+from gpureport.validate.operators import MissingError
 from gpureport.validate.scoreboard import DataSet, predict_rows
 
 FP32 = Unit("fp32", 1, 4)
@@ -145,5 +146,5 @@ def test_intervals_count_that_the_library_may_choose_another_kernel(mi100: Devic
 
 
 def test_a_size_is_needed(a100: Device) -> None:
-    with pytest.raises(KeyError, match="k"):
+    with pytest.raises(MissingError, match="k"):
         PRODUCTS["linear"]({"operator": "linear", "batch": 1, "m": 2, "n": 2}, a100)

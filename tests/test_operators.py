@@ -84,11 +84,13 @@ def test_later_passes_miss_caches_that_rows_of_all_groups_displace() -> None:
 
 
 def test_recent_versions_keep_whole_vectors_of_a_softmax_in_local_memory() -> None:
-    kept, again = (demand("softmax", MI100, rows=4096.0, columns=columns) for columns in (4096.0, 4095.0))
+    columns = (4096.0, 4095.0, 16384.0)  # the last one would leave no local memory for sums
+    kept, again, large = (demand("softmax", MI100, rows=4096.0, columns=each) for each in columns)
 
     assert kept.work_group == again.work_group == (1024,)
     assert (kept.local_memory_bytes, moved(kept, MI100)) == (4 * 4096, 8)
     assert kept.cached_chain == 0 < again.cached_chain
+    assert (large.local_memory_bytes, large.streams[0].passes) == (4 * 1024, 3)
 
 
 def test_a_layer_norm_has_four_waves_for_each_row_and_reads_it_twice() -> None:

@@ -12,11 +12,11 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.predict.traffic import outer_bytes
 from gpureport.spec.database import load_database
-from gpureport.spec.uncertainty import NORMAL_95
+from gpureport.spec.uncertainty import CONSTANTS, NORMAL_95
 from gpureport.validate import scoreboard
 from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
-from gpureport.validate.scoreboard import DATA_SETS, USERS_DEVIATION, scoreboard_residuals
+from gpureport.validate.scoreboard import DATA_SETS, USERS_DEVIATION, roofline_s, scoreboard_residuals
 from gpureport.validate.streams import STREAMS
 from gpureport.validate.timings import TIMINGS
 from tests.kept import PUBLISHED
@@ -55,6 +55,12 @@ def test_a_row_has_its_prediction_a_roofline_and_rivals(tmp_path: Path) -> None:
     assert small.predicted > 1000 * small.rivals["roofline"]  # what the timing adds
 
 
+def test_constants_of_software_belong_to_some_way_of_timing() -> None:
+    timings = {data.timing for data in DATA_SETS.values()}
+
+    assert all(any(each.only in timing for timing in timings) for each in CONSTANTS)
+
+
 def test_rows_without_error_correction_are_faster(tmp_path: Path) -> None:
     rows = (ROW.replace("a100_pcie_40", "t4") + ecc for ecc in (",0", ",1", ","))
 
@@ -89,12 +95,30 @@ def _intervals(folder: Path) -> list[tuple[tuple[float, float], float]]:
 
 
 def test_an_operator_without_a_model_is_not_predicted(tmp_path: Path) -> None:
+    unknown = f"{ROW},fp32".replace(",add,", ",fold,")
     fp64 = "intel/arc_b580,arithmetic,multiply_add,bert inf,1,1,1,1,5e-5,,fp64"  # which has no rate in the database
-    table = written(tmp_path, f"{ROW},fp32".replace(",add,", ",fold,"), fp64, header=f"{HEADER},type")
+    fp16 = "nvidia/p4,matrix product,{},bert inf,1,1,1,1,5e-5,,fp16"  # nor has this one
+    products = (fp16.format("bmm"), fp16.format("fold"))
+    others = (ROW + ",bf16", products[0].replace("fp16", "tf32"))
+    table = written(tmp_path, unknown, fp64, *products, *others, header=f"{HEADER},type")
 
     for row in found_in(table).itertuples():
         assert row.predicted != row.predicted
         assert row.observed == 5e-5
+        assert row.rivals["roofline"] > 0
+
+
+def test_a_roofline_has_the_highest_listed_peak_of_the_operation() -> None:
+    def peak(entry: str, kernel_class: str, kind: str = "fp32") -> float:
+        row = {"kernel_class": kernel_class, "type": kind, "bytes": 0.0, "flop": 1e12}
+        return 1 / roofline_s(row, load_database().device(entry))
+
+    assert peak("amd/mi100", "matrix product") == pytest.approx(46.1, rel=0.01)
+    assert peak("amd/mi100", "arithmetic") == pytest.approx(23.1, rel=0.01)
+    assert peak("amd/mi300x", "arithmetic") == pytest.approx(163.4, rel=0.01)
+    assert peak("amd/rx_7900_xtx", "arithmetic") == pytest.approx(61.4, rel=0.01)
+    assert peak("nvidia/a100_sxm_40", "matrix product", "bf16") == pytest.approx(312, rel=0.01)
+    assert peak("nvidia/p4", "matrix product", "fp16") == peak("nvidia/p4", "arithmetic")
 
 
 def test_a_whole_model_is_the_sum_of_its_operators(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ broadcast has ``operand`` elements; the same ones are read again ``period`` elem
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from math import ceil, log2
+from math import ceil, inf, log2
 from typing import NamedTuple
 
 from gpureport.predict.model import execution
@@ -77,10 +77,14 @@ def _instructions(device: Device) -> _Instructions:
     return _OF_AMD if device.vendor == "AMD" else _OF_NVIDIA
 
 
+class MissingError(Exception):
+    """A row lacks the number of this name, or it is 0."""
+
+
 def number(row: Row, name: str) -> float:
-    """Return a number of *row*; a KeyError if it has none of this name, or 0."""
+    """Return a number of *row*; a MissingError if it has none of this name, or 0."""
     if not row.get(name):
-        raise KeyError(name)
+        raise MissingError(name)
     return float(row[name])
 
 
@@ -222,12 +226,13 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
 
     A group reads vectors, then what is left element by element; no loop is unrolled. In 2.1 it has an eighth to a
     quarter of a row's elements, and its first wave adds up what the others stored, each wave in one bank of local
-    memory. In 2.4 it has 1024, shuffles, and keeps rows of whole vectors in local memory.
+    memory. In 2.4 it has 1024, shuffles, and keeps rows of whole vectors in local memory where they fit.
     """
     wave, vector, recent = shape.wave, 16 // shape.nbytes, device.vendor == "AMD"
-    columns, elements = int(shape.columns), shape.elements
+    columns, elements, most = int(shape.columns), shape.elements, device.architecture.occupancy.most_local_bytes
     group = 1024 if recent else max(wave, 2 ** ceil(log2(min(columns // vector, 1024) / 2)))
-    kept, waves, items = recent and not columns % vector, group // wave, int(shape.rows) * group
+    waves, items = group // wave, int(shape.rows) * group
+    kept = recent and not columns % vector and shape.nbytes * columns + 4 * waves <= (most or inf)
     whole = columns // (vector * group)
     rest = 0 if kept else columns - whole * vector * group
     loads = ceil(columns / vector / group) if kept else whole + ceil(rest / group)

@@ -24,7 +24,7 @@ from gpureport.spec.database import Database
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest
-from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, Row
+from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError, Row
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
 from gpureport.validate.streams import STREAMS
@@ -167,14 +167,29 @@ def _residual(
 
 def roofline_s(row: Row, device: Device) -> float:
     """Return the larger of bytes / listed bandwidth and operations / listed peak, in seconds."""
-    kind = str(row.get("type", "fp32"))
-    peak = 2.0 * device.rate_per_s(kind if kind in device.architecture.rates_per_cycle else "fp32")
-    if kind == "fp32":
-        peak *= device.architecture.dual_issue
-    elif kind == "fp16" and row["kernel_class"] == "matrix product":
-        peak = device.matrix_peak_flop_per_s or 2.0 * device.rate_per_s("matrix_fp16")
+    kind, rates, is_product = _type(row), device.architecture.rates_per_cycle, row["kernel_class"] == "matrix product"
+    named = next(name for name in (f"matrix_{kind}" if is_product else kind, kind, "fp32") if name in rates)
+    peak = 2.0 * device.rate_per_s(named)
+    if named == "fp32":
+        peak *= device.architecture.listed_fp32
+    elif named in ("matrix_fp16", "matrix_bf16"):
+        peak = device.matrix_peak_flop_per_s or peak
     count = float(row.get("count", 1.0))
     return count * max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
+
+
+def _type(row: Row) -> str:
+    return str(row.get("type", "fp32"))
+
+
+def _is_described(row: Row, device: Device) -> bool:
+    """Return whether the operator of *row* is known, for numbers of its type and on a device with its rates."""
+    name, kind, rates = row["operator"], _type(row), device.architecture.rates_per_cycle
+    if name in PRODUCTS:
+        return kind == "fp32" or (kind == "fp16" and "matrix_fp16" in rates)
+    return (
+        kind in ("fp32", "fp16") if name in OPERATORS else name in STREAMS and (name != "multiply_add" or kind in rates)
+    )
 
 
 def predict_rows(
@@ -183,20 +198,18 @@ def predict_rows(
     """Predict rows of one device, each with its operators, by number in the table at *path*.
 
     All kernels of all rows are predicted together. The time of a row is the sum of its kernels, with what the way of
-    timing adds; ``None`` if an operator is unknown, or the rate of multiply-adds.
+    timing adds; ``None`` if an operator is not known for the type of its numbers, or the rate of these on the device.
     """
     traced, facts = uncertain(device)
     alternatives = []
     counts: dict[int, list[tuple[float, float]]] = {}  # how often each kernel runs, and its deviation
-    known, rates = {*_KERNELS, *PRODUCTS}, device.architecture.rates_per_cycle
     for number, parts in rows.items():
         counts[number] = []
-        listed = all(part["operator"] != "multiply_add" or part.get("type", "fp32") in rates for part in parts)
-        for part in parts if listed and all(part["operator"] in known for part in parts) else ():
+        for part in parts if all(_is_described(part, device) for part in parts) else ():
             name = str(part["operator"])
             try:
                 made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
-            except KeyError as error:
+            except MissingError as error:
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", number + 2) from None
             except ZeroDivisionError:
                 raise FileError(str(path), f"{name} needs numbers from 1 on, not 0", number + 2) from None

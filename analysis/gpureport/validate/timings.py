@@ -101,7 +101,7 @@ _CUDA_LAUNCH_S = constant(
     1.8e-6,
     "smallest kernels in a queue: 1.5 us beside the kernel on an A40, 2.1 us on an H200 (RRZE-HPC/gpu-benches)",
     measured_on=("nvidia/a40", "nvidia/h200_sxm"),
-    only="gpu-benches",
+    only="CUDA",
 )
 """Time of a back-to-back dispatch of CUDA; that of entries of NVIDIA is OpenCL's."""
 
