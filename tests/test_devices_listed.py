@@ -91,6 +91,12 @@ def test_width_and_data_rate_give_the_bandwidth(database: Database, entry: str) 
     assert database.device(entry).memory.bandwidth_bytes_per_s / 1e9 == pytest.approx(bits * rate / 8, rel=close)
 
 
+def test_error_correction_of_gddr_takes_bandwidth_on_all_data_centre_cards(database: Database) -> None:
+    devices = map(database.device, entries(database, "nvidia"))
+
+    assert all(device.memory.stacked or device.memory.ecc for device in devices if " Tesla " in device.name)
+
+
 def test_pci_ids_are_shared_only_if_subsystem_ids_distinguish_boards(database: Database) -> None:
     """Quadro RTX 6000 and 8000."""
     ids = Counter(pci_id for entry in database.entries.values() for pci_id in entry.file.pci_ids)
