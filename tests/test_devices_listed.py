@@ -1,5 +1,6 @@
 """Shipped entries compared with listed peaks, memory interfaces and the counts and names of drivers."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -95,6 +96,15 @@ def test_error_correction_of_gddr_takes_bandwidth_on_all_data_centre_cards(datab
     devices = map(database.device, entries(database, "nvidia"))
 
     assert all(device.memory.stacked or device.memory.ecc for device in devices if " Tesla " in device.name)
+
+
+def test_power_is_that_of_one_device_of_a_board(database: Database) -> None:
+    devices = map(database.device, entries(database, "nvidia", "amd", "intel"))
+    parts = [each for each in devices if any(re.match("The (board|card) has", note) for note in each.notes)]
+
+    assert {"nvidia/a16", "amd/mi250x", "intel/flex_140"} < {device.id for device in parts}
+    powers = (device.provenance["board_power"].note for device in parts if device.board_power_w)
+    assert all(" W of the board / " in note for note in powers)
 
 
 def test_pci_ids_are_shared_only_if_subsystem_ids_distinguish_boards(database: Database) -> None:
