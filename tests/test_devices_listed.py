@@ -98,6 +98,10 @@ def test_error_correction_of_gddr_takes_bandwidth_on_all_data_centre_cards(datab
     assert all(device.memory.stacked or device.memory.ecc for device in devices if " Tesla " in device.name)
 
 
+def test_one_loss_by_exchanged_lines_is_assumed_for_all_of_nvidia(database: Database) -> None:
+    assert {database.device(entry).memory.exchange for entry in entries(database, "nvidia")} == {0.45}
+
+
 def test_power_is_that_of_one_device_of_a_board(database: Database) -> None:
     devices = map(database.device, entries(database, "nvidia", "amd", "intel"))
     parts = [each for each in devices if any(re.match("The (board|card) has", note) for note in each.notes)]

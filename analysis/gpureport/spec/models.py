@@ -213,7 +213,7 @@ class Memory(Record):
     default; default: none."""
     exchange: Annotated[Positive | None, Listed(0.01, 10, uncertain=EXCHANGE)] = None
     """Additional time of an array whose lines neighbouring work-groups of 64 work-items exchange, relative to other
-    traffic (:attr:`.Stream.exchanged`); default: none."""
+    traffic (:attr:`.Stream.exchanged`, which only lattice Boltzmann kernels of the scoreboard have); default: none."""
 
     @property
     def reached_bytes_per_s(self) -> float:
