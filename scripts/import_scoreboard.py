@@ -334,9 +334,11 @@ def clpeak(folder: Path) -> pd.DataFrame:
     memory = {"elements": 2.0**29 / words, "element_bytes": 4 * words, "per_item": 16.0, "bytes": 2.0**31}
     read = streams(frame, "stream_read", **memory, time_s=2.0**31 / value)[reads]
     items = 2.0**24
+    called = (frame["platform"] == "Apple") & frame["device_reported"].str.startswith("Apple ")
     made = {
         "work_items": items,
         "vector": words,
+        "instructions": (called & ~frame["source_file"].str.endswith("@HEAD")).map({True: 2.0}),
         "bytes": 4 * items,
         "flop": 4096 * items,
         "time_s": 4096 * items / value,

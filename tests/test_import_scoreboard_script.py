@@ -61,3 +61,14 @@ def test_a_whole_model_has_the_operators_of_its_layers_and_what_its_source_adds(
         *(("layer_norm", 8, 24), ("softmax", 32, 24), ("add", 8, 24), ("layer_norm", 8, 1)),
         *(("copy", 8, 24), ("copy", 32, 24), ("dropout", 8, 49), ("dropout", 32, 24)),
     ]
+
+
+def test_only_old_versions_of_clpeak_call_what_the_compiler_of_apple_does_not_fuse(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"platform": ["Apple", "Apple", "Apple", "NVIDIA CUDA"], "source_file": ["a", "a@HEAD", "a", "b"]}
+    )
+    frame["device_reported"] = ["Apple M1 Pro", "Apple M1 Pro", "AMD Radeon Pro", "Tesla V100-PCIE-32GB"]
+    frame = frame.assign(api="OpenCL", suspect=0, variant="float", value_si=1e12, device_key="")
+    frame.assign(test="single_precision_compute").to_csv(tmp_path / "clpeak.csv.xz", index=False)
+
+    assert script.clpeak(tmp_path)["instructions"].fillna(1.0).tolist() == [2.0, 1.0, 1.0, 1.0]

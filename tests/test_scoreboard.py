@@ -172,6 +172,14 @@ def test_vectors_use_instructions_for_pairs_where_there_are_any() -> None:
     assert single == 2 * pairs
 
 
+def test_a_compiler_may_make_several_instructions_of_a_multiply_add() -> None:
+    row, device = {"work_items": 256.0, "vector": 1.0}, load_database().device("apple/m1")
+
+    one, two = (STREAMS["multiply_add"](each, device) for each in (row, {**row, "instructions": 2.0}))
+
+    assert [two.operations["fp32"], two.chain["fp32"]] == [2 * one.operations["fp32"], 2 * one.chain["fp32"]]
+
+
 @pytest.mark.slow
 def test_shipped_tables_are_read() -> None:
     found = found_in(FOLDER)

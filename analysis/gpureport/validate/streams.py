@@ -93,11 +93,13 @@ def multiply_add(row: Row, device: Device) -> Demand:
     """Return chains of 2048 multiply-adds for each work-item, one chain for each component of its vector.
 
     They are nearly all instructions, so that issuing them is no limit of its own, as in ``workloads.instructions``.
+    Each is one instruction, or as many as the compiler makes of it: ``instructions``.
     """
     items, kind, vector = number(row, "work_items"), str(row.get("type", "fp32")), number(row, "vector")
     pairs = device.architecture.packed_fp32 if vector > 1 and kind == "fp32" else 1.0
-    operations = {kind: 2048.0 * items / pairs, "memory": items}
-    chain = {kind: 2048.0 / vector}
+    count = 2048.0 * float(row.get("instructions", 1.0))
+    operations = {kind: count * items / pairs, "memory": items}
+    chain = {kind: count / vector}
     return Demand(int(items), (256,), (Stream("out", items, 4, 4, write=True),), operations, chain)
 
 
