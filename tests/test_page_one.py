@@ -94,7 +94,7 @@ def test_a_low_clock_is_abnormal(share: float, expected: State) -> None:
     assert state(report, NORMAL, median) == expected
     said = " ".join(headline(report, NORMAL, clock_hz=median))
     assert ("20 % below" in said) is (expected is State.SLOWER)
-    assert "no throttling" in said
+    assert "no throttle reason" in said
 
 
 def texts_of(html: str) -> list[str]:
@@ -184,6 +184,16 @@ def test_a_working_set_stays_below_the_earliest_onset_and_the_capacity(
     if latency_at and latency_at < onset_at:  # an uncertain rise is not significantly earlier
         uncertain = replace(found, latency_onset=altered(found.latency_onset, ci_low=100.0, ci_high=400.0))
         assert uncertain.keep_below_bytes == min(128.0, onset_at)
+
+
+def test_discarded_samples_and_values_measured_on_such_a_device_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = (Disturbed("memory/read", 60, 0, 40, affected=False, causes=()),)
+    monkeypatch.setattr("gpureport.report.run.page_one.disturbed", lambda _: found)
+    html = " ".join(texts_of(render_html(kept(GPU))))
+    assert "40 % of samples discarded" in html
+    assert "disturbed samples discarded, mainly of Memory" in html
+    assert "inputs were measured on such a device" in html
+    assert "228 KiB local memory each, 48 KiB per work-group" in html
 
 
 def test_many_kernels_of_the_user_are_counted() -> None:

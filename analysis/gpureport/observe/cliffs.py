@@ -36,7 +36,7 @@ LONG_SPAN = float(np.log(2.0))
 NEAR_UPPER = float(np.log(0.95))
 """Onset: ln of rate / upper plateau."""
 NEAR_LOWER = float(np.log(1.05))
-"""End: ln of rate / lower plateau."""
+"""End: ln of rate / slower plateau."""
 EDGE = 0.07
 """Part of the range between two points, at either end, that cannot contain a crossing, because a fall has a width."""
 

@@ -255,7 +255,7 @@ throughput saturates. ``rate``: the value on a plateau."""
 
 Position = Literal["onset", "midpoint", "end", "knee", "n90", "plateau", "peak", "case"]
 """Position within the feature. Cliff: *onset* (95 % of the upper plateau), *midpoint* (halfway on the log axis), *end*
-(within 5 % of the lower plateau). Taper: *knee* (flat time x peak rate), *n90* (work for 90 % of the peak). Rate:
+(within 5 % of the slower plateau). Taper: *knee* (flat time x peak rate), *n90* (work for 90 % of the peak). Rate:
 *plateau* (of the curve), *peak* (best point of a sweep), *case* (one of several separate cases)."""
 
 

@@ -52,6 +52,11 @@ class Disturbed:
         """Disturbed samples / samples."""
         return self.disturbed / max(self.samples, 1)
 
+    @property
+    def share_discarded(self) -> float:
+        """Discarded samples / all that were taken."""
+        return self.discarded / max(self.samples + self.discarded, 1)
+
 
 def disturbed(report: Report) -> tuple[Disturbed, ...]:
     """Return the workloads with samples that were disturbed or discarded."""

@@ -23,7 +23,7 @@ from gpureport.report.curves import CurveRecords, of_user, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
-from gpureport.report.run.conditions import affected, disturbed, highest_load, readings
+from gpureport.report.run.conditions import Disturbed, affected, disturbed, highest_load, readings
 from gpureport.report.run.efficiency import own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
@@ -32,7 +32,7 @@ from gpureport.report.run.work import best_size, enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import known_range, seen_in
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, resident_work_items
 from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent, format_value
 from gpureport.workloads.matrix import FORMATS
 
@@ -94,6 +94,8 @@ class PageOne:
     figures: tuple[KeyFigure, ...]
     """All of them, for the chapter of key figures."""
     note: str
+    disturbed: tuple[Disturbed, ...]
+    """Workloads with disturbed or discarded samples."""
 
 
 def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
@@ -120,6 +122,7 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         trust=trust(report),
         figures=shown,
         note=_note(report, shown, assumed=assumed) if shown else "",
+        disturbed=disturbed(report),
     )
 
 
@@ -192,7 +195,7 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         ("fp64", Quantity.RATE, "fp64 FMA"),
         *(() if device.architecture.on_host else (("Host to device", Quantity.TRANSFER, "Host to device"),)),
         ("Back-to-back launch", Quantity.LAUNCH, "back to back"),
-        ("Highest power", Quantity.POWER, HIGHEST),
+        ("Highest mean power", Quantity.POWER, HIGHEST),
     )
 
 
@@ -275,11 +278,17 @@ def advice(
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
     slow = slowdowns(report, best)
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
+    capacity = resident_work_items(report.device)
     losses, balance = best.losses if best else {}, fp32.value / read.value if fp32 and read else None
     rows: tuple[tuple[str, str, str, Set[str]], ...] = (
         ("Working set", text("tune_working_set", cliffs=cliffs), "caches", _READS),
         ("Work-group", text("tune_work_group", best=best) if best else "", "groups", {k.workload for k in losses}),
-        ("Work-items", text("tune_work_items", work=work) if work else "", "work", {name for _, name in work}),
+        (
+            "Work-items",
+            text("tune_work_items", capacity=capacity, work=work) if work else "",
+            "work",
+            {name for _, name in work},
+        ),
         ("Balance", text("tune_balance", intensity=balance) if balance else "", "limits", _RATES),
         ("Avoid", text("tune_avoid", slow=slow, n90=n90), "limits", {each.workload for each in slow}),
     )
@@ -332,7 +341,7 @@ def trust(report: Report) -> str:
         seen=seen_in(report),
         device_class=name,
         of_class=_accuracies().get(name),
-        here=measured_on_such(report) if report.publication else None,
+        here=measured_on_such(report),
     )
 
 
