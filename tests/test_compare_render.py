@@ -236,6 +236,10 @@ def test_a_mean_over_kernels_has_the_interval_of_their_scatter() -> None:
     assert (one.ratio.ci_low, one.ratio.ci_high) == pytest.approx((0.5 / 1.01, 0.5 * 1.01))
     assert mean_speed([contest("a", 0.5)], "nobody") is None
 
+    cases = mean_speed([contest("a", ratio) for ratio in (0.5, 1.0, 2.0)], second)  # of one kernel: as kernels
+    assert cases
+    assert (cases.ratio, cases.ends) == (several.ratio, several.ends)
+
 
 def test_machines_with_one_family_of_several_are_not_ranked() -> None:
     comparison = made(8)

@@ -98,5 +98,6 @@ def capacities(devices: tuple[Device, Device]) -> tuple[float, float] | None:
 
 
 def _capacity(device: Device) -> float:
+    """Return the largest working set of which shared caches serve all reads: its onset, at most the capacity."""
     shared = [cache for cache in device.caches if cache.scope == "device"] or device.caches
-    return max((c.capacity_bytes * c.transition("write_transition").midpoint for c in shared), default=0.0)
+    return max((c.capacity_bytes * min(1.0, c.transition("bandwidth_transition").onset) for c in shared), default=0.0)

@@ -229,9 +229,10 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
 
 
 def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFigure]:
-    """Yield the figures of a device: measured ones of its *report*, else limits predicted from its specification."""
-    device, found = report.device, key_figures(report) if report.observations else ()
-    measured = {(f.place.workload, str(f.place.level)): f.measured for f in found if f.place and f.measured}
+    """Yield the figures of a device: those of its *report*, measured or else predicted, or limits where it has none."""
+    device, found = report.device, key_figures(report)
+    figures = {(f.place.workload, str(f.place.level)): f for f in found if f.place}
+    measured = {place for place, figure in figures.items() if figure.measured}
     limits = {c.name: c for c in ceilings if c.kind in ("bandwidth", "rate")}
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (
@@ -240,7 +241,8 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
         ("memory bandwidth", "memory/read", "DRAM", device.memory.bandwidth_bytes_per_s),
     )
     for name, workload, ceiling, listed in places:
-        limit, known = limits[ceiling], measured.get((workload, ceiling))
+        limit, figure = limits[ceiling], figures.get((workload, ceiling))
+        known = figure and figure.shown
         low, high = known.ends if known else (limit.ci_low, limit.ci_high)
         yield MachineFigure(
             name=name,
@@ -249,7 +251,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
             ci_high=high,
             listed=listed,
             unit=limit.unit,
-            basis="measured" if known else "predicted",
+            basis="measured" if figure and figure.measured else "predicted",
         )
     for name, listed, unit in (("memory", device.memory.size_bytes, "B"), ("board power", device.board_power_w, "W")):
         if listed:

@@ -64,13 +64,10 @@ class MeanRatio:
     kernels: Mapping[str, float]
     """Ratio of each kernel (``family/variant``): the geometric mean over its regimes or cases."""
     ratio: RatioEstimate
-    """The mean over kernels. Its 95 % interval includes the scatter over SEVERAL kernels or more, and the intervals of
-    the kernels if all have one."""
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Lowest and highest ratio of a kernel."""
-        return min(self.kernels.values()), max(self.kernels.values())
+    """The mean over kernels. Its 95 % interval includes the scatter over SEVERAL kernels or more, or cases of a single
+    kernel, and the intervals of the kernels if all have one."""
+    ends: tuple[float, float]
+    """Lowest and highest ratio of a kernel, or of a case of a single kernel."""
 
 
 def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]]:
@@ -120,11 +117,12 @@ def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRati
     if by_kernel is None:
         return None
     logs = {kernel: fmean(log(ratio.value) for ratio in found) for kernel, found in by_kernel.items()}
-    half, count = _half_width(by_kernel.values()), len(logs)
+    members = [log(r.value) for found in by_kernel.values() for r in found] if len(logs) == 1 else [*logs.values()]
+    half, count = _half_width(by_kernel.values()), len(members)
     if count >= SEVERAL:
-        half = hypot(half or 0.0, float(interval_in_errors(count - 1)) * stdev(logs.values()) / sqrt(count))
+        half = hypot(half or 0.0, float(interval_in_errors(count - 1)) * stdev(members) / sqrt(count))
     kernels = {kernel: exp(value) for kernel, value in logs.items()}
-    return MeanRatio(kernels, RatioEstimate.of_log(fmean(logs.values()), half))
+    return MeanRatio(kernels, RatioEstimate.of_log(fmean(members), half), (exp(min(members)), exp(max(members))))
 
 
 def _half_width(kernels: Collection[Sequence[RatioEstimate]]) -> float | None:

@@ -85,14 +85,14 @@ def per_watt_table(comparison: Comparison) -> Table:
 
 
 def _figures_table(comparison: Comparison, figures: Iterable[MachineFigure], basis: str = "") -> Table:
-    """Return a row for each machine with any figures; those predicted of measured machines are marked."""
+    """Return a row for each machine with any figures; predicted ones are marked where others are measured."""
     by_machine = grouped((each.machine, each) for each in figures)
     columns = list(dict.fromkeys(each.name for found in by_machine.values() for each in found))
     order = comparison.machines if comparison.is_of_few else by_rank(comparison)
     rows = []
     for name in (machine.name for machine in order if machine.name in by_machine):
         found = {each.name: each for each in by_machine[name]}
-        is_measured = any(each.basis == "measured" for each in found.values())
+        is_measured = not comparison.only_predicted
         bases = (", ".join(dict.fromkeys(each.basis for each in found.values())),) if basis else ()
         rows.append((name, *(_figure(found.get(column), is_measured=is_measured) for column in columns), *bases))
     return Table(("machine", *columns, *filter(None, [basis])), tuple(rows))
@@ -147,7 +147,7 @@ def works_table(comparison: Comparison) -> Table:
         bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
         ratios = (_with_interval(mean.ratio if mean else None) for mean in found)
-        spans = (format_range(mean.ends, RATIO) if mean and len(mean.kernels) > 1 else "" for mean in found)
+        spans = (format_range(mean.ends, RATIO) if mean and len(work.contests) > 1 else "" for mean in found)
         row = work_name(work), DATA_IN[work.place], str(max(kernels, default=0)), *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
     after = ("range",) if len(comparison.others) == 1 else ()
@@ -155,11 +155,19 @@ def works_table(comparison: Comparison) -> Table:
 
 
 def _of_few(
-    comparison: Comparison, heads: Sequence[str], rows: Iterable[tuple[str, ...]], after: Sequence[str], what: str = ""
+    comparison: Comparison,
+    heads: Sequence[str],
+    rows: Iterable[tuple[str, ...]],
+    after: Sequence[str],
+    what: str | None = None,
 ) -> Table:
-    """Return a table: columns *heads*, each machine's value (headed *what* and its name), ratios, columns *after*."""
-    short = _short(comparison)
-    values = (f"{what}{name}" for name in short.values())
+    """Return a table: columns *heads*, each machine's value (headed by its name), ratios, columns *after*.
+
+    With *what* before the name, machines that are only predicted are marked where others are measured.
+    """
+    short, mixed = _short(comparison), what is not None and not comparison.only_predicted
+    marked = {machine.name for machine in comparison.machines if mixed and machine.kind == "predicted"}
+    values = (f"{what or ''}{'predicted ' if name in marked else ''}{text}" for name, text in short.items())
     ratios = (f"{short[name]} / {short[comparison.baseline]}" for name in comparison.others)
     return Table((*heads, *values, *ratios, *after), tuple(rows))
 
@@ -247,7 +255,7 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
         heads = (family_title(family, comparison.families), "data in")
         after = [f"eff. {_short(comparison)[name]}" for name in measured]
         rows = (_standing_row(comparison, row, measured) for row in rows_of(contests, joined=joined))
-        tables.append(_of_few(comparison, heads, rows, after))
+        tables.append(_of_few(comparison, heads, rows, after, what=""))
     return tuple(tables)
 
 
