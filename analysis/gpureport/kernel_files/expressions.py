@@ -1,14 +1,15 @@
 """Expressions of kernel descriptions: sizes such as ``4 * n`` and NumPy results such as ``y + a * x``.
 
 Python and NumPy evaluate them after a check of their syntax. They contain numbers, operators, indices, lists, and names
-and functions that are listed; no attributes, text or comprehensions. Functions cannot change arrays that have a
-name. Memory is limited.
+and functions that are listed; no attributes, text or comprehensions, and no arguments that a function would change.
+Memory is limited.
 """
 
 import ast
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cache, partial
+from inspect import Parameter, signature
 from math import ceil, floor, isfinite, log2
 from operator import index
 from types import CodeType
@@ -52,13 +53,14 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     calls, used, code = _compiled(text)
     known = {**_FUNCTIONS, **(functions or {})}
     _check_names("value", used, names)
-    _check_names("function", calls, known)
-    own = {_of_function(name): known[name] for name in calls}
+    _check_names("function", [name for name, _ in calls], known)
+    for name, call in calls:
+        _check_arguments(name, call, known[name])
+    own = {_of_function(name): known[name] for name, _ in calls}
     large = calls or any(np.ndim(names[name]) for name in used)
-    values = {name: np.broadcast_to(each, np.shape(each)) if np.ndim(each) else each for name, each in names.items()}
     try:
         with np.errstate(all="ignore"), limited_growth(_MOST_BYTES) if large else nullcontext():
-            return eval(code, {"__builtins__": {}, **_OWN, **own, **values})  # noqa: S307 - its syntax was checked
+            return eval(code, {"__builtins__": {}, **_OWN, **own, **names})  # noqa: S307 - its syntax was checked
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -103,17 +105,19 @@ def number(text: str, names: Mapping[str, Value]) -> float:
 
 
 @cache
-def _compiled(text: str) -> tuple[list[str], list[str], CodeType]:
-    """Return the functions that an expression calls, the names of its values, and its code."""
+def _compiled(text: str) -> tuple[list[tuple[str, ast.Call]], list[str], CodeType]:
+    """Return the functions that an expression calls, with the calls, the names of its values, and its code."""
     if len(text) > _MOST_CHARACTERS:
         raise ExpressionError(f"has {len(text)} characters; an expression may have {_MOST_CHARACTERS}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
         nodes = [*ast.walk(tree.body)]
         _check_syntax(text, nodes)
-        called = [node.func for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-        used = [node.id for node in nodes if isinstance(node, ast.Name) and node not in called]
-        calls = [each.id for each in called]
+        calls = [
+            (node.func.id, node) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        ]
+        called = {id(call.func) for _, call in calls}
+        used = [node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
         _arrays(tree)
         code = compile(ast.fix_missing_locations(tree), "expression", "eval")
     except (SyntaxError, RecursionError, MemoryError):
@@ -132,22 +136,19 @@ def _check_syntax(text: str, nodes: list[ast.AST]) -> None:
 
 
 def _arrays(node: ast.AST, *, kept: bool = False) -> ast.AST:
-    """Make arrays of lists, limit powers, make them of shifts, and tell functions from values of the same name.
+    """Make arrays of lists, limit powers and shifts, and tell functions from values of the same name.
 
-    A list that is *kept* is a key, a named argument such as ``axis``, or an argument of ``concatenate``: its parts may
-    have different lengths.
+    A list that is *kept* is a key or an argument of ``concatenate``: its parts may have different lengths.
     """
     joining = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "concatenate"
     for name, value in ast.iter_fields(node):
-        inside = partial(_arrays, kept=name == "slice" or isinstance(node, ast.keyword) or (joining and name == "args"))
+        inside = partial(_arrays, kept=name == "slice" or (joining and name == "args"))
         if isinstance(value, ast.AST | list):
             setattr(node, name, [*map(inside, value)] if isinstance(value, list) else inside(value))
     if isinstance(node, ast.List | ast.Tuple) and not kept:
         return _call("array", node)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return _call("power", node.left, node.right)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
-        return ast.BinOp(node.left, ast.Mult(), _call("power", ast.Constant(2), node.right))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift):
+        return _call("power" if isinstance(node.op, ast.Pow) else "shift", node.left, node.right)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         node.func = _call(node.func.id).func
     return node
@@ -166,14 +167,48 @@ def _check_names(what: str, used: list[str], known: Mapping[str, Any]) -> None:
         raise ExpressionError(f"there is no {what} {quoted(unknown)}; there are {', '.join(sorted(known)) or 'none'}")
 
 
+def _check_arguments(name: str, call: ast.Call, function: Function) -> None:
+    try:
+        signature(function).bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
+    except TypeError:
+        what = f"{quoted(name)} cannot have these arguments; write {_signature(name, function)}"
+        raise ExpressionError(what) from None
+
+
+def _signature(name: str, function: Function) -> str:
+    arguments = (str(each.replace(annotation=Parameter.empty)) for each in signature(function).parameters.values())
+    return f"{name}({', '.join(arguments)})"
+
+
+def _unary(function: Function) -> Function:
+    return lambda value, /: function(value)
+
+
+def _binary(function: Function) -> Function:
+    return lambda a, b, /: function(a, b)
+
+
+def _along(function: Function) -> Function:
+    return lambda array, /, axis=None: function(array, axis=tuple(map(index, axis)) if np.ndim(axis) else axis)
+
+
 def _cast(kind: str) -> Function:
     return lambda value, /: np.asarray(value).astype(kind)
 
 
 def _power(a: Any, b: Any) -> Any:  # noqa: ANN401
-    if isinstance(a, int) and isinstance(b, int) and a and b * log2(abs(a)) > 63:
-        raise ExpressionError("an integer exceeds 64 bits")
+    _check_bits(b * log2(abs(a)) if isinstance(a, int) and isinstance(b, int) and a else 0)
     return a**b
+
+
+def _shift(a: Any, b: Any) -> Any:  # noqa: ANN401
+    _check_bits(b if isinstance(a, int) and isinstance(b, int) else 0)
+    return a << b
+
+
+def _check_bits(count: float) -> None:
+    if count > 63:
+        raise ExpressionError("an integer exceeds 64 bits")
 
 
 def _array(values: Any) -> NDArray[np.generic]:  # noqa: ANN401
@@ -205,23 +240,30 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> 
     return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
 
-_OWN: Mapping[str, Function] = {"array()": _array, "power()": _power}
-"""What lists and ``**`` become."""
-_NUMPY = (
-    "abs sqrt exp log sin cos minimum maximum sum prod mean cumsum sort roll transpose where concatenate arange repeat "
-    "tile matmul"
-)
+_OWN: Mapping[str, Function] = {"array()": _array, "power()": _power, "shift()": _shift}
+"""What lists, ``**`` and ``<<`` become."""
 _FUNCTIONS: Mapping[str, Function] = {
-    **{name: getattr(np, name) for name in _NUMPY.split()},
+    **{name: _unary(getattr(np, name)) for name in ("abs", "sqrt", "exp", "log", "sin", "cos")},
+    **{name: _binary(getattr(np, name)) for name in ("minimum", "maximum")},
+    **{name: _along(getattr(np, name)) for name in ("sum", "prod", "mean", "cumsum")},
     **{name: _cast(name) for name in ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8")},
+    "sort": lambda array, /, axis=-1: np.sort(array, axis),
+    "roll": lambda array, shift, /, axis=None: np.roll(array, index(shift), axis),
+    "transpose": lambda array, /, axes=None: np.transpose(array, axes),
+    "where": lambda condition, a, b, /: np.where(condition, a, b),
+    "concatenate": lambda arrays, /, axis=0: np.concatenate(arrays, axis),
     "min": lambda value, /, *other: min(value, *other) if other else np.min(value),
     "max": lambda value, /, *other: max(value, *other) if other else np.max(value),
     "ceil": ceil,
     "floor": floor,
     "log2": log2,
+    "arange": lambda start, /, stop=None, step=1: np.arange(start, stop, step),
     "zeros": lambda *length: np.zeros(tuple(map(index, length))),
     "ones": lambda *length: np.ones(tuple(map(index, length))),
+    "repeat": lambda array, count, /: np.repeat(array, index(count)),
+    "tile": lambda array, count, /: np.tile(array, index(count)),
     "reshape": lambda array, /, *length: np.reshape(array, tuple(map(index, length))),
+    "matmul": lambda a, b, /: np.matmul(a, b),
     "histogram": _histogram,
     "interior": _stencil,
     "segment_sum": _segment_sum,
