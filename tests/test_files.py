@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -151,3 +152,11 @@ def test_no_space_for_temporary_files_is_one_sentence(monkeypatch: pytest.Monkey
     problem = r"temporary files cannot be written \(No space left on device\); set TMPDIR"
     with pytest.raises(GpuReportError, match=problem), scratch_folder():
         pass
+
+
+def test_a_file_system_that_refuses_locks_is_used_without_them(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcntl.flock", Mock(side_effect=PermissionError))
+    with scratch_folder() as folder, reserved(folder / "report.json"):
+        assert list(temporary.iterdir()) == [folder]

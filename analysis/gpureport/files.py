@@ -120,8 +120,8 @@ def scratch_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
+        os.close(handle)  # first: Windows removes no open file
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
 
 
 def scratch_folder_until_exit() -> Path:

@@ -45,18 +45,19 @@ def lock(handle: int) -> bool:
     Raises:
         OSError: the file system has no locks.
     """
-    try:
-        if sys.platform == "win32":
-            import msvcrt
+    if sys.platform == "win32":
+        import msvcrt
 
+        with suppress(PermissionError):
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
+            return True
+    else:
+        import fcntl
 
+        with suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # the second on Windows
-        return False
-    return True
+            return True
+    return False
 
 
 def limit_bytes() -> float:
