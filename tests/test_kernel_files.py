@@ -95,7 +95,10 @@ _TOO_LARGE = ("zeros(2 ** 20, 2 ** 20)", "arange(0, 1, 1e-11)", "tile([0], 2 ** 
     [
         *((text, "") for text in _UNSUPPORTED),
         *((text, "Unable to allocate") for text in _TOO_LARGE),
-        *((text, "64 bits") for text in ("9 ** 9 ** 9", "1 << 100", "((1 << (1 << 24)) // 7) * 3")),
+        *(
+            (text, "64 bits")
+            for text in ("9 ** 9 ** 9", "1 << 100", "((1 << (1 << 24)) // 7) * 3", "tile(2**62 * 2**62, 3) ** 10**7")
+        ),
         ("x[..., 0]", "(ellipsis)"),
         ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
         ("sum(x, out=x)", "sum(array, axis=None)"),

@@ -60,7 +60,7 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     large = calls or any(np.ndim(names[name]) for name in used)
     try:
         with np.errstate(all="ignore"), limited_growth(_MOST_BYTES) if large else nullcontext():
-            return eval(code, {"__builtins__": {}, **_OWN, **own, **names})  # noqa: S307 - its syntax was checked
+            return _of_machine(eval(code, {"__builtins__": {}, **_OWN, **own, **names}))  # noqa: S307 - checked
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -198,12 +198,18 @@ def _cast(kind: str) -> Function:
 
 def _power(a: Any, b: Any) -> Any:  # noqa: ANN401
     _check_bits(b * log2(abs(a)) if isinstance(a, int) and isinstance(b, int) and a else 0)
-    return a**b
+    return _of_machine(a) ** _of_machine(b)
 
 
 def _shift(a: Any, b: Any) -> Any:  # noqa: ANN401
     _check_bits(b if isinstance(a, int) and isinstance(b, int) else 0)
     return a << b
+
+
+def _of_machine(value: Any) -> Any:  # noqa: ANN401
+    """Refuse arrays of Python's integers, which NumPy makes of those beyond 64 bits."""
+    _check_bits(64 if np.asarray(value).dtype == object else 0)
+    return value
 
 
 def _check_bits(count: float) -> None:
