@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
-from gpureport.predict.energy import most_energy_j, predicted_energy_j
+from gpureport.predict.energy import predicted_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import DRAM, Level, Position
 from gpureport.records.measurement import IDLE
@@ -98,7 +98,7 @@ class KeyFigure:
     main: bool = True
     """Whether it is one of the figures that users ask for first."""
     at_most: bool = False
-    """Whether the specification is only an upper bound, such as the listed power limit."""
+    """Whether the specification is the listed limit of power, which measured power may exceed."""
     inputs: tuple[str, ...] = ()
     """Paths of the values of the entry that it depends on most."""
     seen: bool = False
@@ -348,12 +348,10 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
         measured = Estimate(highest)
         yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=bool(limit), main=False)
     for name, work, unit in _ENERGIES:
-        load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
-        if load and most and load.energy_per_work_j:
+        load = report.energy.load(name) if report.energy else None
+        if load and load.energy_per_work_j:
             measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)
-            yield KeyFigure(
-                Quantity.ENERGY, work, unit, most, predicted=predicted, measured=measured, at_most=True, main=False
-            )
+            yield KeyFigure(Quantity.ENERGY, work, unit, None, predicted=predicted, measured=measured, main=False)
 
 
 def _exact(device: Device, counted: int | None) -> Iterator[KeyFigure]:

@@ -46,17 +46,17 @@ MEAN_TO_SIGMA = constant(1.2533)
 """Standard deviation of a normal distribution / mean of its absolute errors."""
 NORMAL_95 = constant(1.96)
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
-SIGMA_MODEL = constant(
-    0.043 * MAD_TO_SIGMA,
+MODEL_BASIS = (
     "half of the times of an H100, which no constant was fitted to, are within 4.4 % of their predictions "
-    "(reports/nvidia-h100), and of the published times within 2.9 % (NVIDIA GPUs 1.5 %, AMD 6.2 %, Intel 8.7 %)",
+    "(reports/nvidia-h100), and of the published times within 2.9 % (NVIDIA GPUs 1.5 %, AMD 6.2 %, Intel 8.7 %)"
 )
+SIGMA_MODEL = constant(0.043 * MAD_TO_SIGMA, MODEL_BASIS)
 """Standard deviation of the model itself. This includes uncertain facts. Most of these devices have caches that the
 same authors measured."""
-SIGMA_CPU_CODE = constant(
-    0.18 * MAD_TO_SIGMA,
-    "half of the calibrated times are within 18 % of their predictions (gpureport validate --times reports/pocl-*)",
+CPU_CODE_BASIS = (
+    "half of the calibrated times are within 18 % of their predictions (gpureport validate --times reports/pocl-*)"
 )
+SIGMA_CPU_CODE = constant(0.18 * MAD_TO_SIGMA, CPU_CODE_BASIS)
 """Standard deviation of the model of CPUs beyond that, with what compilers make of a kernel."""
 SIGMA_ASSUMED = constant(0.3)
 """Standard deviation of an assumed value (itself assumed: correct within a factor of 1.8 in 95 % of cases)."""

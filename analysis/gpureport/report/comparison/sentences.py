@@ -9,7 +9,6 @@ from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contras
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
-from gpureport.spec.uncertainty import SIGMA_MODEL
 from gpureport.text import listed, shorten
 
 FILE = "comparison_sentences.j2"
@@ -76,7 +75,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
 
 def intervals() -> str:
     """Say what the intervals of ratios of predictions mean."""
-    return text("ratios_of_predictions", FILE, error=SIGMA_MODEL)
+    return text("ratios_of_predictions", FILE)
 
 
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:

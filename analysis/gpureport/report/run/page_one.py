@@ -161,8 +161,8 @@ def _estimate(found: Estimate | None, unit: str) -> str:
 
 
 def bound(figure: KeyFigure) -> str:
-    """Write the limit of a figure that it is at most; power may exceed its limit."""
-    return f"{'limit' if figure.unit == 'W' else '≤'} {format_value(figure.specification, figure.unit)}"
+    """Write the listed limit of power."""
+    return f"limit {format_value(figure.specification, figure.unit)}"
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
