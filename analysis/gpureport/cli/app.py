@@ -578,7 +578,7 @@ class FleetReportOptions:
     """Folder of the page and the PDF. Default: only print."""
     store: _Store = None
     fail_on_outlier: _Flag = False
-    """Exit with code 3 if a device is significantly slower."""
+    """Exit with code 3 if a device is significantly slower than its peers (three devices of a model or more)."""
     minimum_effect: _Percent = 2.0
     """Smallest difference that can be significant."""
     no_pdf: _NoPdf = False
