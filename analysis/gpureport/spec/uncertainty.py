@@ -47,8 +47,8 @@ MEAN_TO_SIGMA = constant(1.2533)
 NORMAL_95 = constant(1.96)
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 MODEL_BASIS = (
-    "half of the times of an H100, which no constant was fitted to, are within 4.4 % of their predictions "
-    "(reports/nvidia-h100), and of the published times within 2.9 % (NVIDIA GPUs 1.5 %, AMD 6.2 %, Intel 8.7 %)"
+    "half of the times of an H100, which no constant was fitted to, are within 4.5 % of their predictions "
+    "(reports/nvidia-h100), and of the published times within 3.0 % (NVIDIA GPUs 1.5 %, AMD 6.4 %, Intel 9.1 %)"
 )
 SIGMA_MODEL = constant(0.043 * MAD_TO_SIGMA, MODEL_BASIS)
 """Standard deviation of the model itself. This includes uncertain facts. Most of these devices have caches that the
