@@ -70,6 +70,8 @@ def test_every_measured_value_names_the_devices_that_were_measured() -> None:
         ("nvidia/h200_sxm", "seen"),
         ("nvidia/h100_sxm", "unseen device"),
         ("amd/rx_7900_xt", "unseen device"),
+        ("nvidia/k10", "unseen device"),  # values are those of Kepler GK110, which its architecture extends
+        ("amd/rx_7600", "unseen device"),
         ("arm/mali_g78_mp20", "unseen architecture"),
     ],
 )

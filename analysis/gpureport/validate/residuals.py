@@ -195,7 +195,8 @@ def independence(device: Device, database: Database, software: str = "") -> Inde
     *software* names what made the kernels, if constants describe it.
 
     Returns:
-        ``seen``: at least one was. ``unseen device``: none was, but one comes from another device of its architecture.
+        ``seen``: at least one was. ``unseen device``: none was, but one comes from another device of its architecture,
+        or of the one that this extends.
         ``unseen architecture``: all come from documents and from other architectures.
     """
     origins = (origin for path, origin in device.provenance.items() if steps_of(path)[-1] not in _EXACT)
@@ -207,4 +208,5 @@ def independence(device: Device, database: Database, software: str = "") -> Inde
     known = {database.entries[entry].file.architecture for entry in sources if entry in database.entries}
     # The values of a type of core come from other machines with such cores.
     has_core_type = any(origin.source == core_source(name) for origin in device.provenance.values())
-    return "unseen device" if has_core_type or name in known else "unseen architecture"
+    related = {name, database.architecture(name).extends} & known
+    return "unseen device" if has_core_type or related else "unseen architecture"
