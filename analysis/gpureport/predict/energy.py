@@ -6,10 +6,13 @@ A device that is busy with one kind of work draws::
 
 The static power is a share of the board's limit. The energy of a byte consists of that of the memory and that of the
 way on the chip, whose wires hardly shrink. The energy of an operation is proportional to the process (TSMC lists 30 %
-less at the same speed for 5 nm than for 7 nm) and to the clock, because the voltage rises with it (for the same step,
-TSMC lists 15 % more speed at the same power instead, which is an exponent of 1.5; 25 % more for fast cells, 0.9).
+less at the same speed for 5 nm than for 7 nm) and to the clock, because the voltage rises with it. For the same step,
+TSMC lists 15 % more speed s at the same power instead, 25 % for fast cells: an energy proportional to the clock to the
+power a gives s^(1 + a) = 1 / 0.7, so that a is 1.6, or 0.6.
 
-Where P exceeds the board's limit, the driver lowers the core clock. Memory keeps its rate.
+Where P exceeds the board's limit, the driver lowers the core clock, and with it the voltage. The energies of operations
+and of bytes on the chip then fall like the clock. At listed clocks, which differ by 23 %, an A100 and an A40 need the
+same energy for a byte on the chip, so that it is not scaled from device to device. Memory keeps its rate.
 """
 
 from math import sqrt

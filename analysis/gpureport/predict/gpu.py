@@ -88,7 +88,8 @@ STAGED_EXPONENT = constant(
     1.5,
     "products of matrices (sitar-lab/NeuSight @6945927): of 1.5, 1.75, 2 and 4 it fits best",
     measured_on=("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/v100_pcie_32", "nvidia/p4", "amd/mi100"),
-    held_out="A100 with 80 GB: half of the products of 100 µs and more within 7 %, 90 % within 11 %",
+    held_out="A100 with 80 GB (the same chip with other memory): half of the products of 100 µs and more within 7 %, "
+    "90 % within 11 %",
     only="PyTorch",
 )
 """p-norm that joins computation with memory if all waves of a group wait for each stage of its data: groups of one

@@ -67,7 +67,7 @@ KERNELS = dict(
         "names of kernels in sitar-lab/NeuSight @6945927, PyTorch 2.1: of cuBLAS (maxwell_, volta_, ampere_sgemm, "
         "sm80_xmma; at least 97 % of the batched ones), and of Tensile (Cijk_)",
         measured_on=("amd/mi100", "nvidia/p4", *_NAMED),
-        held_out="the names of T4 and A100 with 80 GB were not looked at",
+        held_out="the names of T4 and A100 with 80 GB (the same chip with other memory) were not looked at",
         only="PyTorch",
     )
 )
@@ -81,7 +81,7 @@ KERNEL_DEVIATION = constant(
     "90 % of the products of cuBLAS of 100 µs and more are within their intervals with it. Tensile has one kernel for "
     "all batches of a size: half of them take 1.3 times as long as its fastest, one in ten 2.2 times, by the model",
     measured_on=("amd/mi100", "nvidia/p4", *_NAMED),
-    held_out="A100 with 80 GB 100 %, T4 80 to 90 %",
+    held_out="A100 with 80 GB (the same chip with other memory) 100 %, T4 80 to 90 %",
     only="PyTorch",
 )
 """Relative standard deviation because the library may choose another kernel: cuBLAS, and Tensile."""
