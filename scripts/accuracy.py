@@ -8,6 +8,7 @@ Run as ``.venv/bin/python scripts/accuracy.py``, or with ``--scoreboard`` for th
 import json
 import re
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -236,7 +237,9 @@ def main(*, only_scores: bool) -> None:
 
 
 if __name__ == "__main__":
+    parser = ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--scoreboard", action="store_true", help="only the tables of docs/scoreboard.md")
     try:
-        main(only_scores=sys.argv[1:] == ["--scoreboard"])
+        main(only_scores=parser.parse_args().scoreboard)
     except GpuReportError as error:
         sys.exit(f"accuracy: {error}")

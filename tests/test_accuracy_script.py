@@ -1,5 +1,7 @@
 """The accuracy tables: their places and their format."""
 
+import subprocess
+import sys
 from math import inf, log
 from pathlib import Path
 
@@ -109,3 +111,12 @@ def test_files_of_sealed_predictions_are_listed_with_their_hash(tmp_path: Path) 
 
     (line,) = script.sealed(frame([]), tmp_path)
     assert line == f"- first, 2026-11-29, gpureport {__version__}: 1 row, 0 of them with a time. SHA-256 `{hashed}`"
+
+
+def test_unknown_options_start_nothing() -> None:
+    mistyped = [sys.executable, ROOT / "scripts" / "accuracy.py", "--scorebord"]
+
+    run = subprocess.run(mistyped, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 2
+    assert "unrecognized arguments: --scorebord" in run.stderr
