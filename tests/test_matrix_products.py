@@ -137,7 +137,10 @@ def test_intervals_count_that_the_library_may_choose_another_kernel(mi100: Devic
     data = DataSet("products")
     for device, deviation in ((a100, KERNEL_DEVIATION[0]), (mi100, KERNEL_DEVIATION[1])):
         product, copy = predict_rows(
-            Path("table"), {0: [row("bmm", 2)], 1: [{"operator": "copy", "rows": 4096, "columns": 4096}]}, device, data
+            Path("table"),
+            {0: {0: row("bmm", 2)}, 1: {1: {"operator": "copy", "rows": 4096, "columns": 4096}}},
+            device,
+            data,
         )
         assert product
         assert copy

@@ -24,6 +24,7 @@ from tests.kept import PUBLISHED
 FOLDER = PUBLISHED / "scoreboard"
 TABLE, PARTS = "neusight_layers.csv.xz", "parts/neusight_models.csv.xz"
 HEADER = "device,kernel_class,operator,model,rows,columns,bytes,flop,time_s,li_s"
+STREAM = HEADER.replace("rows,columns", "elements,element_bytes") + ",group"
 ROW = "nvidia/a100_pcie_40,element-wise,add,bert inf,4096,1024,50331648,4194304,5e-5,4e-5"
 
 
@@ -154,6 +155,10 @@ def test_a_whole_model_needs_its_operators(tmp_path: Path) -> None:
         (",1024", ",0.5", f"{TABLE}:2: columns: '0.5' is no number from 1 to 1e[+]12"),
         ("add,", ",", f"{TABLE}:2: operator: '' is empty"),
         (",flop", ",flops", f"{TABLE}:1: flop: is missing"),
+        (",li_s", ",roofline_s", f"{TABLE}:1: roofline_s: is no name of a rival"),
+        (",li_s", ",_s", f"{TABLE}:1: _s: is no name of a rival"),
+        (",li_s", ",rows", f"{TABLE}:1: rows: occurs twice"),
+        ("nvidia", "\n\nnvidia", f"{TABLE}:2: device: '' is empty"),
     ],
 )
 def test_a_damaged_table_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -161,6 +166,37 @@ def test_a_damaged_table_is_named(old: str, new: str, message: str, tmp_path: Pa
 
     with pytest.raises(InputError, match=message):
         found_in(tmp_path)
+
+
+def test_a_work_group_is_limited(tmp_path: Path) -> None:
+    table = written(tmp_path, ROW.replace("add,bert inf,4096,1024", "stream_copy,,1e6,8") + ",1e12", header=STREAM)
+
+    with pytest.raises(InputError, match=f"{TABLE}:2: group: '1e[+]12' is more than 65536"):
+        found_in(table)
+
+
+def test_wrong_operators_of_a_model_are_named_in_their_table(tmp_path: Path) -> None:
+    operator = "element-wise,add,1,4096,50331648,4194304,bert inf"
+    written(tmp_path, operator, header="kernel_class,operator,count,rows,bytes,flop,model", name=PARTS)
+    written(tmp_path, ROW.replace("element-wise,add", "whole model,sequence"), name="neusight_models.csv.xz")
+
+    with pytest.raises(InputError, match=f"{PARTS}:2: columns: add needs a number from 1 on"):
+        found_in(tmp_path)
+
+
+def test_rows_with_error_correction_are_those_of_devices_whose_share_comes_from_others(tmp_path: Path) -> None:
+    entries = {
+        "nvidia/a40,": ",0",
+        "nvidia/a10,": ",1",
+        "nvidia/t4,": ",",
+        "nvidia/k40,": ",1",
+        "nvidia/a100_pcie_40,": ",",
+    }
+    rows = (entry + ROW.partition(",")[2] + ecc for entry, ecc in entries.items())
+
+    found = found_in(written(tmp_path, *rows, header=HEADER + ",ecc"))
+
+    assert set(found[found["ecc"]]["device"]) == {"nvidia/a10", "nvidia/t4"}
 
 
 def test_vectors_use_instructions_for_pairs_where_there_are_any() -> None:

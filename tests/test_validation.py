@@ -96,7 +96,7 @@ def test_an_unmatched_feature_counts_as_an_infinite_error(statistic: str, reache
         {"workloads": ("memory/copy/*",)},
         {"published": True},
         {"what": "n90"},
-        {"rows": "scoreboard"},
+        {"rows": "ecc"},
     ],
 )
 def test_a_target_applies_to_its_patterns(narrower: dict[str, object]) -> None:
@@ -107,15 +107,12 @@ def test_a_target_applies_to_its_patterns(narrower: dict[str, object]) -> None:
     assert wide._replace(**narrower).concerned(found).empty
 
 
-def test_targets_of_the_scoreboard_may_concern_unseen_devices_only() -> None:
+def test_targets_of_the_scoreboard_concern_a_part_of_its_rows() -> None:
     seen = {**residual(1.0, 1.0), "data_set": "theirs", "independence": "seen"}
-    found = frame([seen, {**seen, "independence": "unseen device"}, {**seen, "observed": None}, residual(1.0, 1.0)])
+    unseen = {**seen, "independence": "unseen device"}
+    found = frame([{**seen, "ecc": True}, unseen, unseen, {**seen, "observed": None}, residual(1.0, 1.0)])
 
-    assert [len(TARGET._replace(rows=rows).concerned(found)) for rows in ("results", "scoreboard", "unseen")] == [
-        1,
-        2,
-        1,
-    ]
+    assert [len(TARGET._replace(rows=rows).concerned(found)) for rows in ("results", "ecc", "unseen")] == [1, 1, 2]
 
 
 def test_targets_name_devices_of_the_database() -> None:

@@ -25,11 +25,14 @@ def read_table(
     With *optional* texts, which may be missing, all other columns contain 0, numbers from 1 on, or nothing (NaN); those
     whose names end in ``_s`` contain any times.
     """
-    content = json_bytes(path)
+    content = json_bytes(path).rstrip(b"\r\n")
     try:
-        frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False).fillna("")
+        frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False, skip_blank_lines=False).fillna("")
+        header = pd.read_csv(BytesIO(content), dtype=str, header=None, nrows=1, skip_blank_lines=False).iloc[0]
     except ValueError as error:  # pandas, or text that is not UTF-8
         raise FileError(str(path), f"is not CSV ({error})") from None
+    if len(repeated := header[header.duplicated()]):
+        raise FileError(str(path), f"{repeated.iloc[0]}: occurs twice", 1)
     if missing := [column for column in (*texts, *numbers, *zero) if column not in frame]:
         raise FileError(str(path), f"{missing[0]}: is missing", 1)
     if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first of too many cells as names of rows

@@ -41,6 +41,7 @@ COLUMNS: Residual = {
     "ceilings_s": None,
     **dict.fromkeys(("data_set", "kernel_class", "sealed"), ""),
     "rivals": None,
+    "ecc": False,
 }
 """Defaults of the columns of :func:`frame`."""
 
@@ -62,6 +63,7 @@ def frame(residuals: Iterable[Residual]) -> pd.DataFrame:
         point, bottleneck, ceilings_s: of a time, with all ceilings in seconds.
         data_set, kernel_class: of a row of the scoreboard; empty for all others.
         rivals: what others predict for such a row, in seconds by name; a plain "roofline" is always one of them.
+        ecc: whether error correction takes bandwidth in a row of the scoreboard, by a share from other devices.
         sealed: the file with the prediction, if it was sealed before there was an observation.
         ratio, error: predicted / observed, and \|ln(ratio)\|; NaN without one of the values.
         inside: whether (1 or 0) the observed value is within the interval of the prediction; NaN without one of them.

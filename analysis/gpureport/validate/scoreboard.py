@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from gpureport.files import real_path
 from gpureport.inputs import FileError
 from gpureport.observe.statistics import Floats
 from gpureport.predict.model import PointModel, PointTime, execution_kind, point_times
@@ -35,6 +36,10 @@ _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "typ
 _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
 _SUFFIX = "_s"
 """End of the name of a column of times."""
+_OWN = ("", "gpureport", "roofline")
+"""No names of rivals: tables have other values under them."""
+_MOST_GROUP = 1 << 16
+"""Work-items of a work-group; devices have 4096 at most."""
 
 
 class DataSet(NamedTuple):
@@ -86,7 +91,7 @@ class Predicted(NamedTuple):
 def score_tables(folder: Path) -> list[Path]:
     """Return the tables in *folder*: all if it is called ``scoreboard``, else only those of the project."""
     tables = (path for path in sorted(folder.glob("*.csv*")) if path.name.endswith((".csv", ".csv.xz")))
-    return [path for path in tables if folder.name == "scoreboard" or path.name in DATA_SETS]
+    return [path for path in tables if real_path(folder).name == "scoreboard" or path.name in DATA_SETS]
 
 
 def scoreboard_residuals(folder: Path, database: Database) -> Iterator[Residual]:
@@ -105,15 +110,21 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     check_known(path, table["device"], database.entries)
     columns = [str(column) for column in table]
     rivals = [column for column in columns if column.endswith(_SUFFIX) and column != "time_s"]
+    if ours := [column for column in rivals if column.removesuffix(_SUFFIX) in _OWN]:
+        raise FileError(str(path), f"{ours[0]}: is no name of a rival; choose another one", 1)
+    if "group" in table:
+        small = table["group"].le(_MOST_GROUP) | table["group"].isna()
+        check(path, table["group"].map("{:g}".format), small, lambda _: f" is more than {_MOST_GROUP}")
     parameters = [column for column in columns if column not in (*_NO_PARAMETERS, *rivals)]
-    models = dict(_models(path.parent / data.parts)) if data.parts else {}
+    of_parts = path.parent / data.parts if data.parts else path
+    models = dict(_models(of_parts)) if data.parts else {}
     if data.parts:
         check_known(path, table["model"], models)
     with_ecc = table["ecc"].ne(0) if "ecc" in table else table["device"].notna()
     for (device_id, ecc), own in table.groupby(["device", with_ecc]):
         device, rows = database.device(str(device_id)), _rows(own)
         device = device if ecc else device.without_ecc
-        parts = {number: models.get(str(row.get("model")), [row]) for number, row in rows.items()}
+        parts = {number: models.get(str(row.get("model")), {number: row}) for number, row in rows.items()}
         curve = {
             "result": path.name.split(".")[0],
             "data_set": data.title,
@@ -126,10 +137,11 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
             "kind": "specification",
             "what": "times",
             "unit": "s",
+            "ecc": bool(device.memory.ecc) and device.id not in device.provenance["memory.ecc"].measured_on,
         }
-        answers = predict_rows(path, parts, device, data)
+        answers = predict_rows(of_parts, parts, device, data)
         for (number, row), predicted in zip(rows.items(), answers, strict=True):
-            roofline = sum(roofline_s(part, device) for part in parts[number])
+            roofline = sum(roofline_s(part, device) for part in parts[number].values())
             yield curve | _residual(row, predicted, roofline, rivals, parameters)
 
 
@@ -142,11 +154,11 @@ def _rows(table: pd.DataFrame) -> dict[int, Row]:
     }
 
 
-def _models(path: Path) -> Iterator[tuple[str, list[Row]]]:
-    """Yield each model of a table of parts with its operators."""
+def _models(path: Path) -> Iterator[tuple[str, dict[int, Row]]]:
+    """Yield each model of a table of parts with its operators, by their number."""
     table = read_table(path, ("model", *_TEXTS[1:]), ("count",), zero=("bytes", "flop"), optional=("type",))
     for model, own in table.groupby("model"):
-        yield str(model), list(_rows(own).values())
+        yield str(model), _rows(own)
 
 
 def _residual(
@@ -193,9 +205,9 @@ def _is_described(row: Row, device: Device) -> bool:
 
 
 def predict_rows(
-    path: Path, rows: Mapping[int, Sequence[Row]], device: Device, data: DataSet
+    path: Path, rows: Mapping[int, Mapping[int, Row]], device: Device, data: DataSet
 ) -> list[Predicted | None]:
-    """Predict rows of one device, each with its operators, by number in the table at *path*.
+    """Predict rows of one device, each with its operators, by their number in the table at *path*.
 
     All kernels of all rows are predicted together. The time of a row is the sum of its kernels, with what the way of
     timing adds; ``None`` if an operator is not known for the type of its numbers, or the rate of these on the device.
@@ -205,14 +217,14 @@ def predict_rows(
     counts: dict[int, list[tuple[float, float]]] = {}  # how often each kernel runs, and its deviation
     for number, parts in rows.items():
         counts[number] = []
-        for part in parts if all(_is_described(part, device) for part in parts) else ():
+        for line, part in parts.items() if all(_is_described(part, device) for part in parts.values()) else ():
             name = str(part["operator"])
             try:
                 made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
             except MissingError as error:
-                raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", number + 2) from None
+                raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", line + 2) from None
             except ZeroDivisionError:
-                raise FileError(str(path), f"{name} needs numbers from 1 on, not 0", number + 2) from None
+                raise FileError(str(path), f"{name} needs numbers from 1 on, not 0", line + 2) from None
             alternatives.append(made)
             deviation = ROWS_DEVIATION if name in ESTIMATED else 0.0
             deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else deviation
@@ -222,7 +234,12 @@ def predict_rows(
     timed = TIMINGS.get(data.timing)
     other = hypot(execution_kind(device).sigma, USERS_DEVIATION if data.by_users else 0.0)
     return [
-        _with_timing(own, list(islice(answers, len(own))), timed(rows[number][0], device) if timed else Timing(), other)
+        _with_timing(
+            own,
+            list(islice(answers, len(own))),
+            timed(next(iter(rows[number].values())), device) if timed else Timing(),
+            other,
+        )
         for number, own in counts.items()
     ]
 
