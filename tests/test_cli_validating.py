@@ -121,7 +121,7 @@ def test_a_file_that_is_left_out_fails_only_if_strict(results: Path, capsys: Cap
 
 def test_a_folder_without_results_is_named(tmp_path: Path, capsys: Captured) -> None:
     assert main(["validate", str(tmp_path)]) == 2
-    assert "contains no report.json and no published/*.yaml" in capsys.readouterr().err
+    assert "contains no report.json, published/*.yaml or scoreboard/*.csv" in capsys.readouterr().err
 
 
 def test_nothing_validated_is_a_failure(results: Path, capsys: Captured) -> None:

@@ -42,7 +42,9 @@ def test_sealed_predictions_are_compared_with_later_times(folder: Path, capsys: 
     sealed = folder / "sealed" / "first.json"
     assert main(["validate", str(folder), "--seal", str(sealed)]) == 0
     hashed = sha256(sealed.read_bytes().partition(b"\n")[2]).hexdigest()
-    assert f"SHA-256 of all lines after the first: {hashed}" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "1 row sealed, 1 without a prediction." in out
+    assert f"SHA-256 of all lines after the first: {hashed}" in out
     ((key, predicted, low, high, observed),) = json.loads(sealed.read_text())["rows"]
     assert (key[1:3], observed) == (["nvidia/a100_pcie_40", "element-wise/add"], False)
     assert low < predicted < high
@@ -50,7 +52,9 @@ def test_sealed_predictions_are_compared_with_later_times(folder: Path, capsys: 
     (today, _) = validated(folder)
     assert (today["predicted"], today["observed"]) == (pytest.approx(predicted, rel=1e-5), None)
     assert "1 row without a prediction, 2 rows without a time" in capsys.readouterr().out
-    changed = sealed.read_text().replace(repr(predicted), "6e-05").partition("\n")[2]  # as if by an earlier model
+    changed = (
+        sealed.read_text().replace(repr(predicted), "6e-05").replace(repr(high), "7e-05").partition("\n")[2]
+    )  # as if by an earlier model
     sealed.write_text(f'{{"sha256": "{sha256(changed.encode()).hexdigest()}",\n{changed}')
     with_times(folder, "5e-5", "1e-6")
     table = folder / "scoreboard" / "layers.csv"
@@ -58,9 +62,10 @@ def test_sealed_predictions_are_compared_with_later_times(folder: Path, capsys: 
 
     (scored, unknown) = validated(folder)
 
-    assert (scored["predicted"], scored["observed"], scored["expected"]) == (6e-5, 5e-5, [low, high])
+    assert (scored["predicted"], scored["observed"], scored["expected"]) == (6e-5, 5e-5, [low, 7e-5])
     assert str(scored["sealed"]).startswith("first, ")
     assert (unknown["predicted"], unknown["sealed"]) == (None, "")
+    assert (scored["independence"], unknown["independence"]) == ("", "seen")
     out = capsys.readouterr().out
     (row,) = (line.split() for line in out.splitlines() if line.startswith("element-wise"))
     assert row == ["element-wise", "1", "20*", "/", "20*", "35", "/", "35", "20*", "/", "20*"]
@@ -73,6 +78,53 @@ def test_predictions_that_are_sealed_after_the_times_do_not_count(folder: Path) 
     assert main(["validate", str(folder), "--seal", str(late)]) == 0
 
     assert [each["sealed"] for each in validated(folder, "--sealed", str(late))] == ["", ""]
+
+
+def test_a_prediction_after_a_time_was_known_does_not_count_in_a_later_file_either(folder: Path) -> None:
+    with_times(folder, "5e-5", "1e-6")
+    assert main(["validate", str(folder), "--seal", str(folder / "a.json")]) == 0
+    with_times(folder, "", "")
+    assert main(["validate", str(folder), "--seal", str(folder / "b.json")]) == 0
+    resealed(folder / "a.json", {"sealed_at": "2026-01-02T00:00:00+00:00"})
+
+    found = validated(folder, "--sealed", str(folder / "a.json"), "--sealed", str(folder / "b.json"))
+
+    assert [each["sealed"] for each in found] == ["", ""]
+
+
+def test_rows_that_no_table_has_are_counted(folder: Path, capsys: Captured) -> None:
+    sealed = folder / "sealed" / "first.json"
+    assert main(["validate", str(folder), "--seal", str(sealed)]) == 0
+    (folder / "sealed" / "first.json.ots").write_text("a time stamp, which is no file of predictions")
+    table = folder / "scoreboard" / "layers.csv"
+    table.write_text(table.read_text().replace("4096", "2048"))
+
+    assert [each["sealed"] for each in validated(folder)] == ["", ""]
+    err = " ".join(capsys.readouterr().err.split())
+    assert "first, " in err
+    assert "no table has 1 of these." in err
+
+
+def test_tables_without_a_prediction_are_not_sealed(folder: Path, capsys: Captured) -> None:
+    table = folder / "scoreboard" / "layers.csv"
+    table.write_text(table.read_text().replace(",add,", ",fold,"))
+
+    assert main(["validate", str(folder), "--seal", str(folder / "a.json")]) == 2
+    assert "--seal: no row of the tables has a prediction" in capsys.readouterr().err
+    assert not (folder / "a.json").exists()
+
+
+def test_options_that_sealing_does_not_use_are_refused(folder: Path, capsys: Captured) -> None:
+    assert main(["validate", str(folder), "--seal", str(folder / "a.json"), "--strict", "--times"]) == 2
+    assert "--seal: cannot be combined with --strict and --times; omit" in capsys.readouterr().err
+
+
+def test_tables_are_found_from_their_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.chdir(folder / "scoreboard")
+
+    assert main(["validate", ".", "--seal", str(folder / "a.json")]) == 0
+    assert main(["validate", "layers.csv"]) == 2
+    assert "layers.csv: is a table; give its folder" in capsys.readouterr().err
 
 
 def test_the_earliest_of_two_sealed_predictions_counts(folder: Path) -> None:
@@ -97,6 +149,8 @@ def resealed(path: Path, changes: Mapping[str, object]) -> None:
     [
         ({"format": "other"}, "format: must be 'gpureport sealed predictions 1'"),
         ({"rows": [[["a"], -1, 1, 1, False]]}, "rows.0.1: must be above zero"),
+        ({"rows": [[["a"], 1, 2, 3, False]]}, "rows.0: the prediction must be within its interval"),
+        ({"code_sha256": "G" * 64}, "code_sha256: must "),
         ({"sealed_at": "today"}, "sealed_at: must be a date and time"),
     ],
 )

@@ -25,7 +25,7 @@ from gpureport.text import counted
 from gpureport.units import UNKNOWN, format_percent, format_ratio, off_by, precise_percent
 from gpureport.validate.residuals import WHATS, Residual, What, frame, independence, residuals
 from gpureport.validate.scoreboard import scoreboard_residuals
-from gpureport.validate.sealing import read_sealed, seal, sealed_files, with_sealed
+from gpureport.validate.sealing import lacking, read_sealed, seal, sealed_files, with_sealed
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Target, contests, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
@@ -38,7 +38,7 @@ STATISTICS = ("n", "median", "MAPE", "90 %", "bias", "inside", "unmatched")
 COLUMN_NAMES = {"title": "result", "kind": "predictions", "device_class": "device class", "independence": "constants"}
 COLUMN_NAMES |= {"architecture": "generation", "data_set": "data set", "kernel_class": "kernel class", "sealed": "file"}
 TARGET_COLUMNS = ("data", "what", "constants", "n", *BASES)
-LABELS = {"habitat": "Habitat", "li": "Li et al.", "neusight": "NeuSight", "neusight_roofline": "NeuSight's roofline"}
+LABELS = {"habitat": "Habitat", "li": "Li et al.", "neusight": "NeuSight", "neusight_roofline": "NeuSight roofline"}
 """Names of rivals, for readers."""
 _CLIFFS: tuple[What, ...] = ("latency cliffs", "bandwidth cliffs")
 """Quantities whose position is compared, not their value."""
@@ -50,6 +50,8 @@ def validate_results(options: ValidateOptions) -> int:
     Raises:
         GpuReportError: no sweep could be compared.
     """
+    if options.seal and (others := [name for name, value in _not_sealing(options).items() if value]):
+        raise InputError(f"--seal: cannot be combined with {' and '.join(others)}; omit one of them")
     with writing((file for file in (options.json_file, options.seal) if file), force=options.force):
         if options.seal:
             return _seal(options, options.seal)
@@ -90,13 +92,16 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
             for key, reason in result.skipped.items():
                 if reason != LACKING and (not names or key.workload in names):
                     note(f"{file}: left out {key}: {reason}")
-            lacking = list(result.skipped.values()).count(LACKING)
-            if lacking and not names:
-                note(f"{file}: left out {counted(lacking, 'sweep')} of workloads that this version lacks")
+            unknown = list(result.skipped.values()).count(LACKING)
+            if unknown and not names:
+                note(f"{file}: left out {counted(unknown, 'sweep')} of workloads that this version lacks")
     if not names:
         sealed = [*options.sealed, *(file for path in paths for file in sealed_files(path))]
         published = [residual for folder in tables for residual in table_residuals(folder, database)]
-        found += with_sealed(published, dict(read_sealed(file) for files in _once([sealed]) for file in files))
+        contents = dict(read_sealed(file) for files in _once([sealed]) for file in files)
+        found += with_sealed(published, contents)
+        for sentence in lacking(published, contents):
+            note(sentence)
     return frame(found), complete
 
 
@@ -106,15 +111,23 @@ def _paths(options: ValidateOptions) -> Sequence[Path]:
     return paths
 
 
+def _not_sealing(options: ValidateOptions) -> dict[str, object]:
+    compared = {"--json": options.json_file, "--strict": options.strict, "--times": options.times}
+    return compared | {"--workload": options.workloads, "--kernel": options.kernels, "--sealed": options.sealed}
+
+
 def _seal(options: ValidateOptions, file: Path) -> int:
     database = open_database(options.entries)
     folders = [folder for path in _paths(options) for folder in table_folders(path)]
     rows = [row for folder in folders for row in scoreboard_residuals(folder, database)]
     if not rows:
         raise InputError("--seal: there are no tables of kernels; give a folder with tables like those of the project")
+    if not (sealed := sum(row["expected"] is not None for row in rows)):
+        raise InputError("--seal: no row of the tables has a prediction; see the operators of the project's tables")
     text, hashed = seal(rows, database, datetime.now(UTC).isoformat(timespec="seconds"))
     write_file(file, text)
     print_written([file])
+    print_lines(f"{counted(sealed, 'row')} sealed, {len(rows) - sealed} without a prediction.")
     print_lines(f"SHA-256 of all lines after the first: {hashed}")
     return 0
 
@@ -137,11 +150,13 @@ def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
 
 def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
+        if path.name.endswith((".csv", ".csv.xz")):
+            raise InputError(f"{path}: is a table; give its folder, with the name scoreboard, or the folder above it")
         yield path
         return
     found = {*reports_below(path), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
     if not found and not table_folders(path):
-        raise InputError(f"{path}: contains no {FILE_NAME} and no published/*.yaml, also in its subfolders")
+        raise InputError(f"{path}: contains no {FILE_NAME}, published/*.yaml or scoreboard/*.csv")
     yield from sorted(found)
 
 
@@ -179,11 +194,11 @@ def _print(found: pd.DataFrame) -> None:
 def _print_scoreboard(scored: pd.DataFrame) -> None:
     predicted = scored[scored["error"].notna()]
     columns, rows = contest_table(predicted, "kernel_class", "*")
-    title = "Scoreboard: MAPE / 90th percentile in % of gpureport and others, on the same rows"
+    title = "Scoreboard: MAPE / 90th percentile in %, on the same rows"
     print_table(title, columns, rows, range(1, len(columns)))
     if len(scored):
-        lacking = {name: int(scored[name].isna().sum()) for name in ("predicted", "observed")}
-        print_sentences("scoreboard_legend", compared=len(predicted), **lacking)
+        empty = {name: int(scored[name].isna().sum()) for name in ("predicted", "observed")}
+        print_sentences("scoreboard_legend", compared=len(predicted), **empty)
         print_lines("")
     for title, *by in (
         ("vendor", "device_class"),

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 import gpureport
-from gpureport.inputs import FileError, json_bytes
+from gpureport.inputs import PACKED, FileError, json_bytes
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Many, Moment, Name, Positive
 from gpureport.records.report import report_stem
@@ -18,7 +18,15 @@ from gpureport.spec.database import Database
 from gpureport.text import counted, requirement
 from gpureport.validate.residuals import Residual
 
+_SHA256 = "^[0-9a-f]{64}$"
 _FIRST = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
+_Row: TypeAlias = tuple[tuple[str, ...], Positive, Positive, Positive, bool]
+
+
+def _ordered(row: _Row) -> _Row:
+    if not row[2] <= row[1] <= row[3]:
+        raise ValueError("the prediction must be within its interval")
+    return row
 
 
 class Sealed(Record):
@@ -27,7 +35,9 @@ class Sealed(Record):
     format: Literal["gpureport sealed predictions 1"]
     version: Name
     sealed_at: Moment
-    rows: Many[tuple[tuple[str, ...], Positive, Positive, Positive, bool]]
+    code_sha256: Annotated[str, Field(pattern=_SHA256)]
+    database_sha256: Annotated[str, Field(pattern=_SHA256)]
+    rows: Many[Annotated[_Row, AfterValidator(_ordered)]]
     """Identity, prediction and its 95 % interval in seconds, and whether the table had a time when it was sealed."""
 
 
@@ -75,7 +85,8 @@ def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tupl
 
 def sealed_files(folder: Path) -> list[Path]:
     """Return the files of sealed predictions that belong to a folder of results."""
-    return sorted(file for place in ("", "published") for file in (folder / place / "sealed").glob("*.json*"))
+    places = [folder / place / "sealed" for place in ("", "published")]
+    return sorted(file for place in places for suffix in ("", PACKED) for file in place.glob(f"*.json{suffix}"))
 
 
 def read_sealed(path: Path) -> tuple[str, Sealed]:
@@ -99,11 +110,22 @@ def read_sealed(path: Path) -> tuple[str, Sealed]:
 
 
 def with_sealed(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> Iterator[Residual]:
-    """Replace predictions by those of *files* that were sealed without an observation; of several, the earliest."""
+    """Replace predictions by those of *files*, if the earliest with this row was sealed without an observation.
+
+    What constants had been fitted to at that time is not known.
+    """
     known: dict[object, Residual] = {}
     for name, sealed in sorted(files.items(), key=lambda file: file[1].sealed_at):
         for key, predicted, *interval, observed in sealed.rows:
-            if not observed:
-                known.setdefault(key, {"predicted": predicted, "expected": tuple(interval), "sealed": name})
+            own = {"predicted": predicted, "expected": tuple(interval), "sealed": name, "independence": ""}
+            known.setdefault(key, {} if observed else own)
     for each in residuals:
         yield each | known.get(_key(each), {})
+
+
+def lacking(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> Iterator[str]:
+    """Yield a sentence for each of the *files* with rows that are not among *residuals*."""
+    keys = {_key(each) for each in residuals}
+    for name, sealed in files.items():
+        if absent := sum(key not in keys for key, *_ in sealed.rows):
+            yield f"{name}: no table has {absent} of these."
