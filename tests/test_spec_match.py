@@ -150,7 +150,8 @@ PUBLISHED = {
     "amd/firepro_d700": "AMD Radeon HD - FirePro D700 Compute Engine", "amd/firepro_s9150": "Hawaii",
     "amd/hd_7750": "Capeverde", "amd/r7_260x": "Bonaire", "intel/arc_pro_b60": "Arc Pro B60",
     "intel/arc_b390": "Arc B390 (Ultra X7 358H)", "intel/hd_4600": "HD Graphics 4600",
-    "apple/m3_ultra": "Apple M3 Ultra",
+    "apple/m3_ultra": "Apple M3 Ultra", "nvidia/t1000": "NVIDIA T1000 8GB", "nvidia/t400": "NVIDIA T400 4GB",
+    "nvidia/rtx_a2000": "NVIDIA RTX A2000 12GB",
 }  # fmt: skip
 """Names in published tables of measurements, by entry."""
 
