@@ -26,6 +26,8 @@ def test_an_operator_counts_what_it_must_at_least_move_and_compute() -> None:
         ("Tesla P4", "nvidia/p4"),
         ("NVIDIA H100 80GB HBM3", "nvidia/h100_sxm"),
         ("UHD Graphics 770", ""),  # its memory is that of the machine
+        ("M5 GPU 10CU 32GB", "apple/m5"),
+        ("M3 Ultra GPU 60CU 99GB", ""),  # the entry describes 80 cores
         ("Threadripper 3970X", ""),
         ("H200 NV", ""),
     ],
