@@ -580,7 +580,7 @@ class Device(Record):
     link: Link | None = None
     """``None``: not known."""
     board_power_w: Annotated[Watts | None, Listed(1, 5000, "W")] = None
-    """Listed power limit of the whole board (TDP, TBP); default: not known."""
+    """Listed power limit of the board (TDP, TBP), divided by the number of its devices; default: not known."""
     process_nm: Annotated[Positive | None, Listed(1, 1000)] = None
     """Manufacturing process by its name, in nm, which gives the energy of an operation; default: not known."""
     matrix_peak_flop_per_s: Annotated[Positive | None, Listed(0.1, 100_000, "TFLOP/s")] = None
