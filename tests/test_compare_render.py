@@ -1,6 +1,7 @@
 """The documents of comparisons: of two machines to forty, with names that nobody would give one."""
 
 from functools import cache
+from math import log
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from gpureport.compare.records import (
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
 from gpureport.records.curves import Metric, SweepKey
 from gpureport.report.comparison.figures import speed_chart
-from gpureport.report.comparison.sentences import sentences
+from gpureport.report.comparison.sentences import sentences, verdict_of
 from gpureport.report.comparison.tables import kernels_table, landmarks_table, machine_table, short_names
 from gpureport.report.pdf import layout
 from tests.drawn_texts import faults
@@ -239,6 +240,14 @@ def test_a_mean_over_kernels_has_the_interval_of_their_scatter() -> None:
     cases = mean_speed([contest("a", ratio) for ratio in (0.5, 1.0, 2.0)], second)  # of one kernel: as kernels
     assert cases
     assert (cases.ratio, cases.ends) == (several.ratio, several.ends)
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "expected"),
+    [(0.978, 0.009, "equal"), (0.978, 0.07, "undecided"), (1.04, None, "equal"), (0.8, 0.07, "slower")],
+)
+def test_speeds_are_equal_only_if_their_interval_is_as_narrow(value: float, half: float | None, expected: str) -> None:
+    assert verdict_of(RatioEstimate.of_log(log(value), half)) == expected
 
 
 def test_machines_with_one_family_of_several_are_not_ranked() -> None:

@@ -12,12 +12,14 @@ from gpureport.compare.records import BEYOND
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import key_figures
 from gpureport.records.ceilings import Kind, kind_of
+from gpureport.report.comparison.tables import buyers_table, limits_table, works_table
 from gpureport.results.opening import predicted
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
 from tests.builders import altered
+from tests.make_report import make_report
 from tests.toy import TOY
 
 
@@ -83,6 +85,16 @@ def test_of_a_prediction_buyers_see_the_read_bandwidth_of_its_page_one() -> None
     (bandwidth,) = (each for each in excerpt(report, (), forecast).figures if each.name == "memory bandwidth")
     assert read.predicted
     assert (bandwidth.value, bandwidth.basis) == (pytest.approx(read.predicted.value, rel=1e-4), "predicted")
+
+
+def test_what_is_predicted_says_so_beside_what_is_measured() -> None:
+    seen = excerpt(make_report(only=("memory",)))
+    compared = compare({"seen": seen, "other": excerpt(predicted(TOY, select(("memory",)), quick=True)[0])})
+    (first, other), columns = (row[1:] for row in buyers_table(compared).rows), works_table(compared).columns
+    assert "predicted" in other[0]
+    assert "predicted" not in "".join(first[-2:])
+    assert {"best seen", "best predicted other"} <= {*columns}
+    assert "predicted" not in "".join(limits_table(compared).columns)
 
 
 def test_only_equal_cases_are_compared() -> None:

@@ -237,6 +237,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (
         ("fp32", "instructions/rate", "fp32", limits["fp32"].value * device.architecture.listed_fp32),
+        *(("fp64", "instructions/formats", "fp64", None) for _ in {"fp64"} & limits.keys()),
         *(("fp16 or bf16 matrix", "matrix/rate", unit, device.matrix_peak_flop_per_s) for unit in units[:1]),
         ("memory bandwidth", "memory/read", "DRAM", device.memory.bandwidth_bytes_per_s),
     )

@@ -106,7 +106,7 @@ def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:
     """Return facts on a machine's speed by kind of work; ``shown``: names and values of the *most* different kinds."""
     found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
-    verdicts = [_verdict(mean.ratio) for _, mean in found]
+    verdicts = [verdict_of(mean.ratio) for _, mean in found]
     different = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict in ("faster", "slower")]
     kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
     ordered = sorted(different or (found if len(kernels) < SEVERAL else []), key=_importance)
@@ -133,8 +133,9 @@ def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
     return work.family not in (*APPLIED, "memory"), -abs(log(mean.ratio.value))
 
 
-def _verdict(ratio: RatioEstimate) -> Verdict:
-    if abs(ratio.value - 1) <= EQUAL:
+def verdict_of(ratio: RatioEstimate) -> Verdict:
+    """Return what a ratio says: ``equal`` if it is, and its interval is as narrow."""
+    if abs(ratio.value - 1) <= EQUAL >= (ratio.half_width or 0.0):
         return "equal"
     if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:
         return "undecided"

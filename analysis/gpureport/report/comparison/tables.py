@@ -101,10 +101,12 @@ def _figures_table(comparison: Comparison, figures: Iterable[MachineFigure], bas
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
     if figure is None:
         return UNKNOWN
-    text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit)
+    whole = str.maketrans(" ", "\N{NO-BREAK SPACE}")  # cells wrap between values only
+    text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit).translate(whole)
     basis = " predicted" if is_measured and figure.basis == "predicted" else ""
     higher = figure.listed and figure.listed > _CLEARLY * figure.value
-    return f"{text}{basis}{f' / {format_value(figure.listed, figure.unit)} listed' if higher else ''}"
+    peak = f"{format_value(figure.listed, figure.unit)} listed".translate(whole)
+    return f"{text}{basis}{f' / {peak}' if higher else ''}"
 
 
 def machine_table(comparison: Comparison) -> Table:
