@@ -24,7 +24,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
 from gpureport.report.run.conditions import Disturbed, affected, disturbed, highest_load, readings
-from gpureport.report.run.efficiency import own_answers
+from gpureport.report.run.efficiency import limits, most_frequent, own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
 from gpureport.report.run.trust import measured_on_such, ratio_picture
@@ -171,7 +171,10 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
     if 0 < len(own) <= _OWN and (drawn_own := curve_pictures(report, own)):
         return drawn_own[0]
     if drawn := working_sets(found):
-        caption = text("working_sets_caption", observed=bool(report.observations), seen=seen_in(report))
+        on_host = report.device.architecture.on_host
+        caption = text(
+            "working_sets_caption", observed=bool(report.observations), seen=seen_in(report), on_host=on_host
+        )
         return Picture(working_set_chart(drawn, report.device), caption)
     return ratio_picture(report)
 
@@ -279,6 +282,7 @@ def advice(
     slow = slowdowns(report, best)
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
     capacity = resident_work_items(report.device)
+    known = limits(found, report.device.compute_units) if report.only_predicted else ()  # else page one has no room
     losses, balance = best.losses if best else {}, fp32.value / read.value if fp32 and read else None
     rows: tuple[tuple[str, str, str, Set[str]], ...] = (
         ("Working set", text("tune_working_set", cliffs=cliffs), "caches", _READS),
@@ -290,6 +294,7 @@ def advice(
             {name for _, name in work},
         ),
         ("Balance", text("tune_balance", intensity=balance) if balance else "", "limits", _RATES),
+        ("Limited by", text("most_frequent", found=most_frequent(known)) if known else "", "limits", set()),
         ("Avoid", text("tune_avoid", slow=slow, n90=n90), "limits", {each.workload for each in slow}),
     )
     hit = {each.name for each in affected(report)}
