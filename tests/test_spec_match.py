@@ -165,6 +165,14 @@ def test_an_entry_is_found_by_its_name_in_published_tables(database: Database, e
     assert (database.match(there).entry, database.match(other).entry) == (entry, None)
 
 
+def test_a_target_without_a_pci_id_is_doubted(database: Database) -> None:
+    card = _as_listed(database.entries["amd/radeon_pro_w7500"], "gfx1102", None)
+    known = present(**{**card.model_dump(), "pci_id": "1002:7489"})
+
+    assert database.match(card).how.endswith("matches amd/radeon_pro_w7500. Other cards may have this name, too.")
+    assert "Other cards" not in database.match(known).how
+
+
 def test_a_slice_is_identified_by_its_name_with_the_source_of_its_fraction(database: Database) -> None:
     """It has only one L2 partition; of fewer units without a slice's name the bandwidth does not change."""
     name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb"

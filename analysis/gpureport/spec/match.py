@@ -75,6 +75,8 @@ def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entr
                 if len(best := _nearest(database, fitting, present)) == 1:
                     other = _unlisted_id(best[0], present)
                     doubt = f" That entry does not list the PCI id {shorten(other, 20)}." if other else ""
+                    if what == "OpenCL name" and name_of(present.name).target and pci_id(present) is None:
+                        doubt = " Other cards may have this name, too."
                     yield best[0], f"The {what} {shorten(key)} matches {best[0].id}.{doubt}"
 
 
