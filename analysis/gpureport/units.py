@@ -84,6 +84,8 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
         result = float(f"{float(match['number']) * _FACTORS[unit]:.15g}")
         if 0 < result < math.inf or (zero and result == 0):
             return result
+        if result == math.inf:
+            raise InputError(f"{quoted(str(value).strip())} is out of range; write a value like {kind.example}")
     shown = quoted(value.strip()) if isinstance(value, str) else shortened(json.dumps(value))
     units = [unit for unit in kind.units if f"{unit}s" not in kind.units]  # without a singular
     right = f", in {listed(units, 'or')}" if dimension != "count" else " or 0.92, without a unit"

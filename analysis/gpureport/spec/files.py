@@ -219,9 +219,15 @@ def _of_record(path: str, record: type[Record]) -> Iterator[Place]:
             yield Place((*steps, "*"), declared, _leaf(get_args(kind)[1], declared), False, (record, field))
 
 
+_FAR_BELOW = 4
+"""Sizes in bytes that are smaller than the smallest usual one by more than this factor are refused: memory of less than
+64 MiB, caches of less than 262 B."""
+
+
 def _leaf(kind: Any, declared: Listed, most: float = inf) -> Any:  # noqa: ANN401 - types
     """Return the type in YAML files of a value that a record has as *kind*; *most*: its bound."""
-    number: Any = Annotated[int if kind is int else float, Quantity(declared.dimension, most, declared.zero)]
+    least = declared.least * declared.scale / _FAR_BELOW if declared.dimension == "bytes" else 0.0
+    number: Any = Annotated[int if kind is int else float, Quantity(declared.dimension, most, declared.zero, least)]
     written = {
         int: number,
         float: number,

@@ -25,7 +25,7 @@ from gpureport.records.curves import Record
 from gpureport.records.quantities import Name, once
 from gpureport.spec.uncertainty import Uncertainty
 from gpureport.text import printable
-from gpureport.units import DIMENSIONS, Dimension, dimension_of, parse
+from gpureport.units import DIMENSIONS, Dimension, dimension_of, format_bytes, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
 TO_CHECK = "check it"
@@ -120,11 +120,15 @@ class Listed:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Marks a number that is written with a unit (or, for ``count``, without); *zero*: it may be zero."""
+    """Marks a number that is written with a unit (or, for ``count``, without); *zero*: it may be zero.
+
+    Sizes in bytes are *least* or more, in bytes.
+    """
 
     dimension: Dimension
     most: float = math.inf
     zero: bool = False
+    least: float = 0.0
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._read, handler(source))
@@ -144,6 +148,8 @@ class Quantity:
             return number
         if number > self.most:
             raise ValueError(f"{value} is above {self.most:g}; write a fraction, like 0.92")
+        if number < self.least:
+            raise ValueError(f"{value} is too small; write {format_bytes(self.least)} or more")
         _, example, _, least, most, *_ = DIMENSIONS[self.dimension]
         if not least <= number <= most:
             limit = f"at most {most:,.0f}" if number > most else f"at least {least:f}"
