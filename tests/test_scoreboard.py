@@ -137,7 +137,7 @@ def test_a_whole_model_is_the_sum_of_its_operators(tmp_path: Path) -> None:
 
 
 def test_a_whole_model_needs_its_operators(tmp_path: Path) -> None:
-    written(tmp_path, header="kernel_class,operator,count,bytes,flop,model", name=PARTS)
+    written(tmp_path, "soft,fold,1,8,8,gpt2", header="kernel_class,operator,count,bytes,flop,model", name=PARTS)
     written(tmp_path, ROW.replace("element-wise,add", "whole model,sequence"), name="neusight_models.csv.xz")
 
     with pytest.raises(InputError, match=r"neusight_models.csv.xz:2: model: 'bert inf' is unknown"):
@@ -149,6 +149,7 @@ def test_a_whole_model_needs_its_operators(tmp_path: Path) -> None:
     [
         ("a100_pcie_40", "a100_pcie_41", f"{TABLE}:2: device: '.*' is unknown; did you mean 'nvidia/a100_pcie_40'"),
         (",5e-5", ",0", f"{TABLE}:2: time_s: '0' is no number above zero"),
+        (",5e-5", ",1e300", f"{TABLE}:2: time_s: '1e300' is no number above zero, of at most 1e[+]30"),
         (",1024", ",many", f"{TABLE}:2: columns: 'many' is no number from 1 to 1e[+]12"),
         (",1024", ",", f"{TABLE}:2: columns: add needs a number from 1 on"),
         (",1024", ",0", f"{TABLE}:2: columns: add needs a number from 1 on"),
@@ -166,6 +167,23 @@ def test_a_damaged_table_is_named(old: str, new: str, message: str, tmp_path: Pa
 
     with pytest.raises(InputError, match=message):
         found_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "mine.csv: is empty"),
+        (HEADER.encode(), "mine.csv: has no rows"),
+        (b"\xff\xfe\x00\x81", "mine.csv: is not UTF-8 text"),
+        ("\n".join((HEADER, ROW, ROW.replace("5e-5", "6e-5"), ROW)).encode(), "mine.csv:4: repeats an earlier row"),
+    ],
+)
+def test_tables_that_are_none_are_named(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "scoreboard").mkdir()
+    (tmp_path / "scoreboard" / "mine.csv").write_bytes(content)
+
+    with pytest.raises(InputError, match=message):
+        found_in(tmp_path / "scoreboard")
 
 
 def test_a_work_group_is_limited(tmp_path: Path) -> None:

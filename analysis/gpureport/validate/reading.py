@@ -26,15 +26,21 @@ def read_table(
     whose names end in ``_s`` contain any times.
     """
     content = json_bytes(path).rstrip(b"\r\n")
+    if not content:
+        raise FileError(str(path), "is empty")
     try:
         frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False, skip_blank_lines=False).fillna("")
         header = pd.read_csv(BytesIO(content), dtype=str, header=None, nrows=1, skip_blank_lines=False).iloc[0]
-    except ValueError as error:  # pandas, or text that is not UTF-8
+    except UnicodeDecodeError:
+        raise FileError(str(path), "is not UTF-8 text; give a table saved as CSV in UTF-8") from None
+    except ValueError as error:
         raise FileError(str(path), f"is not CSV ({error})") from None
     if len(repeated := header[header.duplicated()]):
         raise FileError(str(path), f"{repeated.iloc[0]}: occurs twice", 1)
     if missing := [column for column in (*texts, *numbers, *zero) if column not in frame]:
         raise FileError(str(path), f"{missing[0]}: is missing", 1)
+    if frame.empty:
+        raise FileError(str(path), "has no rows")
     if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first of too many cells as names of rows
         raise FileError(str(path), "has more cells in a row than columns", 2)
     others = (
@@ -51,7 +57,9 @@ def read_table(
             | (values.eq(0) & (column not in numbers))
             | lacking
         )
-        wrong = f" is no number {f'from 1 to {_MOST_COUNT:g}' if counts else 'above zero'}"
+        wrong = (
+            f" is no number from 1 to {_MOST_COUNT:g}" if counts else f" is no number above zero, of at most {_MOST:g}"
+        )
         check(path, frame[column], valid, lambda _, wrong=wrong: wrong)  # type: ignore[misc]
         frame[column] = values
     return frame

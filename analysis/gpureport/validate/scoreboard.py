@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from gpureport.files import real_path
-from gpureport.inputs import FileError
+from gpureport.inputs import FileError, files_below
 from gpureport.observe.statistics import Floats
 from gpureport.predict.model import PointModel, PointTime, execution_kind, point_times
 from gpureport.predict.sensitivity import spread, uncertain
@@ -90,7 +90,7 @@ class Predicted(NamedTuple):
 
 def score_tables(folder: Path) -> list[Path]:
     """Return the tables in *folder*: all if it is called ``scoreboard``, else only those of the project."""
-    tables = (path for path in sorted(folder.glob("*.csv*")) if path.name.endswith((".csv", ".csv.xz")))
+    tables = files_below(folder, ".csv", ".csv.xz", deep=False)
     return [path for path in tables if real_path(folder).name == "scoreboard" or path.name in DATA_SETS]
 
 
@@ -108,6 +108,8 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
         times = table["time_s"]
         check(path, times.map("{:g}".format), times.ne(0), lambda _: " is no number above zero")
     check_known(path, table["device"], database.entries)
+    if path.name not in DATA_SETS and (repeated := table.index[table.duplicated()].to_list()):
+        raise FileError(str(path), "repeats an earlier row; remove it", repeated[0] + 2)
     columns = [str(column) for column in table]
     rivals = [column for column in columns if column.endswith(_SUFFIX) and column != "time_s"]
     if ours := [column for column in rivals if column.removesuffix(_SUFFIX) in _OWN]:
