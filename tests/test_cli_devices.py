@@ -79,7 +79,7 @@ def test_a_file_with_another_ending_is_named_as_left_out(tmp_path: Path, capsys:
     assert count == "1 file, 0 errors, 1 warning"
     assert main(["predict", "mine", "--devices", str(tmp_path)]) == 2
     sentence = f"{tmp_path}/mine.yml: {reason}\n"
-    assert capsys.readouterr().err == f"Left out: {sentence}gpureport: {sentence}"
+    assert capsys.readouterr().err == f"gpureport: {sentence}"
 
 
 def test_the_processor_of_this_machine_is_marked(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_the_processor_of_this_machine_is_marked(capsys: Captured, monkeypatch: 
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [
-        ("nowhere.yaml", "nowhere.yaml: cannot be read"),
+        ("nowhere.yaml", "nowhere.yaml: does not exist"),
         ("nowhere", "gpureport: the database has no device 'nowhere'"),
         ("h100", "nvidia/h100_pcie"),
         (".", "gpureport: .: this folder contains no entry (*.yaml)\n"),

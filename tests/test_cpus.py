@@ -117,7 +117,7 @@ def test_a_listed_processor_is_predicted_as_any_device(listed: str, capsys: Capt
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--lscpu", "/nowhere/node.txt"], "cannot be read"),
+        (["--lscpu", "/nowhere/node.txt"], "does not exist"),
         ([], "DEVICE"),
         (["x86_64", "--lscpu", "NODE"], "cpu/x86_64: is given twice; give each report and device once"),
     ],

@@ -67,7 +67,7 @@ def _special(path: Path, kind: str) -> str:
             path.symlink_to(path.name)
             return ": is a loop of symbolic links"
     path.symlink_to("nowhere")
-    return ": cannot be read: No such file or directory"
+    return ": does not exist"
 
 
 SPECIAL = ("pipe", "device", "folder", "loop", "dangling")

@@ -1,12 +1,16 @@
 """The user's own entries: their folders, their precedence, and errors in them."""
 
+import os
+from errno import EACCES
 from pathlib import Path
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.data import data_dir, own_device_dirs
+from gpureport.errors import InputError
 from gpureport.spec.database import load_database
+from gpureport.validate.sealing import sealed_files
 from tests.fake_backend import PRESENT
 from tests.present import stand_in
 
@@ -103,6 +107,9 @@ BROKEN = {
     "unit": ("1.74 GHz", "3", ":7: clock: 3 is not a frequency; write it like 1.98 GHz, in Hz, kHz, MHz or GHz"),
     "architecture": ("ampere_86", "vega", ": architecture: there is no architecture 'vega'"),
     "empty": ("compute_units: 84", "compute_units: {}", ":6: compute_units: {} is not a number above zero; write it"),
+    "memory": ("48 GiB", "2 MiB", ":8: memory.size: 2 MiB is too small; write 64 MiB or more"),
+    "cache": ("6 MiB", "1 B", ":9: caches.L2: 1 B is too small; write 262 B or more"),
+    "clock": ("1.74 GHz", "1.74e300 GHz", ":7: clock: '1.74e300 GHz' is out of range; write a value like 1.98 GHz"),
     "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing in both the device and its architecture"),
 }
 
@@ -122,9 +129,48 @@ def test_a_broken_entry_that_is_requested_is_an_error(config: Path, capsys: Capt
     path = entry(config, "bad", ("1.74 GHz", "3"))
     assert main(["predict", "bad"]) == 2
     problem = f"{path}:7: clock: 3 is not a frequency; write it like 1.98 GHz, in Hz, kHz, MHz or GHz\n"
-    assert capsys.readouterr().err == f"Left out: {problem}gpureport: {problem}"
+    assert capsys.readouterr().err == f"gpureport: {problem}"
     assert main(["predict", "a40", "--devices", str(config)]) == 2
     assert capsys.readouterr().err == f"gpureport: {problem}"
+
+
+def test_the_smallest_sizes_are_predicted(config: Path, capsys: Captured) -> None:
+    entry(config, "small", ("48 GiB", "64 MiB"), ("L2: 6 MiB", "L2: 263 B, L1: 1 KiB"))
+    assert main(["predict", "small", "--quick"]) == 0
+    assert "64 MiB" in capsys.readouterr().out
+
+
+def test_folders_that_cannot_be_read_are_named(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    entry(config, "below/mine")
+    scandir = os.scandir
+
+    def refused(folder: Path | str) -> object:
+        if Path(folder).name in ("below", "sealed"):
+            raise PermissionError(EACCES, "Permission denied", str(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    denied = f"{config}/below: cannot be read: Permission denied\n"
+
+    assert main(["predict", "h200", "-w", "launch"]) == 0
+    assert capsys.readouterr().err == f"Left out: {denied}"
+    assert main(["predict", "h200", "-w", "launch", "--devices", str(config)]) == 2
+    assert main(["devices", "check", str(config)]) == 2
+    assert capsys.readouterr().err == f"gpureport: {denied}" * 2
+    with pytest.raises(InputError, match="sealed: cannot be read: Permission denied"):
+        sealed_files(tmp_path)
+
+
+def test_a_folder_without_entries_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["predict", "h200", "-w", "launch", "--devices", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"gpureport: {tmp_path}: this folder contains no entry (*.yaml)\n"
+
+
+def test_the_file_of_an_entry_is_no_name(capsys: Captured) -> None:
+    assert main(["predict", "devices/nvidia/b300.yaml"]) == 2
+    assert "'devices/nvidia/b300.yaml' is the file of an entry; give nvidia/b300\n" in capsys.readouterr().err
 
 
 def test_a_broken_architecture_leaves_the_shipped_one(config: Path, capsys: Captured) -> None:

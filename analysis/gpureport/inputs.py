@@ -6,10 +6,11 @@ line and correction.
 """
 
 import lzma
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from errno import ELOOP
+from errno import ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
 from stat import S_ISREG
 
@@ -63,6 +64,24 @@ def is_there(path: Path) -> bool:
     except ValueError:
         return False
     return True
+
+
+def files_below(folder: Path, *endings: str, deep: bool = True) -> list[Path]:
+    """Return what is in a folder and, if *deep*, in those below it, with one of the *endings*; sorted.
+
+    Raises:
+        FileError: one of the folders cannot be read; a missing one, or a loop of links, is empty.
+    """
+    found: list[Path] = []
+    for root, folders, names in os.walk(folder, onerror=_refuse_folder):
+        found += (Path(root, name) for name in (*folders, *names) if name.endswith(endings))
+        folders[:] = folders if deep else ()
+    return sorted(found)
+
+
+def _refuse_folder(error: OSError) -> None:
+    if error.errno not in (ENOENT, ENOTDIR, ELOOP):
+        raise FileError(str(error.filename), f"cannot be read: {error.strerror}") from None
 
 
 def read_yaml(path: Path) -> Yaml:
@@ -124,8 +143,8 @@ def _bytes(path: Path, most_bytes: int) -> bytes:
         with path.open("rb") as file:
             content = file.read(most_bytes + 1)
     except OSError as error:
-        loop = error.errno == ELOOP
-        raise FileError(str(path), _LOOP if loop else f"cannot be read: {error.strerror}") from None
+        known = {ELOOP: _LOOP, ENOENT: "does not exist"}
+        raise FileError(str(path), known.get(error.errno or 0, f"cannot be read: {error.strerror}")) from None
     if len(content) > most_bytes:
         raise FileError(str(path), f"is larger than {most_bytes >> 10} KiB, the largest size that is read")
     return content

@@ -10,9 +10,10 @@ from gpureport.cli.options import note_override, open_database, writing
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.files import write_file
+from gpureport.inputs import files_below
 from gpureport.spec import drafts
 from gpureport.spec.check import check_folder
-from gpureport.spec.database import Database, Entry, load_database, wrong_ending
+from gpureport.spec.database import NO_ENTRY, Database, Entry, load_database, wrong_ending
 from gpureport.spec.drafts import Draft, write_entry
 from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.text import counted, quoted, sentence
@@ -118,13 +119,13 @@ def _entries(path: Path, database: Database) -> list[Path]:
         return [path]
     found = _files(path)
     if not found:
-        raise InputError(f"{path}: this folder contains no entry (*.yaml)")
+        raise InputError(f"{path}: {NO_ENTRY}")
     return found
 
 
 def _files(root: Path) -> list[Path]:
     """Return the entries of a folder, and files with the wrong suffix ``.yml``, which the check reports."""
-    return sorted((*root.rglob("*.yaml"), *root.rglob("*.yml")))
+    return files_below(root, ".yaml", ".yml")
 
 
 def draft_entry(request: DraftOptions) -> int:

@@ -185,15 +185,17 @@ def _remove_empty(folders: Iterable[Path]) -> None:
             folder.rmdir()
 
 
-def open_database(folders: Sequence[Path]) -> "Database":
+def open_database(folders: Sequence[Path], requested: Iterable[str] = ()) -> "Database":
     """Read the built-in database, the user's own folders and *folders*; report invalid files on stderr.
 
     Raises:
-        InputError: a folder of *folders* is missing, or a file in it is wrong.
+        InputError: a folder of *folders* is missing, or a file in it, or that of a *requested* device, is wrong.
     """
     from gpureport.spec.database import load_database
 
     database = load_database(folders, own_device_dirs())
+    for name in requested:
+        database.refuse_broken(name)
     note_left_out(database.broken.values())
     return database
 

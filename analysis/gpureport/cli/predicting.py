@@ -119,7 +119,7 @@ def _workloads(options: PredictOptions) -> tuple[Workload, ...]:
 
 
 def _devices(options: PredictOptions) -> list[Device]:
-    database = open_database(options.entries)
+    database = open_database(options.entries, options.devices)
     names = list(options.devices)
     if options.lscpu is not None:
         database.host = HostProcessor(parse_lscpu(read_text(options.lscpu), options.lscpu), source="lscpu")

@@ -15,6 +15,7 @@ from gpureport.cli.console import ProgressBar, note, print_lines, print_sentence
 from gpureport.cli.options import described, open_all, open_database, selected, writing
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
+from gpureport.inputs import files_below
 from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
 from gpureport.results.opening import is_record, kept_folders, measured_report, short_name
@@ -154,7 +155,10 @@ def _files(path: Path) -> Iterator[Path]:
             raise InputError(f"{path}: is a table; give its folder, with the name scoreboard, or the folder above it")
         yield path
         return
-    found = {*reports_below(path), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
+    found = {
+        *reports_below(path),
+        *(each for each in files_below(path, ".yaml") if each.parent == path or each.parent.name == "published"),
+    }
     if not found and not table_folders(path):
         raise InputError(f"{path}: contains no {FILE_NAME}, published/*.yaml or scoreboard/*.csv")
     yield from sorted(found)

@@ -11,6 +11,7 @@ from typing import TypeVar
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
+from gpureport.inputs import files_below
 from gpureport.spec.cores import HostCore, core_of_machine, cpu_values
 from gpureport.spec.files import ArchitectureFile, DeviceFile, part_of, resolve
 from gpureport.spec.host import HostProcessor, read_host
@@ -22,6 +23,7 @@ from gpureport.spec.values import Layer
 from gpureport.text import quoted, suggestion
 
 ENDING = ".yaml"
+NO_ENTRY = f"this folder contains no entry (*{ENDING})"
 R = TypeVar("R", CoreType, StreamType)
 
 
@@ -142,10 +144,8 @@ class Database:
         """Return the id of the entry with this id or name, complete or in part; else an InputError with the nearest."""
         if text in self.entries and text not in self.broken:
             return text
+        self.refuse_broken(text)
         name = plain(text)
-        for entry_id, problem in self.broken.items():
-            if text == entry_id or name in (plain(entry_id), plain(Path(entry_id).name)):
-                raise InputError(problem)
         ranks = {entry_id: rank for entry_id, entry in self.entries.items() if (rank := self._rank(entry, name))}
         found = [entry_id for entry_id, rank in ranks.items() if rank == min(ranks.values())]
         if len(found) == 1:
@@ -158,10 +158,18 @@ class Database:
         if found:
             *first, last = sorted(found)
             raise InputError(f"{quoted(text)} matches {', '.join(first)} or {last}; give one of these")
+        if of_file := [each for each in self.entries if f"/{text}".endswith(f"/{each}{ENDING}")]:
+            raise InputError(f"{quoted(text)} is the file of an entry; give {of_file[0]}")
         ids = {ending: entry.id for entry in self.entries.values() for ending in _endings(entry)}
         near = dict.fromkeys(ids[word] for word in difflib.get_close_matches(name, ids, n=3, cutoff=0.7))
         hint = f"; the nearest {'are' if len(near) > 1 else 'is'} {', '.join(near)}" if near else ""
         raise InputError(f"the database has no device {quoted(text)}{hint}; 'gpureport devices --known' lists all")
+
+    def refuse_broken(self, text: str) -> None:
+        """Raise an InputError with the problem of the user's own file that *text* names, if it has one."""
+        for entry_id, problem in self.broken.items() if text in self.broken or text not in self.entries else ():
+            if text == entry_id or plain(text) in (plain(entry_id), plain(Path(entry_id).name)):
+                raise InputError(problem)
 
     def containing(self, text: str) -> list[str]:
         """Return the ids of the devices with *text* in their id or a name, in any form."""
@@ -230,10 +238,18 @@ def _add(database: Database, root: Path, *, own: bool, strict: bool) -> None:
 
     Errors of a user's *own* file are raised if the folder is *strict*, and go to ``broken`` otherwise.
     """
-    if own:
-        for path in sorted(root.rglob("*.yml")):
-            database.broken[_id(root, path)] = f"{path}: {wrong_ending(path)}"
-    for path in sorted(root.rglob(f"*{ENDING}"), key=lambda path: (not is_architecture(path), path)):
+    try:
+        files = files_below(root, ENDING, *([".yml"] if own else ()))
+    except InputError as error:
+        if strict:
+            raise
+        database.broken[root.as_posix()] = str(error)
+        return
+    if strict and not files:
+        raise InputError(f"{root}: {NO_ENTRY}")
+    misnamed = [path for path in files if path.suffix != ENDING]
+    database.broken |= {_id(root, path): f"{path}: {wrong_ending(path)}" for path in misnamed}
+    for path in sorted(set(files).difference(misnamed), key=lambda path: (not is_architecture(path), path)):
         name = _id(root, path)
         try:
             if is_architecture(path):

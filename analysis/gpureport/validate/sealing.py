@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, ValidationError
 
 import gpureport
-from gpureport.inputs import PACKED, FileError, json_bytes
+from gpureport.inputs import PACKED, FileError, files_below, json_bytes
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Many, Moment, Name, Positive
 from gpureport.records.report import report_stem
@@ -85,8 +85,8 @@ def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tupl
 
 def sealed_files(folder: Path) -> list[Path]:
     """Return the files of sealed predictions that belong to a folder of results."""
-    places = [folder / place / "sealed" for place in ("", "published")]
-    return sorted(file for place in places for suffix in ("", PACKED) for file in place.glob(f"*.json{suffix}"))
+    places = (folder / place / "sealed" for place in ("", "published"))
+    return [file for place in places for file in files_below(place, ".json", f".json{PACKED}", deep=False)]
 
 
 def read_sealed(path: Path) -> tuple[str, Sealed]:
