@@ -1,6 +1,7 @@
 """The scoreboard: its tables, predictions of rows, rivals, and damaged tables."""
 
 import lzma
+import re
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -14,13 +15,22 @@ from gpureport.predict.traffic import outer_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.uncertainty import CONSTANTS, NORMAL_95
 from gpureport.validate import scoreboard
+from gpureport.validate.matrix_products import PRODUCTS
 from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
-from gpureport.validate.scoreboard import DATA_SETS, USERS_DEVIATION, roofline_s, scoreboard_residuals
+from gpureport.validate.scoreboard import (
+    DATA_SETS,
+    USERS_DEVIATION,
+    DataSet,
+    predict_rows,
+    roofline_s,
+    scoreboard_residuals,
+)
 from gpureport.validate.streams import STREAMS
 from gpureport.validate.timings import TIMINGS
 from tests.kept import PUBLISHED
 
+ROOT = Path(__file__).parents[1]
 FOLDER = PUBLISHED / "scoreboard"
 TABLE, PARTS = "neusight_layers.csv.xz", "parts/neusight_models.csv.xz"
 HEADER = "device,kernel_class,operator,model,rows,columns,bytes,flop,time_s,li_s"
@@ -184,6 +194,24 @@ def test_tables_that_are_none_are_named(content: bytes, message: str, tmp_path: 
 
     with pytest.raises(InputError, match=message):
         found_in(tmp_path / "scoreboard")
+
+
+def test_the_page_has_a_table_and_the_parameters_of_all_operators(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8").partition("## A table of your own")[2]
+    (tmp_path / "scoreboard").mkdir()
+    (tmp_path / "scoreboard" / "triad.csv").write_text(page.partition("```csv\n")[2].partition("```")[0])
+    (row,) = found_in(tmp_path / "scoreboard").itertuples()
+    assert row.expected[0] < row.observed < row.expected[1]
+
+    rows = [line.split("|")[1:3] for line in page.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    described = [
+        (name, re.findall(r"`(\w+)`", cells[1])) for cells in rows for name in re.findall(r"`(\w+)`", cells[0])
+    ]
+    assert sorted(name for name, _ in described) == sorted([*OPERATORS, *PRODUCTS, *STREAMS])
+    device = load_database().device("nvidia/a40")
+    for name, parameters in described:
+        made = {"kernel_class": "any", "operator": name, **dict.fromkeys(parameters, 16.0)}
+        assert predict_rows(tmp_path, {0: {0: made}}, device, DataSet("")) != [None]
 
 
 def test_a_work_group_is_limited(tmp_path: Path) -> None:
