@@ -278,7 +278,7 @@ def streams(frame: pd.DataFrame, operator: object, **columns: object) -> pd.Data
 
 
 def babelstream(folder: Path) -> pd.DataFrame:
-    """Return the least times of BabelStream with CUDA, HIP and OpenCL, whose work-items treat one element each."""
+    """Return the shortest times of BabelStream with CUDA, HIP and OpenCL, whose work-items treat one element each."""
     frame = pd.read_csv(folder / "babelstream.csv.xz")
     frame = frame[frame["api"].isin(["cuda", "hip", "ocl", "opencl"])]
     names = (
@@ -295,7 +295,7 @@ def babelstream(folder: Path) -> pd.DataFrame:
 
 
 DEFAULT_STREAM_BYTES = 419430400.0
-"""Of an array of GPU-STREAM 1.0, where its output does not say it."""
+"""Size of an array of GPU-STREAM 1.0, where its output does not contain it."""
 
 
 def gpu_benches(folder: Path) -> pd.DataFrame:
@@ -323,7 +323,7 @@ def without_ecc(frame: pd.DataFrame) -> "pd.Series[float]":
 
 
 def clpeak(folder: Path) -> pd.DataFrame:
-    """Return reads of memory and multiply-adds of fp32 with OpenCL of the vendor, for vectors of 1, 2 and 4."""
+    """Return reads of memory and multiply-adds of fp32 with vendors' OpenCL, for vectors of 1, 2 and 4."""
     frame = pd.read_csv(folder / "clpeak.csv.xz")
     test = frame["test"].str.lower().str.replace("_", " ").str.replace("-", " ")
     frame = frame[(frame["api"] == "OpenCL") & (frame["suspect"] == 0) & frame["variant"].isin(VECTOR_TYPES)]
@@ -368,7 +368,7 @@ def opencl_benchmark(folder: Path) -> pd.DataFrame:
 
 
 def particles(folder: Path) -> pd.DataFrame:
-    """Return the mean times of the compute pass of moving particles, without programs and without OpenGL on AMD."""
+    """Return the mean times of the compute pass of moving particles, without software devices and OpenGL on AMD."""
     frame = pd.read_csv(folder / "particles.csv.xz")
     frame = frame[(frame["software"] == 0) & (frame["compute_avg_s"] > 0)]
     frame = frame[~((frame["api"] == "OpenGL") & frame["device"].str.startswith("AMD"))]
@@ -393,22 +393,10 @@ def llmcompass(folder: Path) -> pd.DataFrame:
     return pd.concat(parts)
 
 
+OF_NEUSIGHT = (neusight_layers, neusight_models, neusight_vectors, neusight_matrices)
+OTHERS = (fluidx3d, babelstream, gpu_benches, clpeak, opencl_benchmark, particles, llmcompass)
 TABLES: Mapping[str, Callable[[Path], pd.DataFrame]] = {
-    **{
-        f"{each.__name__}.csv.xz": each
-        for each in (
-            *(
-                neusight_layers,
-                neusight_models,
-                neusight_vectors,
-                neusight_matrices,
-                fluidx3d,
-                babelstream,
-                gpu_benches,
-            ),
-            *(clpeak, opencl_benchmark, particles, llmcompass),
-        )
-    },
+    **{f"{each.__name__}.csv.xz": each for each in (*OF_NEUSIGHT, *OTHERS)},
     "parts/neusight_models.csv.xz": neusight_parts,
 }
 
@@ -433,13 +421,9 @@ def main() -> None:
         if "device" in table:
             known = {device: entry_of(device, database) for device in table["device"].dropna().unique()}
             table = table.assign(device=table["device"].map(known)).query("device.notna() and device != ''")
-        first = [*(("device",) if known else ("model",)), "kernel_class", "operator"]
-        last = [
-            "bytes",
-            "flop",
-            *(("time_s",) if known else ()),
-            *(column for column in table if column.endswith("_s") and column != "time_s"),
-        ]
+        first = ["device" if known else "model", "kernel_class", "operator"]
+        rivals = [column for column in table if column.endswith("_s") and column != "time_s"]
+        last = ["bytes", "flop", *(["time_s"] if known else []), *rivals]
         columns = [*first, *(column for column in table if column not in (*first, *last)), *last]
         table = table.sort_values(first, kind="stable")[columns]
         content = table.to_csv(index=False, float_format="%.9g", lineterminator="\n").encode()
