@@ -220,18 +220,16 @@ def main(*, only_scores: bool) -> None:
         ValidateOptions(paths=[SCOREBOARD], sealed=sealed_files(REPORTS)) if only_scores else ValidateOptions()
     )
     database, scored = load_database(), found["data_set"] != ""
+    texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
     tables = scores(found[scored], database)
     if not only_scores:
         judged = judge(found, TARGETS).groupby(TARGET, sort=False)
         tables["accuracy"] = markdown(TARGET_COLUMNS, (target_row(each) for _, each in judged))
         tables["times"] = markdown(TIMES, times_by_result(found[~scored]))
-    texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
+        lines = "".join(by_class(found[~scored], database))
+        texts["templates/accuracy.yaml"] = f"# written by scripts/accuracy.py\n{lines}"
     for name, table in tables.items():
         texts[PLACES[name]] = with_table(texts[PLACES[name]], name, table)
-    if not only_scores:
-        texts["templates/accuracy.yaml"] = "# written by scripts/accuracy.py\n" + "".join(
-            by_class(found[~scored], database)
-        )
     for place, text in texts.items():  # if a place lacks a table, no document has changed
         (ROOT / place).write_text(text, encoding="utf-8")
 
