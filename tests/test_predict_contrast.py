@@ -7,7 +7,6 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.compare import Comparison, compare, excerpt
-from gpureport.compare.contrast import capacities
 from gpureport.compare.records import BEYOND
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import key_figures
@@ -66,17 +65,6 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert memory.unchanged < len(memory.kernels)
     assert found[Kind.COMPUTE].unchanged == len(found[Kind.COMPUTE].kernels)
-
-
-def test_no_more_fits_a_cache_than_its_capacity_or_than_reads_keep_their_bandwidth_for() -> None:
-    (shared,) = (cache for cache in TOY.caches if cache.scope == "device")
-    onset, capacity = shared.bandwidth_transition.onset, shared.capacity_bytes
-    larger, later = altered(shared, capacity_bytes=4 * capacity), {"onset": 1.2, "midpoint": 1.3, "end": 1.4}
-    passing = altered(larger, bandwidth_transition=altered(shared.bandwidth_transition, **later))
-
-    for cache, most in ((larger, 4 * capacity * min(1, onset)), (passing, 4 * capacity)):
-        other = altered(TOY, caches=tuple(cache if each is shared else each for each in TOY.caches))
-        assert capacities((TOY, other)) == pytest.approx((capacity * min(1, onset), most))
 
 
 def test_of_a_prediction_buyers_see_the_read_bandwidth_of_its_page_one() -> None:

@@ -234,12 +234,16 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
     ("factor", "sizes"), [(1.2, None), (1.3, (51.2 * MIB, 66.56 * MIB)), (0.85, None), (0.5, (51.2 * MIB, 25.6 * MIB))]
 )
 def test_caches_differ_by_a_quarter_at_least(factor: float, sizes: tuple[float, float] | None) -> None:
-    """Counted is where reads begin to slow down, here 0.8 of the capacity; of caches that are shared the largest."""
+    """The largest shared cache counts, as far as reads keep their bandwidth: here 0.8 of it, and never more than 1."""
     grown = altered(L2, capacity_bytes=factor * L2.capacity_bytes)
+    beyond = altered(L2, bandwidth_transition=Transition(onset=1.2, midpoint=1.3, end=1.4))
 
     assert capacities((TOY, altered(TOY, id="other", caches=(L1, grown)))) == (sizes and pytest.approx(sizes))
     assert capacities((TOY, altered(TOY, caches=()))) is None
     assert capacities((altered(TOY, caches=(L1,)), TOY)) == pytest.approx((204.8 * KIB, 51.2 * MIB))
+    assert capacities((altered(TOY, caches=(L1,)), altered(TOY, caches=(beyond,)))) == pytest.approx(
+        (204.8 * KIB, 64 * MIB)
+    )
 
 
 # Levels, ceilings, limits

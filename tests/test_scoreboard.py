@@ -146,11 +146,18 @@ def test_a_whole_model_is_the_sum_of_its_operators(tmp_path: Path) -> None:
     assert model.rivals["roofline"] == pytest.approx(26 * add.rivals["roofline"])
 
 
-def test_a_whole_model_needs_its_operators(tmp_path: Path) -> None:
-    written(tmp_path, "soft,fold,1,8,8,gpt2", header="kernel_class,operator,count,bytes,flop,model", name=PARTS)
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        ("soft,fold,1,1,8,8,gpt2", "neusight_models.csv.xz:2: model: 'bert inf' is unknown"),
+        ("element-wise,add,1,4096,50331648,4194304,bert inf", f"{PARTS}:2: columns: add needs a number from 1 on"),
+    ],
+)
+def test_a_whole_model_needs_its_operators(operator: str, message: str, tmp_path: Path) -> None:
+    written(tmp_path, operator, header="kernel_class,operator,count,rows,bytes,flop,model", name=PARTS)
     written(tmp_path, ROW.replace("element-wise,add", "whole model,sequence"), name="neusight_models.csv.xz")
 
-    with pytest.raises(InputError, match=r"neusight_models.csv.xz:2: model: 'bert inf' is unknown"):
+    with pytest.raises(InputError, match=message):
         found_in(tmp_path)
 
 
@@ -219,15 +226,6 @@ def test_a_work_group_is_limited(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=f"{TABLE}:2: group: '1e[+]12' is more than 65536"):
         found_in(table)
-
-
-def test_wrong_operators_of_a_model_are_named_in_their_table(tmp_path: Path) -> None:
-    operator = "element-wise,add,1,4096,50331648,4194304,bert inf"
-    written(tmp_path, operator, header="kernel_class,operator,count,rows,bytes,flop,model", name=PARTS)
-    written(tmp_path, ROW.replace("element-wise,add", "whole model,sequence"), name="neusight_models.csv.xz")
-
-    with pytest.raises(InputError, match=f"{PARTS}:2: columns: add needs a number from 1 on"):
-        found_in(tmp_path)
 
 
 def test_rows_with_error_correction_are_those_of_devices_whose_share_comes_from_others(tmp_path: Path) -> None:
