@@ -571,14 +571,14 @@ class FleetExportOptions:
 class FleetReportOptions:
     """Find slow devices: which, since when, and why.
 
-    Each device is compared with its peers, three devices or more of one model, and each model with its prediction.
+    Each device of a model with at least three is compared with its peers, and each model with its prediction.
     """
 
     output: _OutputFolder = None
     """Folder of the page and the PDF. Default: only print."""
     store: _Store = None
     fail_on_outlier: _Flag = False
-    """Exit with code 3 if a device is significantly slower than its peers (three devices of a model or more)."""
+    """Exit with code 3 if a device is significantly slower than its peers (at least three devices of one model)."""
     minimum_effect: _Percent = 2.0
     """Smallest difference that can be significant."""
     no_pdf: _NoPdf = False
