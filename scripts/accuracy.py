@@ -5,7 +5,6 @@
 Run as ``.venv/bin/python scripts/accuracy.py``, or with ``--scoreboard`` for the tables of ``docs/scoreboard.md`` only.
 """
 
-import json
 import re
 import sys
 from argparse import ArgumentParser
@@ -29,7 +28,6 @@ from gpureport.cli.validating import (
     target_row,
 )
 from gpureport.errors import GpuReportError
-from gpureport.inputs import json_bytes
 from gpureport.records.curves import BASES
 from gpureport.spec.database import Database, load_database
 from gpureport.text import counted
@@ -146,7 +144,7 @@ def sealed(known: pd.DataFrame, folder: Path = REPORTS) -> Iterator[str]:
         name, contents = read_sealed(path)
         parts = name.split(", ")[0], contents.sealed_at[:10], f"gpureport {contents.version}"
         rows = f"{counted(len(contents.rows), 'row')}, {known['sealed'].eq(name).sum()} of them with a time"
-        yield f"- {', '.join(parts)}: {rows}. SHA-256 `{json.loads(json_bytes(path))['sha256']}`"
+        yield f"- {', '.join(parts)}: {rows}. SHA-256 `{contents.sha256}`"
     if len(scored := known[known["sealed"] != ""]):
         yield "\n" + statistics(scored, ["sealed", "data_set"])
 

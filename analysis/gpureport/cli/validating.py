@@ -99,7 +99,7 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
     if not names:
         sealed = [*options.sealed, *(file for path in paths for file in sealed_files(path))]
         published = [residual for folder in tables for residual in table_residuals(folder, database)]
-        contents = dict(read_sealed(file) for files in _once([sealed]) for file in files)
+        contents = dict(map(read_sealed, *_once([sealed])))
         found += with_sealed(published, contents)
         for sentence in lacking(published, contents):
             note(sentence)

@@ -32,6 +32,7 @@ def _ordered(row: _Row) -> _Row:
 class Sealed(Record):
     """What readers use of a file of sealed predictions."""
 
+    sha256: Name
     format: Literal["gpureport sealed predictions 1"]
     version: Name
     sealed_at: Moment
@@ -110,7 +111,7 @@ def read_sealed(path: Path) -> tuple[str, Sealed]:
 
 
 def with_sealed(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> Iterator[Residual]:
-    """Replace predictions by those of *files*, if the earliest with this row was sealed without an observation.
+    """Replace predictions by those of the earliest of *files* with this row, if it was sealed without an observation.
 
     What constants had been fitted to at that time is not known.
     """
