@@ -1,6 +1,6 @@
 """Tables of published measurements, read and checked: every error names file, line and column."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from io import BytesIO
 from pathlib import Path
 from typing import cast
@@ -47,7 +47,7 @@ def read_table(
         [] if optional is None else [str(each) for each in frame if each not in (*texts, *numbers, *zero, *optional)]
     )
     for column in texts:
-        check(path, frame[column], frame[column].ne(""), lambda _: " is empty")
+        check(path, frame[column], frame[column].ne(""), " is empty")
     for column in (*numbers, *zero, *others):
         values = pd.to_numeric(frame[column], errors="coerce").astype(float)
         lacking = frame[column].eq("") & (column in others)
@@ -60,17 +60,20 @@ def read_table(
         wrong = (
             f" is no number from 1 to {_MOST_COUNT:g}" if counts else f" is no number above zero, of at most {_MOST:g}"
         )
-        check(path, frame[column], valid, lambda _, wrong=wrong: wrong)  # type: ignore[misc]
+        check(path, frame[column], valid, wrong)
         frame[column] = values
     return frame
 
 
-def check(path: Path, cells: "pd.Series[str]", valid: "pd.Series[bool]", problem: Callable[[str], str]) -> None:
-    """Raise a FileError with the *problem* of the first of the *cells* that is not *valid*."""
+def check(
+    path: Path, cells: "pd.Series[str]", valid: "pd.Series[bool]", problem: str, known: Collection[str] = ()
+) -> None:
+    """Raise a FileError with the *problem* of the first cell that is not *valid*, and the most similar *known* text."""
     for row, text in cells[~valid].items():
-        raise FileError(str(path), f"{cells.name}: {quoted(text)}{problem(text)}", cast("int", row) + 2)
+        found = f"{cells.name}: {quoted(text)}"
+        raise FileError(str(path), f"{found}{problem}{suggestion(text, known)}", cast("int", row) + 2)
 
 
 def check_known(path: Path, cells: "pd.Series[str]", known: Collection[str]) -> None:
     """Raise a FileError if *cells* of a table contain a name that is not *known*."""
-    check(path, cells, cells.isin(list(known)), lambda text: f" is unknown{suggestion(text, known)}")
+    check(path, cells, cells.isin(list(known)), " is unknown", known)

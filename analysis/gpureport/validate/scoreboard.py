@@ -106,7 +106,7 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     table = read_table(path, texts, (), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
     if "time_s" in table:
         times = table["time_s"]
-        check(path, times.map("{:g}".format), times.ne(0), lambda _: " is no number above zero")
+        check(path, times.map("{:g}".format), times.ne(0), " is no number above zero")
     check_known(path, table["device"], database.entries)
     if path.name not in DATA_SETS and (repeated := table.index[table.duplicated()].to_list()):
         raise FileError(str(path), "repeats an earlier row; remove it", repeated[0] + 2)
@@ -115,8 +115,8 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     if ours := [column for column in rivals if column.removesuffix(_SUFFIX) in _OWN]:
         raise FileError(str(path), f"{ours[0]}: is no name of a rival; choose another one", 1)
     if "group" in table:
-        small = table["group"].le(_MOST_GROUP) | table["group"].isna()
-        check(path, table["group"].map("{:g}".format), small, lambda _: f" is more than {_MOST_GROUP}")
+        groups = table["group"]
+        check(path, groups.map("{:g}".format), ~groups.gt(_MOST_GROUP), f" is more than {_MOST_GROUP}")
     parameters = [column for column in columns if column not in (*_NO_PARAMETERS, *rivals)]
     of_parts = path.parent / data.parts if data.parts else path
     models = dict(_models(of_parts)) if data.parts else {}

@@ -114,7 +114,7 @@ def _by_machine(
 ) -> Iterator[tuple[int, dict[Hashable, Any], pd.DataFrame]]:
     """Yield number and fields of each of the *machines*, with its rows of *values*, the table at *path*."""
     cells, rows, last = values["machine"].map("{:g}".format), machines.to_dict("records"), len(machines) - 1
-    check(path, cells, values["machine"].isin(machines.index), lambda _: f" is no row of the machines, 0 to {last}")
+    check(path, cells, values["machine"].isin(machines.index), f" is no row of the machines, 0 to {last}")
     for number, own in values.groupby("machine", sort=False):
         row = int(cast("float", number))
         yield row, rows[row], own
