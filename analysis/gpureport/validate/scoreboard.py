@@ -37,7 +37,7 @@ _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"
 _SUFFIX = "_s"
 """End of the name of a column of times."""
 _OWN = ("", "gpureport", "roofline")
-"""No names of rivals: tables have other values under them."""
+"""Names that no rival may have: tables contain other values under them."""
 _MOST_GROUP = 1 << 16
 """Work-items of a work-group; devices have 4096 at most."""
 
@@ -45,9 +45,9 @@ _MOST_GROUP = 1 << 16
 class DataSet(NamedTuple):
     """What a table of the scoreboard contains, for readers.
 
-    *timing* names the software and the way of timing, a key of ``TIMINGS``. *parts* is the table of the operators of
-    each ``model``, each with its ``count``, if rows are whole models (operator ``sequence``). *by_users*: of programs
-    that many users ran.
+    *timing* names the software and the way of timing; ``TIMINGS`` contains what it adds, if anything. *parts* is the
+    table of the operators of each ``model``, each with its ``count``, if rows are whole models (operator ``sequence``).
+    *by_users*: many users ran the program.
     """
 
     title: str

@@ -63,7 +63,7 @@ _LONGER_CALLS = {
     )
     for name, longer in {"softmax": 1.1, "layer_norm": 1.6, "embedding": 1.6, "linear": 1.7}.items()
 }
-"""Time of the host for operators with more outputs or steps / for element-wise ones; the kernel starts that later."""
+"""Host time of operators with more outputs or steps / that of element-wise ones. The difference delays the kernel."""
 
 
 def _of_pytorch(by_vendor: Mapping[str, Timing], row: Row, device: Device) -> Timing:
