@@ -9,7 +9,7 @@ from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import point_time
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, TENSOR, Tile, Unit, fastest, kernel
+from gpureport.validate.matrix_products import KERNEL_DEVIATION, TENSOR, Tile, Unit, fastest, kernel, product
 from gpureport.validate.operators import MissingError
 from gpureport.validate.scoreboard import DataSet, predict_rows
 
@@ -93,13 +93,13 @@ def test_few_tiles_share_the_reduction(a100: Device) -> None:
 
 
 def test_many_tiles_do_not(a100: Device) -> None:
-    assert all(len(each.streams) == 3 for each in PRODUCTS["linear"](row(), a100))
-    assert any(len(each.streams) == 5 for each in PRODUCTS["linear"](row(m=128, n=128), a100))
+    assert all(len(each.streams) == 3 for each in product(row(), a100))
+    assert any(len(each.streams) == 5 for each in product(row(m=128, n=128), a100))
 
 
 def test_the_kernel_with_the_shortest_time_is_taken(a100: Device) -> None:
-    few, many = PRODUCTS["linear"](row(m=64, n=64, k=256), a100), PRODUCTS["linear"](row(), a100)
-    copy = PRODUCTS["bmm"](row("bmm", 8, 64, 64, 64) | {"copied": 1024.0}, a100)
+    few, many = product(row(m=64, n=64, k=256), a100), product(row(), a100)
+    copy = product(row("bmm", 8, 64, 64, 64) | {"copied": 1024.0}, a100)
 
     chosen = fastest(a100, [few, many, copy])
 
@@ -110,24 +110,24 @@ def test_the_kernel_with_the_shortest_time_is_taken(a100: Device) -> None:
 
 
 def test_rocm_copies_the_bias_and_uses_matrix_units(a100: Device, mi100: Device) -> None:
-    first = PRODUCTS["linear"](row(m=100, n=50), mi100)[0]
+    first = product(row(m=100, n=50), mi100)[0]
 
     assert "matrix_fp32" in first.operations
     (bias,) = first.later_dispatches
     assert [(each.elements, each.write) for each in bias.streams] == [(1250, True)]
-    assert not PRODUCTS["linear"](row(), a100)[0].later_dispatches
-    assert not PRODUCTS["bmm"](row("bmm", 2), mi100)[0].later_dispatches
+    assert not product(row(), a100)[0].later_dispatches
+    assert not product(row("bmm", 2), mi100)[0].later_dispatches
 
 
 def test_half_precision_uses_matrix_units(a100: Device) -> None:
-    kernels = PRODUCTS["matmul"](row("matmul") | {"type": "fp16"}, a100)
+    kernels = product(row("matmul") | {"type": "fp16"}, a100)
 
     assert len(kernels) == len(TENSOR)
     assert all("matrix_fp16" in each.operations and each.streams[0].used_bytes == 2 for each in kernels)
 
 
 def test_the_time_follows_the_peak_for_large_products(a100: Device) -> None:
-    (best,) = fastest(a100, [PRODUCTS["linear"](row(m=8192, n=8192, k=8192), a100)])
+    (best,) = fastest(a100, [product(row(m=8192, n=8192, k=8192), a100)])
 
     least_s = 8192**3 / a100.rate_per_s("fp32")
     assert least_s < point_time(a100, replace(best, later_dispatches=())).time_s < 1.2 * least_s
@@ -136,18 +136,18 @@ def test_the_time_follows_the_peak_for_large_products(a100: Device) -> None:
 def test_intervals_count_that_the_library_may_choose_another_kernel(mi100: Device, a100: Device) -> None:
     data = DataSet("products")
     for device, deviation in ((a100, KERNEL_DEVIATION[0]), (mi100, KERNEL_DEVIATION[1])):
-        product, copy = predict_rows(
+        multiplied, copy = predict_rows(
             Path("table"),
             {0: {0: row("bmm", 2)}, 1: {1: {"operator": "copy", "rows": 4096, "columns": 4096}}},
             device,
             data,
         )
-        assert product
+        assert multiplied
         assert copy
-        assert 1 + 1.96 * deviation < product.spread
+        assert 1 + 1.96 * deviation < multiplied.spread
         assert copy.spread < 1.5
 
 
 def test_a_size_is_needed(a100: Device) -> None:
     with pytest.raises(MissingError, match="k"):
-        PRODUCTS["linear"]({"operator": "linear", "batch": 1, "m": 2, "n": 2}, a100)
+        product({"operator": "linear", "batch": 1, "m": 2, "n": 2}, a100)

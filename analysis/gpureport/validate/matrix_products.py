@@ -6,11 +6,11 @@ keep sums in registers (CUTLASS, "Efficient GEMM in CUDA"; Tensile's documentati
 edge, and all of the last round, take as long as others (NVIDIA, "Matrix multiplication background user's guide": tile
 and wave quantization). If tiles are few, several groups share the reduction of each (split-K).
 
-A library has kernels for several tiles, and rules that were fitted to times. Here it takes the kernel with the shortest
-predicted time: the name of that which ran is not known in advance.
+A library has kernels for several tiles, and rules that were fitted to times. Which kernel ran is not known in advance.
+Here it is the one with the shortest predicted time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, sqrt
 from typing import NamedTuple
@@ -75,7 +75,7 @@ KERNELS = dict(
 TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), depth=32)
 """Kernels for matrix units and fp16: "Matrix multiplication background user's guide", typical tile dimensions."""
 SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
-"""Groups that share a reduction, and groups for each compute unit up to which they do."""
+"""Groups that may share a reduction; if they do, the largest number of groups for each compute unit."""
 KERNEL_DEVIATION = constant(
     (0.2, 0.5),
     "90 % of the products of cuBLAS of 100 µs and more are within their intervals with it. Tensile has one kernel for "
@@ -133,7 +133,7 @@ def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, i
 
 
 def product(row: Row, device: Device) -> tuple[Demand, ...]:
-    """Return the kernels that the library has for ``batch`` products of m x k and k x n, with those before it.
+    """Return the kernels that the library has for ``batch`` products of m x k and k x n, each with copies before it.
 
     ``torch.matmul`` copies operands whose batches have no common stride (``copied`` words). ``addmm`` of ROCm first
     copies the bias to the result, while cuBLAS adds it (PyTorch, ``aten/src/ATen/native/cuda/Blas.cpp``).
@@ -163,6 +163,5 @@ def fastest(device: Device, alternatives: Sequence[Sequence[Demand]]) -> list[De
     return [min(own, key=lambda _: next(times)[0].time_s) if len(own) > 1 else own[0] for own in alternatives]
 
 
-_PRODUCTS = ("linear", "bmm", "matmul")
-PRODUCTS: Mapping[str, Callable[[Row, Device], tuple[Demand, ...]]] = dict.fromkeys(_PRODUCTS, product)
-"""Operators with several kernels to choose from, by the name in column ``operator``."""
+PRODUCTS = ("linear", "bmm", "matmul")
+"""Operators with several kernels to choose from: names in column ``operator``."""

@@ -81,11 +81,11 @@ class MissingError(Exception):
     """A row lacks the number of this name, or it is 0."""
 
 
-def number(row: Row, name: str) -> float:
-    """Return a number of *row*; a MissingError if it has none of this name, or 0."""
-    if not row.get(name):
+def number(row: Row, name: str, default: float = 0.0) -> float:
+    """Return a number of *row*, or the *default*; a MissingError if that is 0."""
+    if not (value := float(row.get(name, default))):
         raise MissingError(name)
-    return float(row[name])
+    return value
 
 
 class _Shape(NamedTuple):
@@ -329,4 +329,4 @@ ROWS_DEVIATION = constant(
 )
 """Relative standard deviation of operators on rows: what compilers make of their reductions is estimated."""
 ESTIMATED = ("softmax", "layer_norm", "embedding")
-"""Operators that it is for."""
+"""Operators with this deviation."""

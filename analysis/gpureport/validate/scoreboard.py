@@ -24,7 +24,7 @@ from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest
+from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest, product
 from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError, Row
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
@@ -181,7 +181,8 @@ def _residual(
 
 def roofline_s(row: Row, device: Device) -> float:
     """Return the larger of bytes / listed bandwidth and operations / listed peak, in seconds."""
-    kind, rates, is_product = _type(row), device.architecture.rates_per_cycle, row["kernel_class"] == "matrix product"
+    kind, rates = str(row.get("type", "fp32")), device.architecture.rates_per_cycle
+    is_product = row["kernel_class"] == "matrix product"
     named = next(name for name in (f"matrix_{kind}" if is_product else kind, kind, "fp32") if name in rates)
     peak = 2.0 * device.rate_per_s(named)
     if named == "fp32":
@@ -192,18 +193,14 @@ def roofline_s(row: Row, device: Device) -> float:
     return count * max(float(row["bytes"]) / device.memory.bandwidth_bytes_per_s, float(row["flop"]) / peak)
 
 
-def _type(row: Row) -> str:
-    return str(row.get("type", "fp32"))
-
-
 def _is_described(row: Row, device: Device) -> bool:
     """Return whether the operator of *row* is known, for numbers of its type and on a device with its rates."""
-    name, kind, rates = row["operator"], _type(row), device.architecture.rates_per_cycle
+    name, kind, rates = row["operator"], row.get("type", "fp32"), device.architecture.rates_per_cycle
     if name in PRODUCTS:
         return kind == "fp32" or (kind == "fp16" and "matrix_fp16" in rates)
-    return (
-        kind in ("fp32", "fp16") if name in OPERATORS else name in STREAMS and (name != "multiply_add" or kind in rates)
-    )
+    if name in OPERATORS:
+        return kind in ("fp32", "fp16")
+    return name in STREAMS and (name != "multiply_add" or kind in rates)
 
 
 def predict_rows(
@@ -222,11 +219,9 @@ def predict_rows(
         for line, part in parts.items() if all(_is_described(part, device) for part in parts.values()) else ():
             name = str(part["operator"])
             try:
-                made = PRODUCTS[name](part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
+                made = product(part, device) if name in PRODUCTS else (_KERNELS[name](part, device),)
             except MissingError as error:
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", line + 2) from None
-            except ZeroDivisionError:
-                raise FileError(str(path), f"{name} needs numbers from 1 on, not 0", line + 2) from None
             alternatives.append(made)
             deviation = ROWS_DEVIATION if name in ESTIMATED else 0.0
             deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else deviation
@@ -234,16 +229,9 @@ def predict_rows(
     points = [PointModel(traced, each) for chosen in fastest(device, alternatives) for each in chosen.dispatches]
     answers = iter(point_times(points, len(facts)) if points else ())
     timed = TIMINGS.get(data.timing)
+    added = {number: timed(next(iter(own.values())), device) if timed else Timing() for number, own in rows.items()}
     other = hypot(execution_kind(device).sigma, USERS_DEVIATION if data.by_users else 0.0)
-    return [
-        _with_timing(
-            own,
-            list(islice(answers, len(own))),
-            timed(next(iter(rows[number].values())), device) if timed else Timing(),
-            other,
-        )
-        for number, own in counts.items()
-    ]
+    return [_with_timing(own, list(islice(answers, len(own))), added[number], other) for number, own in counts.items()]
 
 
 def _with_timing(

@@ -48,10 +48,10 @@ def stream(reads: int, writes: int, row: Row, device: Device, *, points: int = 1
     Where it only reads, each work-item writes a sum. A stencil reads *points* neighbours. Unused local memory limits a
     compute unit to ``groups_per_unit``. Where the runtime chooses the work-group, it has 256 work-items (assumed).
     """
-    count, nbytes, each = number(row, "elements"), int(number(row, "element_bytes")), float(row.get("per_item", 1.0))
-    group, limits = int(float(row.get("group", 256.0))), device.architecture.occupancy
+    count, nbytes, each = number(row, "elements"), int(number(row, "element_bytes")), number(row, "per_item", 1.0)
+    group, limits = int(number(row, "group", 256.0)), device.architecture.occupancy
     items = ceil(count / each / group) * group
-    most, together = limits.most_local_bytes or 0.0, limits.units * float(row.get("groups_per_unit", inf)) + 0.5
+    most, together = limits.most_local_bytes or 0.0, limits.units * number(row, "groups_per_unit", inf) + 0.5
     arrays = [Stream(f"read{i}", count, nbytes, nbytes, passes=points) for i in range(reads)]
     arrays += [Stream(f"written{i}", count, nbytes, nbytes, write=True) for i in range(writes)]
     arrays += [] if writes else [Stream("sums", items, 4, 4, write=True)]
@@ -97,7 +97,7 @@ def multiply_add(row: Row, device: Device) -> Demand:
     """
     items, kind, vector = number(row, "work_items"), str(row.get("type", "fp32")), number(row, "vector")
     pairs = device.architecture.packed_fp32 if vector > 1 and kind == "fp32" else 1.0
-    count = 2048.0 * float(row.get("instructions", 1.0))
+    count = 2048.0 * number(row, "instructions", 1.0)
     operations = {kind: count * items / pairs, "memory": items}
     chain = {kind: count / vector}
     return Demand(int(items), (256,), (Stream("out", items, 4, 4, write=True),), operations, chain)
