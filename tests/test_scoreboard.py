@@ -221,10 +221,11 @@ def test_the_page_has_a_table_and_the_parameters_of_all_operators(tmp_path: Path
         assert predict_rows(tmp_path, {0: {0: made}}, device, DataSet("")) != [None]
 
 
-def test_a_work_group_is_limited(tmp_path: Path) -> None:
-    table = written(tmp_path, ROW.replace("add,bert inf,4096,1024", "stream_copy,,1e6,8") + ",1e12", header=STREAM)
+@pytest.mark.parametrize(("group", "problem"), [("1e12", "'1e[+]12' is more than 65536"), ("0", "stream_copy needs a")])
+def test_a_work_group_is_limited(group: str, problem: str, tmp_path: Path) -> None:
+    table = written(tmp_path, ROW.replace("add,bert inf,4096,1024", "stream_copy,,1e6,8") + f",{group}", header=STREAM)
 
-    with pytest.raises(InputError, match=f"{TABLE}:2: group: '1e[+]12' is more than 65536"):
+    with pytest.raises(InputError, match=f"{TABLE}:2: group: {problem}"):
         found_in(table)
 
 
