@@ -63,7 +63,7 @@ def predicted_energy_j(device: Device, name: str) -> Estimate | None:
     most, dynamic = most_energy_j(device, name), _dynamic_energy_j(device, name)
     if most is None or dynamic is None:
         return None
-    static = most * (_STATIC_STACKED if device.memory.stacked else _STATIC)
+    static = most * _static_share(device)
     energy = static + dynamic
     if energy > most:  # dynamic power is proportional to the square of the clock
         energy = most if name == "memory read" else most * sqrt(dynamic / (most - static))
@@ -79,8 +79,12 @@ def sustained_clock(device: Device, operations_per_s: float, bytes_per_s: float)
     operation_j = _dynamic_energy_j(device, "fp32 FMA")
     if not (device.board_power_w and operation_j):
         return 1.0
-    left_w = device.board_power_w * (1 - (_STATIC_STACKED if device.memory.stacked else _STATIC))
+    left_w = device.board_power_w * (1 - _static_share(device))
     return min(1.0, sqrt(left_w / (operation_j * operations_per_s + _CHIP_J * bytes_per_s)))
+
+
+def _static_share(device: Device) -> float:
+    return _STATIC_STACKED if device.memory.stacked else _STATIC
 
 
 def _dynamic_energy_j(device: Device, name: str) -> float | None:
