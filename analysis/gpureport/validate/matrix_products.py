@@ -19,7 +19,7 @@ from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import PointModel, point_times
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.validate.operators import Row, elementwise, number
+from gpureport.validate.operators import Row, elementwise, number, on_rocm
 from gpureport.workloads.model import Demand, Stream
 
 
@@ -58,7 +58,7 @@ _SGEMM = (*_WIDE, *_NARROW, *_SLICED)
 KERNELS = dict(
     constant(
         (
-            ("AMD", (_TENSILE, _TENSILE)),
+            ("ROCm", (_TENSILE, _TENSILE)),
             ("hopper_90", (_XMMA, _XMMA)),
             ("ampere_80", (_SGEMM, _WIDE[:1])),
             ("pascal_61", ((*_WIDE, *_NARROW), _WIDE[1:])),
@@ -71,7 +71,7 @@ KERNELS = dict(
         only="PyTorch",
     )
 )
-"""Kernels for one product, and for a batch, by architecture or vendor; those of an empty name are for all others."""
+"""Kernels for one product, and for a batch, by architecture, or on ROCm; those of an empty name are for all others."""
 TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), depth=32)
 """Kernels for matrix units and fp16: "Matrix multiplication background user's guide", typical tile dimensions."""
 SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
@@ -139,11 +139,12 @@ def product(row: Row, device: Device) -> tuple[Demand, ...]:
     copies the bias to the result, while cuBLAS adds it (PyTorch, ``aten/src/ATen/native/cuda/Blas.cpp``).
     """
     batch, m, n, k = (int(number(row, name)) for name in ("batch", "m", "n", "k"))
-    copies_bias = row["operator"] == "linear" and device.vendor == "AMD"
+    copies_bias = row["operator"] == "linear" and on_rocm(device)
     words = m * n if copies_bias else float(row.get("copied", 0.0))
     copied = (elementwise("copy", not copies_bias, {"rows": 1, "columns": words}, device),) if words else ()
     architecture = device.architecture
-    tiles = next(KERNELS[name] for name in (architecture.id, device.vendor, "") if name in KERNELS)[batch > 1]
+    stack = "ROCm" if on_rocm(device) else ""
+    tiles = next(KERNELS[name] for name in (architecture.id, stack, "") if name in KERNELS)[batch > 1]
     unit = Unit("matrix_fp32", 32, 4) if "matrix_fp32" in architecture.rates_per_cycle else Unit("fp32", 1, 4)
     if row.get("type") == "fp16":
         tiles, unit = TENSOR, Unit("matrix_fp16", 64, 2)

@@ -73,8 +73,13 @@ _OF_AMD = constant(
 )
 
 
+def on_rocm(device: Device) -> bool:
+    """Return whether PyTorch runs kernels and libraries of ROCm on *device*, and not those of CUDA."""
+    return device.vendor == "AMD"
+
+
 def _instructions(device: Device) -> _Instructions:
-    return _OF_AMD if device.vendor == "AMD" else _OF_NVIDIA
+    return _OF_AMD if on_rocm(device) else _OF_NVIDIA
 
 
 class MissingError(Exception):
@@ -117,7 +122,7 @@ def elementwise(name: str, reads: int, row: Row, device: Device) -> Demand:
         return _broadcast(row, device, total)
     shape = _Shape.of(row, device)
     vectors, nbytes, group = ceil(shape.elements / 4), 4 * shape.nbytes, 4 * shape.wave
-    longer = shape.elements * (_LONGER_POWERS if device.vendor == "AMD" and name.startswith("pow") else 1.0)
+    longer = shape.elements * (_LONGER_POWERS if on_rocm(device) and name.startswith("pow") else 1.0)
     operations = {
         "memory": (reads + 1.0) * vectors,
         "fp32": fp32 * longer,
@@ -228,7 +233,7 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
     quarter of a row's elements, and its first wave adds up what the others stored, each wave in one bank of local
     memory. In 2.4 it has 1024, shuffles, and keeps rows of whole vectors in local memory where they fit.
     """
-    wave, vector, recent = shape.wave, 16 // shape.nbytes, device.vendor == "AMD"
+    wave, vector, recent = shape.wave, 16 // shape.nbytes, on_rocm(device)
     columns, elements, most = int(shape.columns), shape.elements, device.architecture.occupancy.most_local_bytes
     group = 1024 if recent else max(wave, 2 ** ceil(log2(min(columns // vector, 1024) / 2)))
     waves, items = group // wave, int(shape.rows) * group
@@ -263,7 +268,7 @@ def layer_norm(row: Row, device: Device) -> Demand:
     shape = _Shape.of(row, device)
     group, vectors, steps = 4 * shape.wave, shape.elements / 4, log2(shape.wave)
     _, _, combined, _, others = _instructions(device)
-    registers = 44 if device.vendor == "AMD" else 40  # on AMD as for sm_60 (assumed)
+    registers = 44 if on_rocm(device) else 40  # on AMD as for sm_60 (assumed)
     items, each = int(shape.rows) * group, ceil(shape.columns / 4 / group)
     operations = {
         "memory": (3.0 + 8 * 4) * vectors,

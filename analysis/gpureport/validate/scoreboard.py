@@ -25,10 +25,11 @@ from gpureport.spec.database import Database
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest, product
-from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError, Row
+from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError, Row, on_rocm
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
 from gpureport.validate.streams import STREAMS
+from gpureport.validate.targets import OWN
 from gpureport.validate.timings import TIMINGS, Timing
 
 _KERNELS = {**OPERATORS, **STREAMS}
@@ -36,7 +37,7 @@ _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "typ
 _NO_PARAMETERS = frozenset({*_TEXTS, *_OPTIONAL_TEXTS, "time_s", "bytes", "flop"})
 _SUFFIX = "_s"
 """End of the name of a column of times."""
-_OWN = ("", "gpureport", "roofline")
+_OWN = ("", OWN, "roofline")
 """Names that no rival may have: tables contain other values under them."""
 _MOST_GROUP = 1 << 16
 """Work-items of a work-group; devices have 4096 at most."""
@@ -101,7 +102,8 @@ def scoreboard_residuals(folder: Path, database: Database) -> Iterator[Residual]
         yield from _of_table(path, data, database)
 
 
-def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residual]:
+def _read(path: Path, data: DataSet, database: Database) -> pd.DataFrame:
+    """Return the table at *path*; an InputError if it has wrong columns, cells or rows."""
     texts = (*_TEXTS, "model") if data.parts else _TEXTS
     table = read_table(path, texts, (), zero=("bytes", "flop"), optional=_OPTIONAL_TEXTS)
     if "time_s" in table:
@@ -110,14 +112,22 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     check_known(path, table["device"], database.entries)
     if path.name not in DATA_SETS and (repeated := table.index[table.duplicated()].to_list()):
         raise FileError(str(path), "repeats an earlier row; remove it", repeated[0] + 2)
-    columns = [str(column) for column in table]
-    rivals = [column for column in columns if column.endswith(_SUFFIX) and column != "time_s"]
-    if ours := [column for column in rivals if column.removesuffix(_SUFFIX) in _OWN]:
+    if ours := [column for column in _rivals(table) if column.removesuffix(_SUFFIX) in _OWN]:
         raise FileError(str(path), f"{ours[0]}: is no name of a rival; choose another one", 1)
     if "group" in table:
         groups = table["group"]
         check(path, groups.map("{:g}".format), ~groups.gt(_MOST_GROUP), f" is more than {_MOST_GROUP}")
-    parameters = [column for column in columns if column not in (*_NO_PARAMETERS, *rivals)]
+    return table
+
+
+def _rivals(table: pd.DataFrame) -> list[str]:
+    return [column for column in map(str, table) if column.endswith(_SUFFIX) and column != "time_s"]
+
+
+def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residual]:
+    table = _read(path, data, database)
+    rivals = _rivals(table)
+    parameters = [str(column) for column in table if column not in (*_NO_PARAMETERS, *rivals)]
     of_parts = path.parent / data.parts if data.parts else path
     models = dict(_models(of_parts)) if data.parts else {}
     if data.parts:
@@ -224,7 +234,7 @@ def predict_rows(
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", line + 2) from None
             alternatives.append(made)
             deviation = ROWS_DEVIATION if name in ESTIMATED else 0.0
-            deviation = KERNEL_DEVIATION[device.vendor == "AMD"] if name in PRODUCTS else deviation
+            deviation = KERNEL_DEVIATION[on_rocm(device)] if name in PRODUCTS else deviation
             counts[number] += [(float(part.get("count", 1.0)), deviation)] * len(made[0].dispatches)
     points = [PointModel(traced, each) for chosen in fastest(device, alternatives) for each in chosen.dispatches]
     answers = iter(point_times(points, len(facts)) if points else ())

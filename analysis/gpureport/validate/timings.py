@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.validate.operators import Row
+from gpureport.validate.operators import Row, on_rocm
 
 
 class Timing(NamedTuple):
@@ -18,40 +18,40 @@ class Timing(NamedTuple):
     """Relative standard deviation of both."""
 
 
-_PYTORCH = {
-    "NVIDIA": constant(
+_PYTORCH = (
+    constant(
         Timing(12e-6, 30e-6, 0.15),
         "operators of all sizes (sitar-lab/NeuSight @6945927, dataset)",
         measured_on=("nvidia/a100_pcie_40", "nvidia/p4"),
         held_out="the least times of V100 and T4 are 32.7 and 26.8 µs",
         only="PyTorch",
     ),
-    "AMD": constant(
+    constant(
         Timing(10e-6, 19.5e-6, 0.15),
         "the same of an MI100",
         measured_on=("amd/mi100",),
         held_out="no other device",
         only="PyTorch",
     ),
-}
-"""Events of an idle stream around the call of an operator, by vendor. The first one passes before the host reaches the
-kernel, and the second one cannot pass before the host records it."""
-_PYTORCH_GRAPH = {
-    "NVIDIA": constant(
+)
+"""Events of an idle stream around the call of an operator, on CUDA and on ROCm. The first one passes before the host
+reaches the kernel, and the second one cannot pass before the host records it."""
+_PYTORCH_GRAPH = (
+    constant(
         Timing(5e-6, 17e-6, 0.3),
         "element-wise nodes of all sizes (sitar-lab/NeuSight @6945927, label); the least are 12.7, 17.4 and 24.7 µs",
         measured_on=("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/p4"),
         held_out="the least times of A100 80 GB, T4 and V100 are 21.5, 24.6 and 25.6 µs",
         only="PyTorch",
     ),
-    "AMD": constant(
+    constant(
         Timing(9e-6, 19e-6, 0.15),
         "the same of an MI100",
         measured_on=("amd/mi100",),
         held_out="no other device",
         only="PyTorch",
     ),
-}
+)
 """The same around the nodes of a graph."""
 _LONGER_CALLS = {
     name: constant(
@@ -66,10 +66,10 @@ _LONGER_CALLS = {
 """Host time of operators with more outputs or steps / that of element-wise ones. The difference delays the kernel."""
 
 
-def _of_pytorch(by_vendor: Mapping[str, Timing], row: Row, device: Device) -> Timing:
-    before_s, least_s, deviation = by_vendor["AMD" if device.vendor == "AMD" else "NVIDIA"]
+def _of_pytorch(on_each: tuple[Timing, Timing], row: Row, device: Device) -> Timing:
+    before_s, least_s, deviation = on_each[on_rocm(device)]
     longer = _LONGER_CALLS.get(str(row.get("operator")), 1.0)
-    if row.get("operator") == "linear" and device.vendor == "AMD":
+    if row.get("operator") == "linear" and on_rocm(device):
         longer += 1.0  # the copy of the bias is a call of its own
     return Timing(before_s + (longer - 1) * least_s, longer * least_s, deviation)
 
