@@ -17,6 +17,7 @@ from gpureport.predict.sensitivity import Fact
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, SweepKey
+from gpureport.records.finding import Finding
 from gpureport.records.measurement import Energy, Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report, described_families
@@ -224,8 +225,16 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
         findings = (f for f in curve.findings if f.specified)
         for each in findings if report.findings else predicted:
             if each.position == "midpoint" or (each.position == "n90" and each.unit != "B"):  # not of transfers
-                of_prediction = {"key": curve.key, "predicted": getattr(each, "value", None), "observed": None}
-                yield Landmark.model_validate(of_prediction | dict(each))  # a finding has these fields itself
+                yield Landmark(
+                    key=curve.key,
+                    feature=each.feature,
+                    level=each.level,
+                    predicted=each.predicted if isinstance(each, Finding) else each.value,
+                    observed=each.observed if isinstance(each, Finding) else None,
+                    ci_low=each.ci_low,
+                    ci_high=each.ci_high,
+                    unit=each.unit,
+                )
 
 
 def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFigure]:
@@ -237,7 +246,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (
         ("fp32", "instructions/rate", "fp32", limits["fp32"].value * device.architecture.listed_fp32),
-        *(("fp64", "instructions/formats", "fp64", None) for _ in {"fp64"} & limits.keys()),
+        *((("fp64", "instructions/formats", "fp64", None),) if "fp64" in limits else ()),
         *(("fp16 or bf16 matrix", "matrix/rate", unit, device.matrix_peak_flop_per_s) for unit in units[:1]),
         ("memory bandwidth", "memory/read", "DRAM", device.memory.bandwidth_bytes_per_s),
     )
