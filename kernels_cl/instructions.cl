@@ -75,7 +75,11 @@ inline uint turned(uint value, uint by)
 
 #elif defined(CASE_SHUFFLE)
 #define STATES 1
+#ifdef SUB_GROUP_KHR // compilers for CPUs would combine steps if they knew the distance, which is 4
+#define STEP(x) x[0] = wave_shuffle_xor(x[0], 4u | written >> 31)
+#else
 #define STEP(x) x[0] = wave_shuffle_xor(x[0], 4)
+#endif
 
 #elif defined(CASE_BALLOT) // operands use the lowest eight bits only: results do not depend on other lanes
 #define STATES 1

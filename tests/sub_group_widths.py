@@ -1,4 +1,6 @@
-"""Verifies the sub-group transpositions at every width on Intel's OpenCL runtime for CPUs, in a process of its own.
+"""Verifies sub-group transpositions at every width, and times a chain of shuffles, on Intel's OpenCL runtime for CPUs.
+
+It runs in a process of its own.
 
 The runtime has Khronos's extensions and Intel's own, so that both back ends can be tried.
 ``python -m tests.sub_group_widths`` prints ``variant back-end lanes`` and the problem, one line per case.
@@ -16,9 +18,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gpureport.measure.kernels import verify
+from gpureport.measure.backends.common import Backend
+from gpureport.measure.kernels import program_options, verify
 from gpureport.measure.presence import find_devices
 from gpureport.workloads.bit_transpose import WORKLOADS, Transpose
+from gpureport.workloads.instructions import WORKLOADS as INSTRUCTIONS
 from gpureport.workloads.sub_group import Exchanging
 from tests.builders import altered
 from tests.present import opened
@@ -32,6 +36,8 @@ CASES = (
     *((variant, "INTEL", OWN) for variant in ("vector", "hybrid")),  # they require no sub-group size
 )
 """Variant, back end, lanes."""
+CHAIN = ("chain", "KHR", OWN)
+"""Shuffles one after another, whose time is measured."""
 _KHRONOS = {"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}
 _SIZED = {"cl_intel_required_subgroup_size"}
 LIBRARY = Path(sysconfig.get_path("data")) / "lib" / "libintelocl.so"
@@ -72,6 +78,19 @@ def verified() -> Iterator[tuple[str, str, int, str]]:
             patch.object(workload, "verification", return_value=one),
         ):
             yield variant, back_end, lanes, verify(backend, workload, np.random.default_rng(5)).message
+    yield *CHAIN, _combined(backend)
+
+
+def _combined(backend: Backend) -> str:
+    """Return a problem if the compiler combined the shuffles of a chain, which then take less than a cycle each."""
+    latency = next(each for each in INSTRUCTIONS if each.variant == "sub_group_latency")
+    parameters = {"case": 1, "chains": 1, "steps": 16, "rounds": 20_000, "groups": 1, "local": 16, "lanes": 1}
+    job = latency.job(parameters, np.random.default_rng(5))
+    program = backend.build(latency.source, program_options(latency, parameters, backend.device))
+    buffers = {name: backend.allocate(buffer) for name, buffer in job.buffers.items()}
+    launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]
+    each_s = min(backend.time([], launches) for _ in range(5)) / (16 * 20_000)
+    return "" if each_s > 0.2e-9 else f"{each_s} s for each shuffle"
 
 
 if __name__ == "__main__":
