@@ -387,7 +387,9 @@ def test_changes_are_dated() -> None:
 
     assert changes(noise, one) == []
     assert changes(noise + 8 * (np.arange(30) >= 21)[:, None], one) == [21]
+    assert changes(noise + 9 * (np.arange(30) >= 12)[:, None] - 9 * (np.arange(30) >= 13)[:, None], one) == [12, 13]
     assert changes(noise[:1], one) == []
+    assert changes(noise[:0], one) == []
 
 
 @pytest.mark.parametrize("factor", [1.0, pytest.param(5.0, marks=pytest.mark.slow)])

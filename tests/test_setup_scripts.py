@@ -14,10 +14,12 @@ import tomllib
 import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.presence import Presence, named
@@ -63,6 +65,23 @@ def test_lock_is_complete_and_tells_no_place(name: str) -> None:
     wanted += [line for extra in extras if extra not in NOT_LOCKED or "dev" in name for line in extras[extra]]
     wanted += project["dependency-groups"]["dev"] if "dev" in name else []
     assert names_in(wanted) <= locked_in(name)
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locked_packages_support_each_listed_python(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    present = {each.name.lower().replace("_", "-"): each.metadata for each in distributions()}
+    supported = {
+        each: SpecifierSet(present[each].get("Requires-Python") or "") for each in locked_in(name) & {*present}
+    }
+
+    assert versions[-1] == "3.14"
+    assert {"numpy", "pyopencl"} <= supported.keys()
+    # Of some packages, the lock file has versions for older and newer Pythons.
+    entries = (ROOT / name).read_text()
+    single = {each for each in supported if len(re.findall(rf"^{each}==", entries, re.MULTILINE)) == 1}
+    assert not {(each, version) for each in single for version in versions if f"{version}.99" not in supported[each]}
 
 
 def names_in(requirements: list[str]) -> set[str]:

@@ -169,19 +169,29 @@ def layers_of(parts: Sequence[Part]) -> list[str]:
 def changes(series: Floats, noise: Floats) -> list[int]:
     """Return the positions at which the level of a series changes (the first run of each new level).
 
-    The penalty grows with the number of columns, so that it also holds if their noise is common to all.
+    The levels have the least squared deviations, plus a penalty for each, among all divisions of the series (optimal
+    partitioning: Jackson et al., 2005). The penalty grows with the number of columns, so that it also holds if their
+    noise is common to all.
 
     Args:
         series: values in the order of time (n, k), without NaN.
         noise: standard deviation between runs of each column (k,).
     """
-    import ruptures
-
-    if len(series) < 2:
-        return []
-    penalty = (_PENALTY + 2 * log(len(series))) * series.shape[1]
-    ends = ruptures.KernelCPD(kernel="linear", min_size=1).fit(series / noise).predict(pen=penalty)
-    return [int(end) for end in ends[:-1]]
+    count = len(series)
+    scaled = (series - series.mean(axis=0)) / noise if count else series
+    sums = np.concatenate([np.zeros((1, series.shape[1])), np.cumsum(scaled, axis=0)])
+    squares = np.concatenate([[0.0], np.cumsum((scaled**2).sum(axis=1))])
+    penalty = (_PENALTY + 2 * log(max(count, 1))) * series.shape[1]
+    best, last = np.zeros(count + 1), np.zeros(count + 1, np.intp)
+    for end in range(1, count + 1):
+        means = ((sums[end] - sums[:end]) ** 2).sum(axis=1) / np.arange(end, 0, -1)
+        costs = best[:end] + squares[end] - squares[:end] - means + penalty
+        last[end] = np.argmin(costs)
+        best[end] = costs[last[end]]
+    found, end = list[int](), count
+    while end and (end := int(last[end])):
+        found.append(end)
+    return found[::-1]
 
 
 def _periods(values: Floats, device: Indices, day: Indices, assumed: Floats, parts: Sequence[Part]) -> Indices:

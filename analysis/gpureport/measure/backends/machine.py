@@ -27,7 +27,7 @@ _RUNTIME_BYTES = 2**28
 _PROTECTED = "RAPL has energy counters, but only the administrator of this machine may read them."
 _PACKAGES = (
     *("gpureport", "numpy", "scipy", "pyopencl", "pocl-binary-distribution", "nvidia-ml-py"),
-    *("pydantic", "ruptures", "weasyprint"),
+    *("pydantic", "weasyprint"),
 )
 
 
