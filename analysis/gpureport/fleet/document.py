@@ -239,7 +239,7 @@ def _figures(peers: Peers) -> Table:
         spread = MAD_TO_SIGMA * (measured / usual - 1).abs().median()
         ends = (format_value(end, unit) for end in (measured.min(), measured.max()))
         several = (format_percent(spread, ".2g"), " to ".join(ends)) if len(own) > 1 else ("", "")
-        predicted = own["predicted"].median()
+        predicted = own["predicted"].dropna().median()  # pandas 2 warns if nothing is predicted
         text = "" if pd.isna(predicted) else format_value(predicted, unit)
         rows.append((str(name), format_value(usual, unit), *several, text))
     columns = ("key figure", "median", "spread", "range", "predicted")

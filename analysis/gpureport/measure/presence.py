@@ -15,7 +15,10 @@ from gpureport.measure.measurer import Measurer
 from gpureport.spec.models import PresentDevice
 from gpureport.text import quoted
 
-_CPU_RUNTIMES = "Debian's and Ubuntu's package pocl-opencl-icd, or on x86-64 Intel's intel-opencl-rt from PyPI"
+_CPU_RUNTIMES = (
+    "Debian's and Ubuntu's package pocl-opencl-icd, or on x86-64 Linux pip install 'gpureport[pocl]' or "
+    "'gpureport[intel]'"
+)
 _NOTHING_INSTALLED = (
     "no OpenCL runtime is installed; install the device's OpenCL driver, or a runtime for the CPU: " + _CPU_RUNTIMES
 )

@@ -3,7 +3,6 @@
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -93,8 +92,9 @@ def _clang(arguments: Sequence[str], path: Path, text: str | None = None) -> str
     try:
         import ziglang
     except ImportError as error:
-        command_line = f"{shlex.quote(sys.executable)} -m pip install 'ziglang==0.17.*'"
-        raise GpuReportError(f"executing kernels needs a compiler; install it with: {command_line}") from error
+        raise GpuReportError(
+            "executing kernels needs a compiler; install it with: pip install 'gpureport[trace]'"
+        ) from error
     program = Path(ziglang.__file__).parent / "zig"
     command: list[str | Path] = [program, "clang", *arguments]
     try:
