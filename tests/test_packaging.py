@@ -1,12 +1,15 @@
-"""The wheel contains all required files and no others, and works without the checkout."""
+"""Wheel and source distribution contain all required files and no others, and the wheel works without the checkout."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpureport import __version__
 
@@ -16,11 +19,14 @@ DATA = ("devices", "kernels_cl", "templates")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel with the locked hatchling, without a network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    line = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(line, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
+    return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+def build(target: str, source: Path, folder: Path) -> Path:
+    """Build a package of *source* with the locked hatchling, without a network."""
+    line = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
+    subprocess.run(line, cwd=source, check=True, capture_output=True)
+    (built,) = folder.glob("gpureport-*")
     return built
 
 
@@ -63,6 +69,26 @@ def test_the_wheel_has_modules_data_and_licences_and_nothing_else(wheel: Path) -
     others = {path.name for path in (ROOT / "templates").rglob("LICENSE*")}
     assert len(others) >= 3
     assert licences == {"LICENSE"} | others
+
+
+def test_the_source_distribution_has_no_reports_and_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    shutil.unpack_archive(build("sdist", ROOT, tmp_path / "sdist"), tmp_path, filter="data")
+    names = files_below(unpacked := tmp_path / f"gpureport-{__version__}")
+    assert {"LICENSE", "CITATION.cff", "scripts/setup", "tests/test_packaging.py", "requirements.lock"} <= names
+    assert not [name for name in names if name.startswith("reports/") or name.endswith((".pyc", ".log"))]
+    assert build("wheel", unpacked, tmp_path / "again").read_bytes() == wheel.read_bytes()
+
+
+def test_the_description_works_outside_the_repository(wheel: Path) -> None:
+    """A page of a package index has no files beside it."""
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"gpureport-{__version__}.dist-info/METADATA").decode()
+    assert "# gpureport\n" in text
+    assert all(address.startswith("https://") for address in re.findall(r"\]\(([^)]*)\)", text))
+
+
+def test_the_citation_has_the_version() -> None:
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
 
 
 def test_wheel_runs_without_the_checkout(installed: Path) -> None:

@@ -30,7 +30,7 @@ LOCKS = ("requirements.lock", "requirements-dev.lock")
 NOT_LOCKED = ("intel", "fleet", "trace")
 """Extras that the program does not need: they are in the lock of development only."""
 INTEL_LOCK = "requirements-intel.lock"
-SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark")
+SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark", "packages")
 
 
 @pytest.fixture

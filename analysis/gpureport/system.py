@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
-from threading import RLock, Thread
+from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
-NEW_GROUP = 0x200 if sys.platform == "win32" else 0  # CREATE_NEW_PROCESS_GROUP
-"""Flag for a process that interrupts of the terminal do not reach; elsewhere one with a session of its own."""
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LIMITING = RLock()  # two threads would restore the limit of each other
@@ -96,26 +94,15 @@ def limited_growth(most_bytes: int) -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """Write no core file; end this process when its parent ends."""
-    if sys.platform != "win32":
-        import resource
+    """Write no core file; let Linux kill this process when its parent ends."""
+    if sys.platform == "win32":
+        return
+    import ctypes
+    import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
-    else:
-        Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
-
-
-def _follow(parent: int) -> None:
-    import psutil
-
-    with suppress(psutil.Error):
-        psutil.Process(parent).wait()
-    os._exit(1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
 
 
 def kill(process: "Popen[bytes]") -> None:
@@ -123,7 +110,7 @@ def kill(process: "Popen[bytes]") -> None:
     if sys.platform == "win32":
         import psutil
 
-        with suppress(psutil.Error):
+        with suppress(psutil.NoSuchProcess):
             for child in psutil.Process(process.pid).children(recursive=True):
                 child.kill()
         process.kill()

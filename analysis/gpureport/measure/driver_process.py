@@ -1,19 +1,22 @@
-"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`."""
+"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`.
+
+``python -m gpureport.measure.driver_process FD``, where FD is the socket to the process that started this one.
+"""
 
 import contextlib
 import ctypes
 import os
-import pickle
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from multiprocessing.connection import Connection
 from threading import Thread
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
-from gpureport.isolation import channel
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
@@ -39,23 +42,22 @@ class DriverProcess:
     _watch: Watch
     _backend: Backend
 
-    def __init__(self, requests: BinaryIO, replies: BinaryIO) -> None:
-        self._requests, self._replies = requests, replies
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._last: tuple[tuple[str, str], float] = ("", ""), 0.0
 
     def serve(self) -> None:
-        """Answer requests until the other end closes its pipes."""
+        """Answer requests until the other end closes the connection."""
         with contextlib.suppress(EOFError, ConnectionError):
             while True:
-                name, arguments = pickle.load(self._requests)  # noqa: S301 - of the process that started this one
+                name, arguments = self._connection.recv()
                 try:
                     self._send("answer", getattr(self, name)(*arguments))
                 except GpuReportError as error:
                     self._send("refusal", error)
 
     def _send(self, kind: str, value: Any) -> None:  # noqa: ANN401 - see Message
-        self._replies.write(pickle.dumps((kind, value)))
-        self._replies.flush()
+        self._connection.send((kind, value))
 
     def advance(self, what: str, step: str, done: float) -> None:
         """Send the progress, unless a message about the same step was sent less than 0.1 s ago."""
@@ -125,8 +127,7 @@ class DriverProcess:
 
 def _loading_error() -> str | None:
     try:
-        with contextlib.suppress(KeyError):  # the loader finds the library by itself
-            ctypes.CDLL(os.environ["OCL_ICD_FILENAMES"])
+        ctypes.CDLL(os.environ.get("OCL_ICD_FILENAMES", ""))
     except OSError as error:
         return f"its library cannot be loaded ({' '.join(str(error).split())})"
     return None
@@ -148,6 +149,13 @@ def kernel_problem(backend: Backend) -> str | None:
     return None if np.array_equal(found, expected) else "a kernel gave wrong results"
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Serve the socket in the argument; the output of drivers goes to the parent's pipe."""
     end_with_parent()
-    DriverProcess(*channel()).serve()
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    DriverProcess(Connection(descriptor)).serve()
+
+
+if __name__ == "__main__":
+    main()
