@@ -270,8 +270,8 @@ CEILINGS: Mapping[str, Bottleneck] = {
     "link": Bottleneck(Kind.LINK, "the link to the host"),
     "host copy": Bottleneck(
         Kind.LINK,
-        "copies by one core of the host",
-        definition="the host's copy between ordinary memory and pinned memory, by one core.",
+        "copies by the host",
+        definition="the host's copy between ordinary memory and pinned memory, or within shared memory.",
         standard=("memcpy", "staging copy"),
     ),
     "ALU": Bottleneck(
