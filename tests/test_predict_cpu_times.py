@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from gpureport.predict import limits_of
+from gpureport.predict.cpu import FILL_BUFFERS
 from gpureport.predict.cpu import IntelExecution as Intel
 from gpureport.predict.cpu import PoclExecution as Pocl
 from gpureport.predict.model import execution
 from gpureport.spec.models import Device
+from gpureport.trace.chains import REORDERED
+from gpureport.workloads.grid import launch
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 
@@ -143,6 +147,13 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
     assert _run(cpu, scalar).class_factors({"local": wave}) == {"local": wave}
 
 
+def _intels(cpu: Device, demand: Demand) -> Intel:
+    device = altered(cpu, architecture=altered(cpu.architecture, compiler="intel", shuffles_per_cycle=2.0))
+    run = execution(device, demand)
+    assert isinstance(run, Intel)
+    return run
+
+
 GATHER, INSERT, RECORD = Intel.gather_cycles, Intel.insert_cycles / 2, Intel.record_cycles / 2
 TO = Stream("to", 64, 16, 16, write=True)
 
@@ -155,15 +166,48 @@ TO = Stream("to", 64, 16, 16, write=True)
         ({"branches": True, "streams": (replace(TO, record_bytes=1, used_bytes=1),)}, (8, INSERT, INSERT)),
         ({"branches": True, "work_group": (4, 16)}, (1,)),
         ({"vector_words": 4, "streams": (TO,)}, (8, 0, RECORD * 4 * 2)),  # four words, two doublings
+        (
+            {"operations": {"memory": 64.0}, "streams": (TO,)},
+            (8, 0, Intel.move_cycles * 2),
+        ),  # twice 8 bytes, moved only
         ({"vector_words": 8, "streams": (TO,)}, (8,)),
     ],
 )
 def test_intels_compiler_vectorises_work_items(
     cpu: Device, changes: dict[str, Any], expected: tuple[float, ...]
 ) -> None:
-    device = altered(cpu, architecture=altered(cpu.architecture, compiler="intel", shuffles_per_cycle=2.0))
-    demand = replace(Demand(64, (64,), operations={"memory": 64.0, "local": 64.0}), **changes)
-    run = execution(device, demand)
+    run = _intels(cpu, replace(Demand(64, (64,), operations={"memory": 64.0, "local": 64.0}), **changes))
 
-    assert isinstance(run, Intel)
     assert (run.lanes, *run.lane_cycles({}).values()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        ({"used_bytes": 16}, 32),  # half of each record: two records in a line
+        ({}, 0),  # whole records follow each other
+        ({"used_bytes": 16, "write": True}, 32),
+        ({"record_bytes": 4096, "used_bytes": 16}, 64),
+    ],
+)
+def test_only_gathers_and_scatters_of_intels_compiler_wait_for_lines(
+    cpu: Device, changes: dict[str, Any], lines: int
+) -> None:
+    stream = replace(Stream("from", 64, 32, 32), **changes)
+    group = _intels(cpu, Demand(64, (64,), streams=(stream,))).isolated_group(160.0, {})
+
+    assert group.loads_s == pytest.approx(cpu.cycles(lines * 160 / FILL_BUFFERS))
+
+
+def test_work_items_of_intels_compiler_with_long_vectors_follow_each_other(cpu: Device) -> None:
+    demand = Demand(64, (64,), operations={"instruction": 64.0 * 8 * REORDERED}, chain={"int32": 10.0}, vector_words=8)
+    vectors, lanes = (_intels(cpu, replace(demand, vector_words=words)) for words in (8, 0))
+
+    assert vectors.isolated_group(0.0, {}).chain_s == pytest.approx(64 * lanes.isolated_group(0.0, {}).chain_s)
+
+
+def test_rows_shorter_than_a_vector_run_one_by_one_even_if_a_core_executes_it_in_parts(cpu: Device) -> None:
+    wide = altered(cpu, architecture=altered(cpu.architecture, masked_lanes=16.0))
+
+    assert [_intels(wide, Demand(64, group, branches=True)).lanes for group in ((8, 8), (16, 4))] == [1, 8]
+    assert launch(wide, limits_of(wide), "latencies of exchanges")["local"] == 16

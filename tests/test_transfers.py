@@ -14,10 +14,11 @@ from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, tra
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.report.text.sentences import text
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Link, PresentDevice
+from gpureport.spec.models import Device, Link, PresentDevice
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, HostTraffic, Limits, Transfer
 from gpureport.workloads.transfer import Memory
+from tests.builders import altered
 from tests.fake_backend import PRESENT
 from tests.make_report import make_report
 from tests.toy import TOY
@@ -183,3 +184,12 @@ def test_the_link_counts_while_data_are_transferred() -> None:
     assert "PCIe 3.0 x16" in text("slow_link", slow=slow_link(report))
     assert not slow_link(fast)
     assert not slow_link(report.model_copy(update={"conditions": ()}))
+
+
+def test_a_runtime_may_copy_longer_data_on_all_cores(cpu: Device) -> None:
+    parallel = altered(cpu, launch=altered(cpu.launch, parallel_transfer_s=1e-5))
+    calls = (transfer_times(parallel, HostTraffic(moved, 0.0, "pinned"))["call"] for moved in (511, 512))
+
+    assert [*calls] == pytest.approx([cpu.launch.transfer_s, cpu.launch.transfer_s + 1e-5])
+    one, most = cpu.host_link.host_copy_bytes_per_s, cpu.memory.bandwidth_bytes_per_s / 3
+    assert parallel.host_link.host_copy_bytes_per_s == max(one, min(one * cpu.compute_units, most))

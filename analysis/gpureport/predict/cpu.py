@@ -281,6 +281,12 @@ class IntelExecution(CpuExecution):
     )
     """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
     of the record's words."""
+    move_cycles: ClassVar[float] = constant(
+        1.0,
+        "machine code: two stores, one to the stack; llvm-mca 14: one store per cycle (Skylake-X, Ice Lake, Zen 3)",
+        held_out="copies in the L2 and L3 on two cores of a Zen 4: 0.85 to 0.95",
+    )
+    """Cycles in which a lane loads or stores 8 bytes of a record under a mask: longer records are moved in turn."""
     long_shuffle_cycles: ClassVar[float] = _fitted(
         57.0,
         "transposes by shuffles of 32 work-items on 16 cores (a full run, not kept)",
@@ -305,8 +311,8 @@ class IntelExecution(CpuExecution):
 
     @cached_property
     def short(self) -> bool:
-        """Whether rows of work-groups are shorter than a vector."""
-        return self.demand.work_group[0] < self.architecture.wave_size
+        """Whether rows of work-groups are shorter than a vector, which a core may execute as several waves."""
+        return self.demand.work_group[0] < max(self.architecture.wave_size, self.architecture.masked_lanes)
 
     def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
         """Return the factor of the time of each class, relative to whole vectors of independent accesses."""
@@ -326,20 +332,40 @@ class IntelExecution(CpuExecution):
         each = self.insert_cycles / pipes if short or self.record_words < 1 else self.gather_cycles
         masked = each if demand.branches else 0.0
         strided = each if vectors.get("local", 1.0) > 1 else 0.0
-        return {"local": max(masked, strided), "memory": max(masked, self.record_cycles / pipes * self.transposed)}
+        return {"local": max(masked, strided), "memory": max(masked, self.record_access_cycles)}
 
     @cached_property
-    def transposed(self) -> float:
-        """Words of an access whose records become vectors, times the doublings of a record; 0 if they stay as they are.
+    def record_access_cycles(self) -> float:
+        """Cycles of a lane's access to a record of several words; 0 if the record has a vector of its own.
 
-        A kernel that only moves records does not need their words, and longer records have vectors of their own.
+        Every kernel checks its bounds, so that accesses have masks. Kernels that compute with the words of a record
+        also distribute them among vectors.
         """
         demand, accesses = self.demand, self.demand.operations.get("memory", 0.0)
+        if not (accesses and 1 < self.record_words < _LONG_RECORD):
+            return 0.0
+        words = requested_bytes(demand.streams) / _WORD / accesses
         combines = sum(not stream.write for stream in demand.streams) > 1
         computes = combines or demand.vector_words or demand.operations.keys() - {"memory", "instruction"}
-        if not (accesses and computes and 1 < self.record_words < _LONG_RECORD):
-            return 0.0
-        return requested_bytes(demand.streams) / _WORD / accesses * log2(self.record_words)
+        moved = self.move_cycles / 2 if self.record_words > 2 else 0.0
+        each = self.record_cycles / self.architecture.shuffles_per_cycle * log2(self.record_words) if computes else 0.0
+        return words * max(moved, each)
+
+    def isolated_group(self, load_cycles: float, class_times: Mapping[str, float]) -> IsolatedGroup:
+        """Return the times of a work-group: its gathers and scatters wait for lines; long vectors follow each other."""
+        group, demand, line = super().isolated_group(load_cycles, class_times), self.demand, self.device.line_bytes
+        if self.lanes == 1 or not demand.loaded or demand.accesses:
+            return group
+        lines: float = sum(
+            where(each.used_bytes < each.record_bytes, each.elements * each.passes, 0.0)
+            * minimum(1.0, each.record_bytes / line)
+            for each in demand.streams
+        )
+        waits_s = self.device.cycles(lines / demand.groups / FILL_BUFFERS * load_cycles)
+        instructions = demand.operations.get("instruction", 0.0) / demand.work_items / self.lanes
+        in_turn = prod(demand.work_group) if demand.vector_words >= _LONG_VECTOR else 1.0
+        chain_s = group.chain_s * maximum(1.0, in_turn * minimum(1.0, instructions / REORDERED))
+        return IsolatedGroup(group.loads_s + waits_s, chain_s, maximum(chain_s, group.instructions_s))
 
     @cached_property
     def record_words(self) -> float:

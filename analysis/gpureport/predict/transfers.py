@@ -9,7 +9,7 @@ Memory of the host is pinned or ordinary::
 B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
 memory through pinned memory of its own. The second of two directions starts one call after the first.
 
-Where device and host share their memory, a transfer is one copy by a core: T = call + bytes / C.
+Where device and host share their memory, a transfer is one copy by a core, or by all: T = call + bytes / C.
 
 PCI Express sends packets (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2). Each has a payload and an
 overhead: framing and sequence number (4 B), header and checksum (4 B). A write to the host has a header of 16 B. Data
@@ -21,7 +21,7 @@ from itertools import accumulate
 from typing import Literal
 
 from gpureport.predict.cpu_memory import OPERATIONS, ordinary_s
-from gpureport.predict.propagation import maximum
+from gpureport.predict.propagation import maximum, where
 from gpureport.predict.residency import mean_time, streamed_misses
 from gpureport.spec.models import Device, Link
 from gpureport.spec.uncertainty import constant
@@ -64,6 +64,11 @@ FROM_STAGING = constant(
 )
 """Rate at which the driver copies to ordinary memory / rate at which it copies from it: what it reads has just arrived
 in a cache."""
+PARALLEL_BYTES = constant(
+    512,
+    "Intel's runtime (CL_CONFIG_ENABLE_PARALLEL_COPY in its cl.cfg); time stamps of copies of 511 and 512 bytes",
+)
+"""Bytes from which on a runtime copies on all cores, if it does."""
 
 
 def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
@@ -90,7 +95,9 @@ def _first_s(device: Device, traffic: HostTraffic) -> float:
     if not (by_host or device.architecture.on_host or (traffic.to_device and traffic.to_host)):
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
     waits = by_host and traffic.to_host and link.kind != "shared"
-    return link.call_s * (TO_HOST_CALLS if waits else 1.0)
+    parallel = traffic.to_device + traffic.to_host >= PARALLEL_BYTES
+    further_s = where(parallel, device.launch.parallel_transfer_s, 0.0) if link.kind == "shared" else 0.0
+    return link.call_s * (TO_HOST_CALLS if waits else 1.0) + further_s
 
 
 def link_bytes_per_s(link: Link, direction: Direction) -> float:

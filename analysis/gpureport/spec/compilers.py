@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import sqrt
 
 from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
@@ -31,6 +32,9 @@ class CompilerValues:
     """Lane operations per cycle of exchanges between work-items."""
     call_transfers: float = 0.0
     """Fixed time of a copy / latency of the L3; 0: the usual time applies."""
+    parallel_transfers: float = 0.0
+    """Further time of a copy on all threads / latency of the L3, for one thread; it grows with their square root, as
+    the time until threads have found work (assumed). 0: one thread copies."""
 
 
 _LAUNCHES = "1.8 us with 2 threads (reports/pocl-xeon-2-cores) and 43 us with 16 (a first quick run on that machine)"
@@ -58,12 +62,22 @@ COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
             "barrier": _fitted(0.37, f"transposes {_INTEL}", held_out="0.9 to 1.1 of the predicted time on a Zen 4"),
         },
         call_transfers=_fitted(
-            1200.0,
-            f"transfers of up to 64 KiB: 26 to 92 us {_INTEL}",
-            held_out="0.7 to 1.8 of the predicted time on a Zen 4",
+            800.0,
+            f"the shortest transfers: 26 us {_INTEL}",
+            held_out="12 us are predicted on a Zen 4, 12 to 15 us are observed",
+        ),
+        parallel_transfers=_fitted(
+            500.0,
+            f"transfers of up to 64 KiB: up to 92 us {_INTEL}",
+            held_out="23 us are predicted with the call on a Zen 4, 23 to 34 us are observed",
         ),
     ),
 }
+_BALLOT_CYCLES = constant(
+    9,
+    "machine code: vptestmd, which contains the AND, kmovq and vpbroadcastd; llvm-mca 14: ten cycles on Skylake-X",
+    held_out="12.3 cycles, with the AND, on a Zen 4",
+)
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
@@ -79,6 +93,7 @@ def launch_values(compiler: CpuCompiler, core: CoreType, architecture: str, thre
     each = COMPILERS[compiler]
     launch = each.launch_transfers * threads**each.launch_exponent
     counts = {"launch.single": launch, "launch.batched": launch, "launch.transfer": each.call_transfers}
+    counts["launch.parallel_transfer"] = each.parallel_transfers * sqrt(threads)
     of = partial(Provenance, kind="derived", source=core_source(architecture))
     return {
         name: Value(count * core.l3_latency_s, of(note=f"{count:,.0f} times the latency of the L3"))
@@ -118,10 +133,12 @@ def _of_intel(present: PresentDevice, file: ArchitectureFile, narrow: Architectu
     shuffles = own["shuffles_per_cycle"].value if "shuffles_per_cycle" in own else 1.0
     exchanges = COMPILERS["intel"].exchanges
     return {
-        **dict.fromkeys(("wave_size", "masked_lanes", "barrier_lanes"), emitted(lanes)),
+        "wave_size": emitted(lanes),
+        **dict.fromkeys(("masked_lanes", "barrier_lanes"), emitted(float(own_lanes))),
         "rates.instruction": emitted(own["rates.instruction"].value * lanes / own_lanes),
         "rates.barrier": emitted(exchanges["barrier"]),
         "rates.ballot": emitted(exchanges["ballot"] * shuffles),
+        "latencies.ballot": emitted(_BALLOT_CYCLES),
     }
 
 

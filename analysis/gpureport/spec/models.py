@@ -233,6 +233,8 @@ class Launch(Record):
     transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 50e-6
     """CPUs: fixed time of a copy from memory to memory. Default: the runtime wakes a thread, and that wakes the waiting
     host, 25 us each (``PoclExecution.waking_delay_s``; assumed, chosen after a Zen 4 had needed 51 to 60 us)."""
+    parallel_transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 0.0
+    """CPUs: further fixed time of a copy on all cores; 0: one core copies."""
 
 
 _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130, 5: 32e9 / 8 * 128 / 130}
@@ -624,7 +626,9 @@ class Device(Record):
         streams = self.architecture.streams
         line_s = streams.memory_line_s if streams else 3e-9
         # A core reads a line, fetches the line that it overwrites, and writes that back.
-        return Link(kind="shared", call_s=self.launch.transfer_s, host_copy_bytes_per_s=min(64 / (3 * line_s), 20e9))
+        rate, cores = min(64 / (3 * line_s), 20e9), self.compute_units if self.launch.parallel_transfer_s else 1
+        rate = max(rate, min(rate * cores, float(self.memory.bandwidth_bytes_per_s) / 3)) if cores > 1 else rate
+        return Link(kind="shared", call_s=self.launch.transfer_s, host_copy_bytes_per_s=rate)
 
     @property
     def cache_levels(self) -> tuple[Level, ...]:

@@ -292,6 +292,11 @@ class Registers(Transpose):
             gpu={"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows},
         )
 
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """The kernel computes with vectors, for CPUs."""
+        vector = grid.chosen(device, cpu=ROWS // 2, gpu=0)
+        return replace(super().demand(parameters, device), vector_words=vector)
+
 
 class Shuffle(Exchanging, Transpose):
     required = ("shuffle",)
