@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.runtimes import RuntimeDevice, installed_runtimes
-from gpureport.measure.presence import Presence, find_devices, in_order, kernel_problems, named
+from gpureport.measure.presence import Presence, find_devices, in_order, kernel_checks, named
 from gpureport.text import shorten
 
 _LONGEST_REASON = 400
@@ -23,7 +23,7 @@ def answer(kinds: Sequence[str]) -> tuple[bool, str]:
     except DeviceError as error:
         return False, shorten(str(error), _LONGEST_REASON)
     devices = _of_kinds(presence.candidates, kinds)
-    problems = kernel_problems(Presence(tuple(devices)))
+    problems = [problem for _, problem in kernel_checks(Presence(tuple(devices)))]
     if None in problems:
         return True, named(devices[problems.index(None)].device)
     reasons = [f"{named(each.device)} runs no kernels: {why}" for each, why in zip(devices, problems, strict=True)]

@@ -124,5 +124,5 @@ def stand_in(
     monkeypatch.setattr(presence, "present", lambda: nullcontext(found))
     monkeypatch.setattr(presence, "opened", opened)
     monkeypatch.setattr(
-        presence, "kernel_problems", lambda found: tuple(reasons.get(each.device.index) for each in found.candidates)
+        presence, "kernel_checks", lambda found: tuple((d, reasons.get(d.index)) for d in found.devices)
     )

@@ -36,6 +36,12 @@ def test_present_devices_have_index_platform_driver_and_entry(capsys: Captured) 
     assert lines[5].split() == ["2", "NVIDIA", "A40", "NVIDIA", "CUDA", "1.0", "yes", "nvidia/a40"]
 
 
+def test_the_clock_of_the_host_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    stand_in(monkeypatch, PRESENT, A40.model_copy(update={"index": 1, "timed_by_host": True}))
+    assert main(["devices"]) == 0
+    assert [line[0] for line in capsys.readouterr().out.splitlines() if "gives no time stamps" in line] == ["1"]
+
+
 def test_present_devices_as_json(capsys: Captured) -> None:
     assert main(["devices", "--json"]) == 0
 

@@ -16,7 +16,7 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import AllocationError, BufferId
 from gpureport.measure.backends.pocl import provide_linker
 from gpureport.measure.bench import BufferPool, RepeatedDraws
-from gpureport.measure.presence import Presence, kernel_problems
+from gpureport.measure.presence import Presence, kernel_checks
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Buffer, Limits
 from tests.fake_backend import FakeBackend
@@ -170,7 +170,7 @@ def test_neither_compiler_nor_tcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 def test_pocl_runs_kernels_without_a_compiler(tmp_path: Path) -> None:
     pytest.importorskip("pocl_binary_distribution")
-    (problem,) = kernel_problems(Presence((of_wheel(),)))
+    ((_, problem),) = kernel_checks(Presence((of_wheel(),)))
     if problem:
         pytest.skip(problem)  # its LLVM does not know every CPU
     environment = {**os.environ, "PATH": str(tmp_path), "POCL_CACHE_DIR": str(tmp_path / "cache")}

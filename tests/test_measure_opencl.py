@@ -12,6 +12,7 @@ from gpureport.measure.backends.common import AllocationError
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.sweep import Task, measure_workload
+from gpureport.observe.observation import observe
 from gpureport.records.measurement import Measurement
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
 from tests.fake_backend import CopyWorkload, Steps
@@ -93,6 +94,44 @@ def test_times_are_positive_and_grow_with_the_work(backend: OpenCLBackend, sourc
     assert 0 < batched < min(backend.time([large], [large]) for _ in range(3))
     assert backend.time((), [large]) > backend.time((), [small]) > 0
     assert backend.launch_cost_s > 0
+
+
+class Refused(opencl.cl.LogicError):
+    """As clCreateCommandQueue gives it."""
+
+    code = opencl.cl.status_code.INVALID_QUEUE_PROPERTIES
+
+
+def test_a_driver_that_refuses_time_stamps_is_timed_by_the_host(
+    shared: OpenCLBackend, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times are similar to those of events, and the report, its page one and ``devices`` say which clock is used."""
+    queue = opencl.cl.CommandQueue
+
+    def made(context: opencl.cl.Context, properties: object = None) -> opencl.cl.CommandQueue:
+        if properties:
+            raise Refused
+        return queue(context)
+
+    monkeypatch.setattr(opencl.cl, "CommandQueue", made)
+    refused = opened(working())
+    assert (shared.device.timed_by_host, refused.device.timed_by_host) == (False, True)
+    assert 0 < refused.launch_cost_s < 0.1
+    workload = CopyWorkload(source=source)
+    settings = SweepSettings(Limits(2**26, 2**25, 64, quick=True), budget_s=20.0)
+    sweep = workload.sweep(2**16, 2**22, local=64)
+    results = [
+        next(measure_workload(each, Task(workload, (sweep,), settings), Steps(), lambda _: ()))
+        for each in (shared, refused)
+    ]
+    by_event, by_host = ({p.point.label: min(p.samples_s) for p in result.points} for result in results)
+    assert all(0.5 * by_event[label] < by_host[label] for label in by_event)
+    largest = max(results[0].points, key=lambda point: point.point.x).point.label
+    assert by_host[largest] < 3 * by_event[largest]
+    assert {point.method for point in results[1].points} == {"host"}
+    observed = observe(results[1])
+    assert observed is not None
+    assert all(p.ci_low <= p.value / 1.04 and p.ci_high >= p.value * 1.04 for p in observed.points)
 
 
 def test_builds_are_cached_and_failures_contain_the_first_error(backend: OpenCLBackend, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from gpureport.measure import child, presence
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child, Message
 from gpureport.measure.measurer import Measurer
-from gpureport.measure.presence import choose_working, find_devices, kernel_problems, named
+from gpureport.measure.presence import choose_working, find_devices, kernel_checks, named
 from tests.fake_backend import PRESENT
 from tests.present import opened, stand_in, working
 
@@ -124,7 +124,7 @@ def test_a_driver_that_hangs_while_building_is_ended(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("FAULT", "hang_when_built")
     found = find_devices()
     monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 0.7)
-    assert kernel_problems(found) == ("its driver did not answer within 0.7 s",)
+    assert [problem for _, problem in kernel_checks(found)] == ["its driver did not answer within 0.7 s"]
 
 
 @pytest.mark.usefixtures("isolated")

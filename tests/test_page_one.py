@@ -250,6 +250,14 @@ def test_a_chapter_gives_the_onset_of_page_one_with_a_wide_interval() -> None:
     assert "above the capacity of 25 KiB" in written
 
 
+def test_the_clock_of_the_host_is_named() -> None:
+    assert MEMORY.machine is not None
+    opencl = MEMORY.machine.opencl.model_copy(update={"timed_by_host": True})
+    by_host = MEMORY.model_copy(update={"machine": MEMORY.machine.model_copy(update={"opencl": opencl})})
+    page, stamps = "The clock of the host times it", "own time stamps"
+    assert [(html.count(page), html.count(stamps)) for html in map(render_html, (MEMORY, by_host))] == [(0, 1), (2, 0)]
+
+
 def test_values_of_a_draft_are_no_specification() -> None:
     device = MEMORY.device
     assumed = {**device.provenance, "memory.bandwidth": Provenance(kind="assumed", source="like others")}

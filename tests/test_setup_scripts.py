@@ -23,6 +23,7 @@ from packaging.specifiers import SpecifierSet
 
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.presence import Presence, named
+from gpureport.spec.models import PresentDevice
 from tests.fake_backend import PRESENT
 
 ROOT = Path(__file__).parents[1]
@@ -433,11 +434,11 @@ def test_answer_of_the_check(
     """The first processor that runs kernels, or why none does; GPUs are not asked."""
     check = runpy.run_path(str(ROOT / "scripts" / "cpu_runtime.py"))["answer"]
 
-    def asked(found: Presence) -> tuple[str | None, ...]:
+    def asked(found: Presence) -> tuple[tuple[PresentDevice, str | None], ...]:
         assert all(each.kind == "cpu" for each in found.devices)
-        return tuple(problems.get(each.name) for each in found.devices)
+        return tuple((each, problems.get(each.name)) for each in found.devices)
 
     monkeypatch.setitem(check.__globals__, "installed_runtimes", lambda: (POCL,))
     monkeypatch.setitem(check.__globals__, "find_devices", lambda: Presence(devices, failures))
-    monkeypatch.setitem(check.__globals__, "kernel_problems", asked)
+    monkeypatch.setitem(check.__globals__, "kernel_checks", asked)
     assert check(["cpu"]) == expected

@@ -26,12 +26,12 @@ def list_devices(options: DevicesOptions) -> int:
     if options.known or options.containing:
         return _list_known(options, database)
     from gpureport.measure import presence
+    from gpureport.report.text.sentences import text
 
     database.read()  # while drivers load
     with presence.present() as found:
-        problems = presence.kernel_problems(found)
-    present = [each.device for each in found.candidates]
-    listed = list(zip(present, map(database.match, present), problems, strict=True))
+        checks = presence.kernel_checks(found)
+    listed = [(device, database.match(device), problem) for device, problem in checks]
     for _, match, _ in listed:
         note_override(database, match.entry)
     for failure in found.failures:
@@ -52,7 +52,7 @@ def list_devices(options: DevicesOptions) -> int:
         if problem:  # another runtime of the CPU that works is remedy enough
             advice = "" if device.on_host and "cpu" in working else f"; {presence.remedy(device)}"
             print_text(f"{device.index}: This device runs no kernels: {sentence(f'{problem}{advice}')}")
-        for remark in match.notes:
+        for remark in (*match.notes, *([text("timed_by_host")] if device.timed_by_host else [])):
             print_text(f"{device.index}: {remark}")
     return 0
 

@@ -66,14 +66,14 @@ class Point:
         self.skipped = str(error)
         self.failed = not isinstance(error, AllocationError)
 
-    def record(self) -> MeasuredPoint:
-        """Return the point as a report stores it."""
+    def record(self, *, by_host: bool = False) -> MeasuredPoint:
+        """Return the point as a report stores it; *by_host*: the clock of the host timed it."""
         return MeasuredPoint(
             point=self.key,
             samples_s=tuple(self.samples_s),
             taken_at_s=tuple(at for _, at in self.samples),
             dispatches_per_sample=self.dispatches,
-            method="event" if self.dispatches == 1 else "batch",
+            method="host" if by_host else "event" if self.dispatches == 1 else "batch",
             skipped=self.skipped,
             late=self.late,
             discarded=self.discarded,

@@ -77,10 +77,11 @@ class Measurer:
             DeviceError: it cannot be opened, or runs no kernels.
         """
         try:
-            self._child.answer(limit_s)
+            device: PresentDevice = self._child.answer(limit_s)
         except DeviceError:
             self._child.end()
             raise
+        self.candidate = replace(self.candidate, device=device)
         return self
 
     def reopen(self, began_s: float | None = None) -> None:

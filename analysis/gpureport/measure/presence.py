@@ -94,17 +94,16 @@ def _presence(children: dict[Runtime, Child | None]) -> Presence:
     return Presence(tuple(candidates), reasons, children)
 
 
-def kernel_problems(presence: Presence) -> tuple[str | None, ...]:
-    """Return for each device why it runs no kernel; ``None``: it built and ran one, with correct results."""
-    problems: list[str | None] = []
+def kernel_checks(presence: Presence) -> tuple[tuple[PresentDevice, str | None], ...]:
+    """Return each device, and why it runs no kernel; ``None``: it built and ran one, with correct results."""
+    checks: list[tuple[PresentDevice, str | None]] = []
     for opening in [_opening(each, presence) for each in presence.candidates]:  # all at the same time
         with opening:
             try:
-                opening.opened(ANSWER_LIMIT_S)
-                problems.append(None)
+                checks.append((opening.opened(ANSWER_LIMIT_S).device, None))
             except DeviceError as error:
-                problems.append(str(error))
-    return tuple(problems)
+                checks.append((opening.device, str(error)))
+    return tuple(checks)
 
 
 def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
@@ -127,7 +126,8 @@ def choose_working(text: str, again: PresentDevice | None = None) -> Measurer:
         DeviceError: no device is present, or none that matches runs kernels.
     """
     with present() as presence:
-        same = (n for n, each in enumerate(presence.devices) if again and each == again.model_copy(update={"index": n}))
+        listed = ({"index": n, "timed_by_host": False} for n in range(len(presence.devices)))  # it is not open yet
+        same = (n for n, each in enumerate(listed) if again and presence.devices[n] == again.model_copy(update=each))
         text = str(next(same, text)) if text == "auto" else text
         try:
             devices = in_order(presence.devices) if text == "auto" else [choose(presence.devices, text)]

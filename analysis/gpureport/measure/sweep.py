@@ -87,7 +87,7 @@ def measure_sweep(
     refused = all(point.skipped and not point.samples for point in points)
     return _blank(workload, sweep).model_copy(
         update={
-            "points": Points((*(point.record() for point in points), *absent)),
+            "points": Points((*(each.record(by_host=backend.device.timed_by_host) for each in points), *absent)),
             "compilation": tuple(run.compilations),
             "skipped": next(filter(None, reasons_of), "the sweep has no points on this device") if refused else None,
             "failed": refused and any(point.failed for point in points),

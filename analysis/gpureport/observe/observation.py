@@ -30,6 +30,9 @@ UNREPEATED = 0.1
 FEWEST_TICKS = 20
 """Times with fewer timer ticks have an uncertainty of 5 % or more."""
 
+_CALLS = 0.1
+"""Least width of the interval of a time by the host's clock: calls of the driver take up to 5 % of a sample."""
+
 
 def observe(measurement: Measurement) -> Observation | None:
     """Return points and features of one sweep with intervals, and warnings; ``None`` if nothing was sampled."""
@@ -49,13 +52,14 @@ def observe(measurement: Measurement) -> Observation | None:
     # A time may be anywhere within its tick, even if all samples are equal.
     noise = np.hypot(np.maximum(noise, LEAST_NOISE), tick / np.sqrt(12.0))
     warnings = _warnings(measurement, points, samples, tick)
+    least = np.maximum(np.minimum(tick, 1.0), [_CALLS if point.method == "host" else 0.0 for point in points])
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     if np.any(stray):
         names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
         warnings.append(f"Points that are far from both neighbours are not used for features: {names}.")
     observed = tuple(
         _observed(point, part, measurement.metric, float(error), float(share))
-        for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)
+        for point, part, error, share in zip(points, samples, noise, least, strict=True)
     )
     missing: tuple[str, ...] = ()
     if shaped:
@@ -75,17 +79,17 @@ def observe(measurement: Measurement) -> Observation | None:
     )
 
 
-def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float, tick: float) -> ObservedPoint:
+def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float, least: float) -> ObservedPoint:
     """Return a point's median with its interval; with few samples the relative standard *error* determines it.
 
-    No interval is narrower than a *tick* of the timer, a share of the time.
+    No interval is narrower than the *least* share of the time, such as a tick of the timer.
     """
     median = median_interval(samples)
     low, high = median.low or median.value, median.high or median.value
     if len(samples) < ENOUGH_SAMPLES:
         factor = float(np.exp(NORMAL_95 * error))
         low, high = min(low, median.value / factor), max(high, median.value * factor)
-    low, high = min(low, median.value * (1.0 - tick / 2.0)), max(high, median.value * (1.0 + tick / 2.0))
+    low, high = min(low, median.value * (1.0 - least / 2.0)), max(high, median.value * (1.0 + least / 2.0))
     ends = sorted(metric.value(point.point.work, time) for time in (low, high))
     return ObservedPoint(
         point=point.point,

@@ -35,9 +35,10 @@ class MeasuredPoint(Point):
     """Time of each sample, in seconds since the start of the sweep. Points are interleaved in random order."""
     dispatches_per_sample: Count = 1
     """Number of dispatches that each sample timed together."""
-    method: Literal["event", "batch"] = "event"
+    method: Literal["event", "batch", "host"] = "event"
     """``event``: one dispatch, timed by its own device time stamps. ``batch``: back-to-back dispatches in one in-order
-    queue, from the first start to the last end, divided by their number. Such times include launch cost."""
+    queue, from the first start to the last end, divided by their number. Such times include launch cost. ``host``: one
+    or more dispatches, by the host's clock from queueing to their end, since the driver refuses time stamps."""
     skipped: str | None = None
     """Why samples are missing, in a sentence."""
     late: bool = False

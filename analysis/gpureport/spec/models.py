@@ -705,6 +705,8 @@ class PresentDevice(Record):
     """Lanes that device and machine have together."""
     board: Name | None = None
     """The board's name, if an extension reports it: the device's may be that of the instruction set."""
+    timed_by_host: bool = False
+    """Whether its driver refuses queues with time stamps, so that the host's clock times it; known once it is open."""
 
     @property
     def on_host(self) -> bool:

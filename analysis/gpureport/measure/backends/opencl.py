@@ -145,7 +145,7 @@ class OpenCLBackend:
             provide_linker()
         with _errors_as(f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])
-            self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+            self._queue = self._make_queue()
         self._enqueue_s = 5e-6
         self._ids = count()
         self._builds: dict[tuple[str, str], Future[ProgramId]] = {}
@@ -153,6 +153,20 @@ class OpenCLBackend:
         self._memory: dict[BufferId, _Memory] = {}
         self._launches: dict[LaunchId, _Launch | _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
+
+    def _make_queue(self) -> cl.CommandQueue:
+        """Return a queue with time stamps, or without if the driver refuses them, as rusticl's does for VideoCore GPUs.
+
+        Only the attempt shows it: that driver lists them as supported.
+        """
+        if not self.device.timed_by_host:
+            try:
+                return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+            except cl.Error as error:
+                if error.code != cl.status_code.INVALID_QUEUE_PROPERTIES:
+                    raise
+                self.device = self.device.model_copy(update={"timed_by_host": True})
+        return cl.CommandQueue(self._context)
 
     def now(self) -> float:
         """Return the seconds of a monotonic clock."""
@@ -389,24 +403,31 @@ class OpenCLBackend:
             events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), is_blocking=False))
             queue.flush()
         cl.wait_for_events(events)
-        elapsed = time.perf_counter() - began
-        if ready.dispatch.by_host or self.device.on_host:
-            return elapsed
-        return (max(each.profile.end for each in events) - min(each.profile.start for each in events)) * 1e-9
+        return self._elapsed_s(began, () if ready.dispatch.by_host or self.device.on_host else events)
+
+    def _elapsed_s(self, began_s: float, ended: Sequence[cl.Event]) -> float:
+        """Return the seconds from the first start to the last end of commands that *ended*, by their time stamps.
+
+        Without commands, or if there are no time stamps: from *began_s* of the host's clock until now.
+        """
+        if self.device.timed_by_host or not ended:
+            return time.perf_counter() - began_s
+        return (max(each.profile.end for each in ended) - min(each.profile.start for each in ended)) * 1e-9
 
     @cached_property
     def _other_queue(self) -> cl.CommandQueue:
-        return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        return self._make_queue()
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
         """Run *untimed*, then *timed*, as back-to-back dispatches in one in-order queue.
 
         Short dispatches would run only as fast as the host queues them. A batch is therefore queued while a blocking
         kernel, which accesses no memory, occupies the device. If that kernel ended before all dispatches were queued,
-        the batches run again behind a longer one.
+        the batches run again behind a longer one. The clock of the host would include that kernel: there is none.
 
         Returns:
-            Device seconds from the start of the first of *timed* to the end of the last.
+            Device seconds from the start of the first of *timed* to the end of the last; by the clock of the host, also
+            those of queueing and waiting, which :attr:`launch_cost_s` then includes.
 
         Raises:
             DeviceError: a launch was refused or failed.
@@ -417,7 +438,7 @@ class OpenCLBackend:
                 return sum(self._run_transfer(cast("_Transfer", self._launches[each])) for each in timed)
         before, batch = self._kernels(untimed), self._kernels(timed)
         blocking_s = 0.0
-        if len(batch) > 1:
+        if len(batch) > 1 and not self.device.timed_by_host:
             blocking_s = _SHORTEST_BLOCKING_S + _BLOCKING_MARGIN * len(batch) * self._enqueue_s
         with _errors_as(f"{batch[0].dispatch.kernel} failed"):
             seconds, blocked = self._run_batches(before, batch, blocking_s)
@@ -435,17 +456,19 @@ class OpenCLBackend:
         if blocking_s:
             gate = self._enqueue_blocking(1 + blocking_s * self._blocking_iterations_per_s)
             self._queue.flush()
-        began = time.monotonic()
         for each in untimed:
             gate = self._enqueue(each)
+        if self.device.timed_by_host:
+            self._queue.finish()
+        began = time.perf_counter()
         first = last = self._enqueue(timed[0])
         for each in timed[1:]:
             last = self._enqueue(each)
-        each_s = (time.monotonic() - began) / (len(untimed) + len(timed))
+        each_s = (time.perf_counter() - began) / len(timed)
         self._enqueue_s = min(each_s, _SLOWEST_ENQUEUE_S)
         blocked = gate is None or gate.command_execution_status != cl.command_execution_status.COMPLETE
         self._queue.finish()
-        return (last.profile.end - first.profile.start) * 1e-9, blocked
+        return self._elapsed_s(began, (first, last)), blocked
 
     def _enqueue(self, ready: _Launch) -> cl.Event:
         return cl.enqueue_nd_range_kernel(
@@ -470,16 +493,17 @@ class OpenCLBackend:
 
     @cached_property
     def launch_cost_s(self) -> float:
-        """Shortest time between the time stamps of a dispatch that does almost nothing."""
+        """Shortest time of a dispatch that does almost nothing, measured as that of any other."""
         return self._time_blocking(0)
 
     def _time_blocking(self, iterations: int) -> float:
         times = []
         with _errors_as(f"{self.device.name} runs no kernels"):
             for _ in range(_PROBES):
+                began = time.perf_counter()
                 event = self._enqueue_blocking(iterations)
                 self._queue.finish()
-                times.append((event.profile.end - event.profile.start) * 1e-9)
+                times.append(self._elapsed_s(began, (event,)))
         return min(times)
 
     def clear(self) -> None:
