@@ -268,7 +268,7 @@ class Machine:
         echo "pip ${*##*/}" >>"$MADE_UP/calls"
         case "$*" in
         *requirements-intel.lock)
-            [ ! -e "$MADE_UP/offline" ] || { echo "ERROR: no such package" && exit 1; }
+            [ ! -e "$MADE_UP/offline" ] || { printf "error: some\\n\\303\\227 Some failed\\nhint\\n" && exit 1; }
             echo Intel >>"$MADE_UP/installed" ;;
         esac ;;
     *"import gpureport"*) echo 3.13 ;;
@@ -344,7 +344,7 @@ def runs(name: str, how: str, *because: str) -> str:
 
 
 USER, ARM, NONE = {"root": False}, {"machine": "aarch64"}, "no OpenCL runtime is installed"
-REFUSED = "pip could not install requirements-intel.lock: ERROR: no such package"
+REFUSED = "pip could not install requirements-intel.lock: \u00d7 Some failed"
 DEBIAN = [GETS_DEBIAN, runs("Debian", "apt-get", BROKEN)]
 CALLS = {"c": ["check"], "a": APT_CALLS, "p": [PIP_CALL]}
 SET_UPS: tuple[tuple[str, dict[str, Any], str, list[str], str], ...] = (
