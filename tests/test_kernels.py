@@ -1,4 +1,4 @@
-"""Every shipped kernel against its NumPy reference: on the device here, under oclgrind, on Intel's runtime.
+"""Every shipped kernel against its NumPy reference: on the device here, under oclgrind, on Intel's runtime and rusticl.
 
 The fast suite verifies one point of each kernel on the device of ``--device auto``, of those that it lacks on Intel's
 runtime (sub-groups), and of a variant of each file under oclgrind.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.runtimes import installed_runtimes
 from gpureport.measure.kernels import verify
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Job, Parameters, Workload
@@ -58,6 +59,10 @@ kernel void copy(global const uint *from, global uint *to)
 """
 
 pytestmark = pytest.mark.xdist_group("opencl")
+rusticl = pytest.mark.skipif(
+    not any("rusticl" in runtime.library.lower() for runtime in installed_runtimes()),
+    reason="Mesa's rusticl is not installed (Debian: mesa-opencl-icd)",
+)
 wheels = pytest.mark.skipif(
     (sys.platform, machine()) != ("linux", "x86_64"), reason="oclgrind and Intel's runtime have wheels for x86-64 only"
 )
@@ -186,6 +191,14 @@ def test_oclgrind_finds_nothing_in_any_variant(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_results_are_right_on_intel(family: str) -> None:
     check(on_intel([w for w in WORKLOADS if w.family == family], every=True))
+
+
+@rusticl
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_results_are_right_on_rusticl(family: str) -> None:
+    """Mesa's runtime, on its software renderer llvmpipe: a compiler of its own."""
+    check(outcomes("rusticl", [w.name for w in WORKLOADS if w.family == family], {"RUSTICL_ENABLE": "llvmpipe"}))
 
 
 @pytest.mark.slow
