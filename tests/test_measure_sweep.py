@@ -250,6 +250,22 @@ def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run(monkeypat
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
 
 
+def test_a_skipped_point_in_a_bent_gap_is_chosen_once() -> None:
+    """Otherwise the report, which has each point once, could not be read."""
+    backend, refused = FakeBackend(), FINE[40]
+
+    def seconds(items: int, _: float) -> float:
+        if items == refused:
+            raise DeviceError("it is refused")
+        return 1e-8 * items * (4 if items > refused else 1)
+
+    backend.seconds = seconds
+    measured = measure(backend, sweep=replace(CopyWorkload().sweep(*FINE), coarse=8))
+    labels = [point.point.label for point in measured.points]
+    assert labels.count(str(refused)) == 1
+    assert len(labels) == len(set(labels)) > len(FINE) / 8 + 1
+
+
 def test_points_that_are_measured_again_get_half_the_budget_more() -> None:
     """The first samples take the budget and are all disturbed; half as many replace them."""
     rng = np.random.default_rng(5)

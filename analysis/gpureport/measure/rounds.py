@@ -94,7 +94,8 @@ class Rounds:
             times = [point.s_per_work for point in points]
             bends = most_informative([point.key.x for point in points], times, remaining)
             left_s = until - self._elapsed()
-            more = [points[index] for index in bends if self._with_set_up_s(points[index]) < left_s]
+            new = [points[index] for index in bends if points[index] not in picked]  # it may have been skipped
+            more = [point for point in new if self._with_set_up_s(point) < left_s]
             if not more:
                 break
             self._pilot(more, rng)
