@@ -1,12 +1,16 @@
 """One run: its saved states and its report."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from gpureport.measure.measurer import Measured
+from gpureport.report.curves import curves
+from gpureport.report.run.page_one import State, page_one
 from gpureport.run.pipeline import _Run, run, wrong_results
 from gpureport.run.workload_run import WorkloadRun
+from gpureport.spec.database import load_database
 from tests.fake_backend import LIMITS, PRESENT, FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Two, plan, saved_reports
 from tests.present import LocalMeasurer
@@ -42,6 +46,21 @@ def test_predictions_are_the_same_if_they_are_calibrated_while_another_workload_
     found.append(saved_reports(Copy(), Again(), Two())[-1])
     first, second = ([(p.kind, p.key, *p.points) for p in report.predictions] for report in found)
     assert first == second
+
+
+def test_nothing_is_predicted_for_a_software_renderer() -> None:
+    """Nor compared, and page one says that it is no hardware."""
+    renderer = PRESENT.model_copy(update={"name": "llvmpipe (LLVM 19.1.7, 256 bits)", "kind": "cpu"})
+    match = load_database().match(renderer)
+    planned = replace(plan(Copy(), Again()), match=match)
+    report = run(planned, LocalMeasurer(FakeBackend(), renderer), [].append, Steps())
+    assert len(report.observations) == 2
+    assert (report.predictions, list(report.findings), report.explanations) == ((), [], ())
+    assert (report.match.entry, report.device.architecture.name) == (None, "software")
+    page = page_one(report, curves(report))
+    assert page.state is State.SOFTWARE
+    assert page.trust == "Nothing was predicted."
+    assert {(each.predicted, each.specification, each.efficiency) for each in page.figures} <= {(None, None, None)}
 
 
 def test_a_workload_that_the_device_cannot_run_says_why() -> None:

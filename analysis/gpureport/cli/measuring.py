@@ -284,7 +284,8 @@ def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOption
     counts = list(filter(None, (len(each.sweeps(device, limits)) for each in there)))
     workloads, sweeps = len(counts or plan.workloads), sum(counts)
     seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])
-    what = text("announcement", TEMPLATE, workloads=workloads, sweeps=sweeps, seconds=seconds)
+    predicted = not measurer.device.is_software
+    what = text("announcement", TEMPLATE, workloads=workloads, sweeps=sweeps, seconds=seconds, predicted=predicted)
     return f"{what} Measurements are saved in {path}."
 
 

@@ -195,7 +195,8 @@ def print_comparison(comparison: Comparison) -> None:
 def print_page_one(report: Report) -> None:
     """Print the device, and what page one of its document says: the conclusion, key figures, what to tune for."""
     page = page_one(report, curves(report))
-    print_text(f"{report.device.name} ({report.device.id}): {facts_of(report.device)}")
+    facts = "software" if report.of_software else facts_of(report.device)
+    print_text(f"{report.device.name} ({report.device.id}): {facts}")
     print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
     print_lines("")
     found = figure_table(report, [figure for rows in (page.large, page.rows) for figure in rows.values() if figure])

@@ -167,6 +167,7 @@ def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, 
                     figure,
                     predicted=predicted,
                     measured=measured,
+                    specification=None if report.of_software else figure.specification,
                     limit=figure.limit and not device.is_typical,
                     seen=any(source.here or own & {*source.measured_on} for source in sources),
                 )

@@ -243,6 +243,11 @@ class Report(Record):
         return {m.key.workload: m.skipped or "" for m in self.measurements if m.failed}
 
     @property
+    def of_software(self) -> bool:
+        """Whether a program took the place of a device, for which nothing is predicted."""
+        return self.machine is not None and self.machine.opencl.is_software
+
+    @property
     def only_predicted(self) -> bool:
         """Whether all contents are predictions from the database entry."""
         return self.machine is None and self.publication is None

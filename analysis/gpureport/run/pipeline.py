@@ -193,7 +193,8 @@ class _Run:
     def _compiled(self, part: WorkloadRun) -> Compilations | None:
         """Return the compiler's facts for calibrated predictions, if there will be any."""
         observed = any(each.observations for each in self._microbenchmarks)
-        if part.workload.microbenchmark or not observed or part.workload.missing(self.measurer.device):
+        present = self.measurer.device
+        if part.workload.microbenchmark or not observed or present.is_software or part.workload.missing(present):
             return None
         return self.measurer.compiled(part.workload, part.sweeps)
 
@@ -225,12 +226,14 @@ class _Run:
         self.conditions.append(Conditions(workload=part.name, readings=measured.readings))
         part.add(measured, self.measurer.device)
         self._facts = measured.facts
-        part.evaluate()
+        part.evaluate(compare=not self.measurer.device.is_software)
         self.save(save)
         self.measured = None
 
     def report(self, status: Literal["complete", "partial", "failed"]) -> Report:
         match, parts = self.plan.match, self.parts
+        # No entry describes a program in the place of a device: its predictions only show which points take too long.
+        predicting = () if self.measurer.device.is_software else parts
         return Report(
             tool_version=__version__,
             created_at=self.created_at,
@@ -249,8 +252,8 @@ class _Run:
             settings=self.plan.requested,
             workloads={part.name: document.workload_info(part.workload, part.skipped) for part in parts},
             predictions=(
-                *chain.from_iterable(part.specified for part in parts),
-                *chain.from_iterable(part.calibrated for part in parts),
+                *chain.from_iterable(part.specified for part in predicting),
+                *chain.from_iterable(part.calibrated for part in predicting),
             ),
             measurements=self.measurements,
             **{name: tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in DERIVED},

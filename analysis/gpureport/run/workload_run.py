@@ -109,12 +109,14 @@ class WorkloadRun:
             missing = self.workload.missing(present)
             self.skipped = missing or next(filter(None, reasons), "none of its sweeps applies to this device")
 
-    def evaluate(self) -> None:
-        """Derive what samples show, compare it with predictions, and test hypotheses.
+    def evaluate(self, *, compare: bool = True) -> None:
+        """Derive what samples show; with *compare*, compare it with predictions, and test hypotheses.
 
         Incomplete sweeps are not compared: their best point may be among those that were not measured.
         """
         self.observations = tuple(found for each in self.measurements if (found := observe(each)))
+        if not compare:
+            return
         incomplete = {each.key for each in self.measurements if each.missing_share}
         observed = [each for each in self.observations if each.key not in incomplete]
         predictions = (*self.specified, *self.calibrated)

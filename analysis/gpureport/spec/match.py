@@ -24,7 +24,9 @@ _SIMILAR_CACHE = (1 / 1.6, 1.6)
 """Drivers count parts of a cache differently: 512 or 768 KiB for the same Gen9 L3."""
 _WHOLE_L3 = 0.8
 """Usable part of the L3 from which on it is not worth mentioning."""
-_SOFTWARE = "This is no hardware: a program on the processor runs the kernels, so that measurements are of the driver."
+_SOFTWARE = (
+    "This is no hardware: a program on the processor runs the kernels. It is measured, and nothing is predicted."
+)
 _Found = tuple[dict[str, Value], str]
 """Values that replace the entry's, and a note; both may be empty."""
 _NOTHING: _Found = ({}, "")
@@ -60,7 +62,9 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
 def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
     values = cpu_values(database.host, None, present)
     device = database.device(f"cpu/{database.host.facts.generic}", values)
-    device = device.model_copy(update={"id": "draft", "name": named(present.name), "vendor": named(present.vendor)})
+    names = {"id": "draft", "name": named(present.name), "vendor": named(present.vendor)}
+    architecture = device.architecture.model_copy(update={"name": "software"})
+    device = device.model_copy(update={**names, "architecture": architecture})
     how = f"{device.name} is a program. Drafted from its queries and typical values of a processor."
     return DeviceMatch(device=device, entry=None, how=how, draft=True, notes=(_SOFTWARE,))
 

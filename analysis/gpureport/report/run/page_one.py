@@ -56,6 +56,7 @@ class State(Labelled):
     FASTER = "Faster than expected.", "open"
     DEVIATES = "Not as expected.", "off"
     UNCLEAR = "Not conclusive.", "off"
+    SOFTWARE = "No hardware.", "off"
     PUBLISHED = "Published values.", "open"
     PREDICTED = "Prediction.", "open"
     NOTHING = "Not measured.", "off"
@@ -224,7 +225,7 @@ def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None =
     if report.publication:
         return State.PUBLISHED
     if doubtful or errors:
-        return State.UNCLEAR
+        return State.SOFTWARE if report.of_software else State.UNCLEAR
     sides: set[Side] = {side for figure in figures if (side := figure.unpredicted)}
     if _is_low(report, clock_hz):
         sides.add("slower")
@@ -342,6 +343,7 @@ def trust(report: Report) -> str:
     name = report.device.device_class
     return text(
         "trust",
+        of_software=report.of_software,
         errors=time_errors(report.curves, "specification"),
         seen=seen_in(report),
         device_class=name,
