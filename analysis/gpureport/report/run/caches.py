@@ -124,8 +124,10 @@ def _covers(curve: CurveRecords, level: Level) -> bool:
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
-    """Report how far each cache holds."""
-    known = any(curve.axis.quantity == "working_set" and curve.observation for curve in found)
+    """Report how far each cache holds; nothing for software, which has no findings."""
+    known = not report.of_software and any(
+        curve.axis.quantity == "working_set" and curve.observation for curve in found
+    )
     missing = text("no_cliff") if known and not specified_values(found, "midpoint") else ""
     return (working_set(report, found) or missing,)
 
