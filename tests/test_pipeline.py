@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from gpureport.measure.measurer import Measured
+from gpureport.records.report import load_report, save_report
 from gpureport.report.curves import curves
 from gpureport.report.run.page_one import State, page_one
 from gpureport.run.pipeline import _Run, run, wrong_results
@@ -48,15 +50,17 @@ def test_predictions_are_the_same_if_they_are_calibrated_while_another_workload_
     assert first == second
 
 
-def test_nothing_is_predicted_for_a_software_renderer() -> None:
-    """Nor compared, and page one says that it is no hardware."""
+def test_nothing_is_predicted_for_a_software_renderer(tmp_path: Path) -> None:
+    """Nor compared, and page one says that it is no hardware. Its file has a sweep without points."""
     renderer = PRESENT.model_copy(update={"name": "llvmpipe (LLVM 19.1.7, 256 bits)", "kind": "cpu"})
     match = load_database().match(renderer)
-    planned = replace(plan(Copy(), Again()), match=match)
+    planned = replace(plan(Copy(), Again(), Missing()), match=match)
     report = run(planned, LocalMeasurer(FakeBackend(), renderer), [].append, Steps())
     assert len(report.observations) == 2
     assert (report.predictions, list(report.findings), report.explanations) == ((), [], ())
     assert (report.match.entry, report.device.architecture.name) == (None, "software")
+    save_report(report, tmp_path / "report.json")
+    assert load_report(tmp_path / "report.json").measurements == report.measurements
     page = page_one(report, curves(report))
     assert page.state is State.SOFTWARE
     assert page.trust == "Nothing was predicted."

@@ -195,7 +195,7 @@ def _required(kind: type[Record], fields: Columns) -> Columns:
 def _part_points(row: type[Point], columns: Columns, keys: Rows[PointKey]) -> Points[Any]:
     columns = _required(row, columns)
     at: Sequence[int] = columns.pop("at", range(len(keys)))
-    if max(at, default=0) >= len(keys):
+    if max(at, default=-1) >= len(keys):
         raise ValueError(f"must have values of at below {len(keys)}, the number of the curve's points")
     refuse_repeated("point", at, lambda place: keys[at[place]].label)
     refuse_others(columns, len(at))
