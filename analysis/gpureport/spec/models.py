@@ -233,7 +233,7 @@ class Launch(Record):
     transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 50e-6
     """CPUs: fixed time of a copy from memory to memory. Default: the runtime wakes a thread, and that wakes the waiting
     host, 25 us each (``PoclExecution.waking_delay_s``; assumed, chosen after a Zen 4 had needed 51 to 60 us)."""
-    parallel_transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 0.0
+    parallel_transfer_s: Annotated[Amount, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 0.0
     """CPUs: further fixed time of a copy on all cores; 0: one core copies."""
 
 
