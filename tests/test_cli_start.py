@@ -132,6 +132,7 @@ def test_too_little_memory_is_the_cause() -> None:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
+        (PermissionError(13, "Permission denied", "folder/file"), "folder/file: Permission denied"),
         (MemoryError(), "there is not enough memory"),
         (ImportError("x.so: failed to map segment"), "a library cannot be loaded (x.so: failed to map segment)"),
         (OSError(28, "No space left on device", "folder/file"), "folder/file: No space left on device"),
@@ -146,10 +147,11 @@ def test_what_the_system_refuses_is_one_sentence(
         raise error
 
     monkeypatch.setattr(devices, "_list_known", fail)
-    assert main(["devices", "--known"]) == 1
+    denied = isinstance(error, PermissionError)  # of a file that the user gave
+    assert main(["devices", "--known"]) == 1 + denied
     assert capsys.readouterr().err == f"gpureport: {message}\n"
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2**31, 2**31))
-    assert main(["devices", "--known"]) == 1
+    assert main(["devices", "--known"]) == 1 + denied
     limit = "memory is limited to 2048 MiB (ulimit -v)"
     assert capsys.readouterr().err == f"gpureport: {message}; {limit}\n"
 

@@ -9,6 +9,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
+from gpureport.records.report import reports_below
 from gpureport.spec.database import load_database
 from gpureport.validate.sealing import sealed_files
 from tests.fake_backend import PRESENT
@@ -161,6 +162,8 @@ def test_folders_that_cannot_be_read_are_named(
     assert capsys.readouterr().err == f"gpureport: {denied}" * 2
     with pytest.raises(InputError, match="sealed: cannot be read: Permission denied"):
         sealed_files(tmp_path)
+    with pytest.raises(InputError, match="below: cannot be read: Permission denied"):
+        reports_below(config)
 
 
 def test_a_folder_without_entries_is_refused(tmp_path: Path, capsys: Captured) -> None:

@@ -5,9 +5,11 @@ and YAML tags because they select how values are read. Every error is a :class:`
 line and correction.
 """
 
+import json
 import lzma
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT, ENOTDIR
@@ -18,6 +20,7 @@ import yaml
 from pydantic_core import from_json
 
 from gpureport.errors import InputError
+from gpureport.text import quoted
 
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
@@ -103,15 +106,24 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> object:
-    """Read a JSON file, as :func:`json_bytes` does. A repeated key has its last value, a too large number is infinite.
+    """Read a JSON file, as :func:`json_bytes` does. A too large number is infinite.
 
     Raises:
-        FileError: it cannot be read, is too large, or is invalid.
+        FileError: it cannot be read, is too large, or is invalid, or a key is repeated.
     """
+    text = _text(path, json_bytes(path))
     try:
-        return from_json(_text(path, json_bytes(path)), allow_inf_nan=False)
+        from_json(text, allow_inf_nan=False)  # limits the levels, and is strict
+        return json.loads(text, object_pairs_hook=_once)
     except ValueError as error:
         raise FileError(str(path), f"is not JSON ({error})") from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(found := dict(pairs)) < len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {quoted(twice)} is there twice")
+    return found
 
 
 def json_bytes(path: Path) -> bytes:

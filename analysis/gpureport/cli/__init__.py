@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
-        code = InputError.exit_code if error.errno == errno.ENAMETOOLONG else GpuReportError.exit_code
+        of_user = error.errno in (errno.ENAMETOOLONG, errno.EACCES)  # a name that the user gave
+        code = InputError.exit_code if of_user else GpuReportError.exit_code
         return _fail(f"{where}{error.strerror or error}{limit_remark()}", code)
     except KeyboardInterrupt:
         return _fail("interrupted", InterruptionError.exit_code)

@@ -11,7 +11,7 @@ from gpureport.docstrings import Documented
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.grouping import grouped
-from gpureport.inputs import PACKED, is_there, read_json
+from gpureport.inputs import PACKED, files_below, is_there, read_json
 from gpureport.records.columns import GROWING, SHARED, Curve, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey, WorkloadKey
 from gpureport.records.finding import Advice, Explanation, Finding, SourceAccess
@@ -308,10 +308,11 @@ def report_file(path: Path) -> Path:
 
 
 def reports_below(folder: Path, *, deep: bool = True) -> list[Path]:
-    """Return the reports of the subfolders of *folder*; *deep*: also its own and those of all folders below it."""
-    pattern = f"{'**' if deep else '*'}/{FILE_NAME}"
-    files = (*folder.glob(f"{pattern}{PACKED}"), *folder.glob(pattern))
-    return sorted({file.parent: file for file in files}.values())
+    """Return the reports of the subfolders of *folder*; *deep*: its own and all below it, which must be readable."""
+    names = f"{FILE_NAME}{PACKED}", FILE_NAME
+    found = files_below(folder, *names) if deep else [file for name in names for file in folder.glob(f"*/{name}")]
+    files = {file.parent: file for name in names for file in found if file.name == name}
+    return sorted(files.values())
 
 
 def report_stem(path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, ValidationError
 
 import gpureport
-from gpureport.inputs import PACKED, FileError, files_below, json_bytes
+from gpureport.inputs import PACKED, FileError, files_below, json_bytes, read_json
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Many, Moment, Name, Positive
 from gpureport.records.report import report_stem
@@ -102,7 +102,7 @@ def read_sealed(path: Path) -> tuple[str, Sealed]:
     if (found := sha256(content[first.end() :]).hexdigest()) != (hashed := first[1].decode()):
         raise FileError(str(path), f"was changed after it was sealed: its SHA-256 is {found}, not {hashed}", 1)
     try:
-        sealed = Sealed.model_validate_json(content)
+        sealed = Sealed.model_validate(read_json(path))
     except ValidationError as error:
         problem = error.errors()[0]
         raise FileError(str(path), f"{'.'.join(map(str, problem['loc']))}: {requirement(problem['msg'])}") from None
