@@ -108,6 +108,12 @@ def _digits(count: int) -> AfterValidator:
     return AfterValidator(lambda value: float(format(value, spec)))
 
 
+def _line(value: int) -> int:
+    if not 4 <= value <= 4096 or value.bit_count() != 1:
+        raise ValueError("must be a power of two from 4 B to 4 KiB")
+    return value
+
+
 Positive = Annotated[float, Field(ge=_LEAST, le=_MOST)]
 Amount = Annotated[float, Field(ge=0, le=_MOST)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -118,6 +124,8 @@ Items = Annotated[int, Field(ge=1, le=_MOST_WHOLE)]
 
 Bytes = Annotated[float, _within("bytes")]
 WholeBytes = Annotated[int, _within("bytes")]
+LineBytes = Annotated[int, AfterValidator(_line)]
+"""Length of a line, sector or access: whole words, and a whole number of them in a page."""
 BytesPerSecond = Annotated[float, _within("bytes/s")]
 BytesPerCycle = Annotated[float, _within("bytes/cycle")]
 Hertz = Annotated[float, _within("hertz")]

@@ -19,7 +19,7 @@ from math import inf
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema, models_json_schema
 
@@ -209,7 +209,9 @@ def _of_record(path: str, record: type[Record]) -> Iterator[Place]:
         if not declared.by_name:
             share = any(getattr(limit, "le", None) == 1 for limit in info.metadata)
             kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
-            yield Place(steps, declared, _leaf(kind, declared, 1.0 if share else inf), required, (record, field))
+            checks = [limit for limit in info.metadata if isinstance(limit, AfterValidator)]
+            leaf = _leaf(kind, declared, 1.0 if share else inf, *checks)
+            yield Place(steps, declared, leaf, required, (record, field))
         elif of := {"rates": "listed", "latencies": "latency"}.get(key):
             for name, each in INSTRUCTION_CLASSES.items():
                 if (which := getattr(each, of)) != "none":
@@ -224,10 +226,11 @@ _FAR_BELOW = 4
 64 MiB, caches of less than 262 B."""
 
 
-def _leaf(kind: Any, declared: Listed, most: float = inf) -> Any:  # noqa: ANN401 - types
-    """Return the type in YAML files of a value that a record has as *kind*; *most*: its bound."""
+def _leaf(kind: Any, declared: Listed, most: float = inf, *checks: AfterValidator) -> Any:  # noqa: ANN401 - types
+    """Return the type in YAML files of a value that a record has as *kind*; *most*: its bound; further *checks*."""
     least = declared.least * declared.scale / _FAR_BELOW if declared.dimension == "bytes" else 0.0
-    number: Any = Annotated[int if kind is int else float, Quantity(declared.dimension, most, declared.zero, least)]
+    read = Quantity(declared.dimension, most, declared.zero, least)
+    number: Any = Annotated[int if kind is int else float, read, *checks]
     written = {
         int: number,
         float: number,
@@ -322,11 +325,7 @@ def combined(file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | 
 
 
 def resolve(
-    entry_id: str,
-    file: DeviceFile,
-    architecture: ArchitectureFile,
-    overlay: Layer | None = None,
-    where: str = "draft",
+    entry_id: str, file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | None = None, where: str = "draft"
 ) -> models.Device:
     """Combine a device's file, its architecture's file and an *overlay* of reported values.
 

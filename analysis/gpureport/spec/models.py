@@ -23,6 +23,7 @@ from gpureport.records.quantities import (
     Cycles,
     Hertz,
     Id,
+    LineBytes,
     Many,
     Name,
     Number,
@@ -104,8 +105,8 @@ class Cache(Record):
     """Capacity of one instance."""
     scope: Annotated[Scope, Listed()]
     """One instance for each compute unit, or one for the device."""
-    line_bytes: Annotated[WholeBytes, Listed(16, 4096, "B")]
-    sector_bytes: Annotated[WholeBytes, Listed(4, 4096, "B")]
+    line_bytes: Annotated[LineBytes, Listed(16, 4096, "B")]
+    sector_bytes: Annotated[LineBytes, Listed(4, 4096, "B")]
     """Bytes transferred on a miss; equal to the line size for caches without sectors."""
     latency_cycles: Annotated[Cycles, _LATENCY]
     """Latency of a dependent load."""
@@ -192,9 +193,7 @@ class Memory(Record):
     bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH, of_card=True)]
     """Listed bandwidth."""
     efficiency: Annotated[
-        Share,
-        Field(ge=1e-6),
-        Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True),
+        Share, Field(ge=1e-6), Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True)
     ]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
     one_way_loss: Annotated[Share, Field(ge=1e-6), Listed(0.05, 1, uncertain=ONE_WAY)] = ONE_WAY_LOSS
@@ -202,7 +201,7 @@ class Memory(Record):
     turns around; default 0.2."""
     latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)]
     """Latency of a dependent load beyond all caches."""
-    access_bytes: Annotated[WholeBytes, Listed(4, 4096, "B")]
+    access_bytes: Annotated[LineBytes, Listed(4, 4096, "B")]
     """Smallest transfer to or from memory."""
     stacked: Annotated[bool, Listed()] = False
     """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
@@ -435,8 +434,7 @@ class Architecture(Record):
     """The same where packed instructions multiply and add two numbers (CDNA 2 and later); default 1: there are none.
     Only predictions of vectors on the scoreboard use it."""
     rates_per_cycle: Annotated[
-        Table[Name, Number],
-        Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, key="rates", by_name=True),
+        Table[Name, Number], Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, key="rates", by_name=True)
     ]
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
