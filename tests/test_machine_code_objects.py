@@ -51,6 +51,12 @@ def test_amd_metadata() -> None:
     assert machine_code.code(AMD, "step") is None
 
 
+def test_impossible_counts_are_unknown() -> None:
+    kernel = {".name": "step", ".vgpr_count": -1, ".wavefront_size": True, ".private_segment_fixed_size": 1 << 40}
+    binary = elf(AMDGPU, note=note(b"AMDGPU", 32, msgpack.packb({"amdhsa.kernels": [kernel]})))
+    assert machine_code.usage(binary, "step") == Usage("code object")
+
+
 def test_intel_zebin() -> None:
     step = machine_code.usage(INTEL, "step")
     assert step == Usage("code object", local_memory_bytes=4096, spill_bytes=16, wave_size=16)
@@ -70,6 +76,7 @@ def test_intel_zebin() -> None:
         elf(INTEL_GT, ze_info=b"kernels: [unclosed"),
         elf(INTEL_GT, ze_info=b"\xff\xfe\x00"),
         elf(INTEL_GT, ze_info=b"kernels: {step: 1}"),
+        INTEL[:-96] + b"\xff" * 7 + b"\x7f" + INTEL[-88:],  # the size of the section
     ],
 )
 def test_damaged_binaries_have_no_usage(binary: bytes) -> None:

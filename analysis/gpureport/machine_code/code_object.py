@@ -15,12 +15,13 @@ from functools import lru_cache
 
 import msgpack
 from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from gpureport.inputs import FileError, parse_yaml
 
-DAMAGED = (ELFError, ValueError, TypeError, KeyError, AttributeError)
+DAMAGED = (ELFError, ConstructError, ValueError, TypeError, KeyError, AttributeError, OverflowError)
 """Errors of pyelftools about damaged files."""
 _FILE = re.compile(b"\x7fELF")
 _AMD_METADATA = ("AMDGPU", "32")  # owner and type of the note
@@ -92,4 +93,4 @@ def _intel(environment: object) -> Usage:
 
 def _number(entry: Mapping[str, object], name: str) -> int | None:
     value = entry.get(name)
-    return value if isinstance(value, int) else None
+    return value if type(value) is int and 0 <= value < 1 << 32 else None
