@@ -810,7 +810,7 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
         (["--data", "a=zeros"], "--data a: a is a scalar in saxpy (saxpy.cl:3), which has no contents"),
         (["--data", "x=zeros("], "--data x: "),
         (["-D", "A=1", "-D", "A=2"], "-D: 'A' is given twice"),
-        (["-D", "1bad"], "-D: '1bad' is not NAME=VALUE"),
+        (["-D", "1bad"], "-D: '1bad' is not NAME=VALUE, such as BLOCK_SIZE=16, nor a NAME; names begin with a letter"),
     ],
 )
 def test_wrong_options_of_kernels(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

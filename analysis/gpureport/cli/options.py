@@ -77,7 +77,7 @@ def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
 
 def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
-    macros = _pairs("-D", options.macros, "BLOCK_SIZE=16", r"([A-Za-z_]\w*)((?:[=(].*)?)")
+    macros = _pairs("-D", options.macros, _MACRO, r"([A-Za-z_]\w*)((?:[=(].*)?)")
     fields = {
         "kernel": options.name,
         "sizes": {
@@ -122,6 +122,7 @@ def _numbers(text: str) -> str | list[object]:
     return parts if all(isinstance(part, int) for part in parts) else text
 
 
+_MACRO = "BLOCK_SIZE=16, nor a NAME; names begin with a letter or _"
 _LONGEST_NAME = 100  # characters, of a machine or node
 
 

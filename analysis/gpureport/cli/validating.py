@@ -52,7 +52,8 @@ def validate_results(options: ValidateOptions) -> int:
         GpuReportError: no sweep could be compared.
     """
     if options.seal and (others := [name for name, value in _not_sealing(options).items() if value]):
-        raise InputError(f"--seal: cannot be combined with {' and '.join(others)}; omit one of them")
+        given = " and ".join(others)
+        raise InputError(f"--seal: cannot be combined with {given}; omit --seal, or omit {given}")
     with writing((file for file in (options.json_file, options.seal) if file), force=options.force):
         if options.seal:
             return _seal(options, options.seal)
