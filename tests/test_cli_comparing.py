@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import Report, save_report
+from gpureport.report import render
 from tests.kept import GPU, REPORTS
 from tests.make_report import make_report, slower
 
@@ -59,7 +61,7 @@ def test_forty_reports_take_little_memory(tmp_path: Path) -> None:
 
 
 def test_reports_are_printed_and_written(
-    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 0
 
@@ -74,6 +76,14 @@ def test_reports_are_printed_and_written(
     )
     assert (tmp_path / "out" / "comparison.pdf").read_bytes().startswith(b"%PDF-")
     assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 2
+
+    def interrupted(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {file: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    monkeypatch.setattr(render._Pages, "with_figures", interrupted)
+    assert main(["compare", folders[1], folders[0], "-o", str(tmp_path / "out"), "--force"]) == 130
+    assert {file: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 
 
 def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,7 +149,9 @@ def test_no_document_of_an_earlier_run_stays(command: list[str], left: list[str]
     assert all("of an earlier run" not in path.read_text() for path in earlier.iterdir())
 
 
-def test_no_document_of_an_earlier_run_stays_if_it_fails(fake: pytest.MonkeyPatch, earlier: Path) -> None:
+def test_no_document_of_an_earlier_run_stays_if_it_fails(
+    fake: pytest.MonkeyPatch, earlier: Path, capsys: Captured
+) -> None:
     def end(*_: object) -> list[bytes]:
         raise GpuReportError("killed")
 
@@ -161,8 +163,15 @@ def test_no_document_of_an_earlier_run_stays_if_it_fails(fake: pytest.MonkeyPatc
     fake.setattr(render, "started", begun)
     assert main(["-o", "out", "--force"]) == 1
     assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]
+    complete = (earlier / "report.json").read_text()
     install(fake, lambda: FakeBackend(seconds=interrupt), (Copy(),))
-    assert main(["-o", "out", "--force"]) == 130
+    for _ in range(2):  # what was measured stays, until another run is complete
+        assert main(["-o", "out", "--force"]) == 130
+        assert sorted(path.name for path in earlier.iterdir()) == ["earlier-report.json", "report.json"]
+        assert (earlier / "earlier-report.json").read_text() == complete
+    assert "; out/earlier-report.json is the earlier report" in capsys.readouterr().err
+    install(fake, FakeBackend, (Copy(),))
+    assert main(["measure", "--resume", "out"]) == 0
     assert [path.name for path in earlier.iterdir()] == ["report.json"]
 
 

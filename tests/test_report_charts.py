@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.cli.rendering import write_documents
 from gpureport.records.curves import Points
 from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.figures.chart import Panel, Series, chart_json, variants
 from gpureport.report.figures.rooflines import Dot, roofline_chart, roofline_dot
 from gpureport.report.figures.sweeps import case_chart, size_chart
-from gpureport.report.render import write_report
 from gpureport.report.run.efficiency import limits
 from tests.make_report import make_report
 
@@ -118,7 +118,7 @@ def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("gpureport.report.render.started", partial)
     monkeypatch.setattr("gpureport.report.render.pdf", taken)
-    file, *_ = write_report(report(), tmp_path)
+    file, *_ = write_documents(report(), tmp_path, no_pdf=False, paper="a4")
     data = re.findall(r'<script type="application/json">(.*?)</script>', file.read_text(), re.DOTALL)
     assert len(data) >= 4
     assert all(json.loads(text) for text in data)

@@ -14,13 +14,14 @@ import pytest
 from pypdf import PdfReader
 from pypdf.generic import Destination, DictionaryObject, PdfObject
 
+from gpureport.cli.rendering import write_documents
 from gpureport.errors import GpuReportError
 from gpureport.records.curves import Level, Points
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.pdf import layout, pdf
-from gpureport.report.render import typeset, write_report
+from gpureport.report.render import typeset
 from tests.kept import record, render_html
 from tests.make_report import make_report
 from tests.page_boxes import strays
@@ -184,7 +185,7 @@ def test_the_pdf_has_outline_metadata_tags_fonts_and_page_numbers() -> None:
 def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
-    assert write_report(empty(), tmp_path) == [tmp_path / "report.html"]
+    assert write_documents(empty(), tmp_path, no_pdf=False, paper="a4") == [tmp_path / "report.html"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html"]
     with pytest.raises(GpuReportError, match="apt-get install libpango"):
         pdf(render_html(empty()))
@@ -195,6 +196,7 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     [
         ('<a href="#a_b">particles/structs32_s</a>', '<a href="#a_b">particles/<wbr>structs32_s</a>'),
         ("&lt;b&gt;_/x &amp; 1 / 2 <code>a_b</code>", "&lt;b&gt;_/<wbr>x &amp; 1 / 2 <code>a_b</code>"),
+        ("of rx_7900_xtx and instructions_per_cycle", "of rx_7900_xtx and instructions_<wbr>per_<wbr>cycle"),
         ("work-items for 90 %", "work-items for 90\xa0%"),
         ("at 43.7 Gparticle/s or a/b", "at 43.7\xa0Gparticle/s or a/<wbr>b"),
         ("805 k items (529 to 1322)", "805\xa0k items (529\xa0to\xa01322)"),

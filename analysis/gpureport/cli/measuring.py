@@ -100,9 +100,14 @@ def _paths(options: RunOptions, device: Device) -> list[Path]:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield *paths*, each followed by its compressed form, HTML and PDF, which go if an earlier run left them."""
+    """Yield *paths*, each followed by HTML and PDF, and by reports of earlier runs, which go when it is complete."""
     for path in paths:
-        yield from (path, Path(f"{path}{PACKED}"), *documents_of(path))
+        yield from (path, *documents_of(path), *_earlier(path))
+
+
+def _earlier(path: Path) -> tuple[Path, Path]:
+    """Return where the report that *path* replaces is while it is incomplete, and the compressed form of *path*."""
+    return path.with_name(f"earlier-{path.name}"), Path(f"{path}{PACKED}")
 
 
 @contextmanager
@@ -240,16 +245,17 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
         at = readable_time(plan.kept.created_at)
         note(f"Note: Microbenchmarks of a run of {at} calibrate the predictions; --recalibrate measures them again.")
     note(_announcement(plan, measurer, path, options) if earlier is None else f"Continuing the run of {path}.")
-    saved, written = "", document.Texts()
+    saved, written, (aside, _) = "", document.Texts(), _earlier(path)
 
     def save(report: Report) -> None:
         nonlocal saved
         with uninterrupted():
             if not saved:
                 remove_files(*documents_of(path))
+                if path.exists() and not (earlier or aside.exists()):
+                    path.replace(aside)
             save_report(report, path, written)
-            if not (saved or earlier):
-                remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
+            remove_files(*(_earlier(path) if report.status == "complete" else ()))
             before, saved = saved, report.status
         if not before:
             loading = Thread(target=_load, args=(options, measurer.device), daemon=True)
@@ -266,6 +272,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
             entries = [part for folder in options.entries for part in ("--devices", str(folder))]
             how = "" if options.kernels else f"; {shlex.join([*entries, '--resume', str(path)])} continues the run"
             state = f"{path} is marked partial and contains the finished sweeps{how}"
+            state += f"; {aside} is the earlier report" if aside.exists() else ""
         raise InterruptionError(f"interrupted; {state}") from None
 
 

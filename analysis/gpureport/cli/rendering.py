@@ -1,7 +1,6 @@
 """``gpureport render``, and the HTML and PDF of other commands."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 
 from gpureport.cli.app import RenderOptions
@@ -67,9 +66,11 @@ def write_documents(
     report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str = "report", noted: bool = True
 ) -> list[Path]:
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
-    from gpureport.report.render import write_report
+    from gpureport.report.render import REPORT, content, write_filled
 
-    write = partial(write_report, report, directory, with_pdf=not no_pdf, paper=paper, name=name)
+    def write() -> list[Path]:
+        return write_filled(REPORT, content(report), directory, with_pdf=not no_pdf, paper=paper, name=name)
+
     return written(write, noted=noted and not no_pdf)
 
 

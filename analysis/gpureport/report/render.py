@@ -46,50 +46,36 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 """What of a page has no line breaks of ours, and its texts."""
-_JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)|(?<=\w{30})(?=\w)")
-"""Where a name may be broken, but not a rate; and a long word."""
+_JOINT = re.compile(r"(?<=/)(?!s\b)(?=\w)|(?<=\w{11}_)(?=\w)|(?<=\w{30})(?=\w)")
+"""Where a name may be broken, but not a rate or a short part; and a long word."""
 
 
-def write_report(
-    report: Report,
-    directory: Path,
-    *,
-    with_pdf: bool = True,
-    paper: Paper = "a4",
-    name: str = "report",
+def write_filled(
+    template: str, content: Content, directory: Path, *, with_pdf: bool, paper: Paper, name: str, data: str = ""
 ) -> list[Path]:
-    """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
+    """Write the documents of a *template* (:func:`documents`) and remove earlier ones; return the paths.
 
-    Return their paths. No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
+    No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`). *data*: also write it as
+    a JSON file, and all files only when all are complete.
 
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    return write_filled(REPORT, content(report), directory, with_pdf=with_pdf, paper=paper, name=name)
-
-
-def write_filled(
-    template: str,
-    content: Content,
-    directory: Path,
-    *,
-    with_pdf: bool = True,
-    paper: Paper = "a4",
-    name: str = "report",
-) -> list[Path]:
-    """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`."""
     html_file, pdf_file = documents(directory, name)
-    remove_files(pdf_file)  # an old one must not stay if no new one is written
     content, pages = {**content, "file_name": name}, _Pages(template)
     made = None
     if with_pdf and not pdf_problem():  # first: while it is laid out, the figures of the page are drawn
         html, figures = pages.with_images(pages.text({**content, "printed": True}))
         made = started(partial(pdf, paper=paper, figures=figures), html)
-    write_file(html_file, pages.with_figures(pages.text(content)))
-    if made is None:
-        return [html_file]
-    write_file(pdf_file, made())
-    return [html_file, pdf_file]
+    files = {html_file.with_suffix(".json"): data, html_file: pages.with_figures(pages.text(content))}
+    done = made() if made and data else None
+    remove_files(pdf_file)  # an old one must not stay if no new one is written
+    for file, text in files.items():
+        if text:
+            write_file(file, text)
+    if made:
+        write_file(pdf_file, done or made())
+    return [file for file, wanted in {**files, pdf_file: made}.items() if wanted]
 
 
 class _Pages:

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from gpureport.compare.records import Comparison
-from gpureport.files import remove_files, write_file
-from gpureport.report import Paper, documents
+from gpureport.report import Paper
 from gpureport.report.render import write_filled
 
 NAME = "comparison"
@@ -20,15 +19,13 @@ def write_comparison(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made.
     """
-    path = directory / FILE_NAME
-    remove_files(*documents(directory, NAME))
-    write_file(path, f"{comparison.model_dump_json(indent=1)}\n")
-    return [path, *write_pages(comparison, directory, NAME, with_pdf=with_pdf, paper=paper)]
+    data = f"{comparison.model_dump_json(indent=1)}\n"
+    return write_pages(comparison, directory, NAME, with_pdf=with_pdf, paper=paper, data=data)
 
 
 def write_pages(
-    comparison: Comparison, directory: Path, name: str, *, with_pdf: bool = True, paper: Paper = "a4"
+    comparison: Comparison, directory: Path, name: str, *, with_pdf: bool = True, paper: Paper = "a4", data: str = ""
 ) -> list[Path]:
-    """Write HTML and PDF of *comparison*; *name* is the stem of their names."""
+    """Write HTML and PDF of *comparison*, as :func:`.write_filled`; *name* is the stem of their names."""
     facts = {"comparison": comparison}
-    return write_filled("comparison.html.j2", facts, directory, with_pdf=with_pdf, paper=paper, name=name)
+    return write_filled("comparison.html.j2", facts, directory, with_pdf=with_pdf, paper=paper, name=name, data=data)
