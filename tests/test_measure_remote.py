@@ -1,9 +1,9 @@
 """Measuring in a separate process: if it ends for any reason, only one workload is lost."""
 
 import os
+import pickle
 import re
 import signal
-import struct
 import subprocess
 import sys
 import textwrap
@@ -18,6 +18,7 @@ import pytest
 
 from gpureport.cli import main, measuring
 from gpureport.errors import DeviceError
+from gpureport.isolation import _BEGIN
 from gpureport.measure import child
 from gpureport.measure import measurer as remote
 from gpureport.measure.backends.runtimes import Runtime
@@ -187,8 +188,8 @@ def running(program: str, monkeypatch: pytest.MonkeyPatch) -> Child:
     """A process that executes a program after it got a request."""
     runtime, popen = working().runtime, subprocess.Popen
 
-    def start(line: list[str], **options: Any) -> Any:
-        return popen([sys.executable, "-c", program, line[-1]], **options)
+    def start(_: object, **options: Any) -> Any:
+        return popen([sys.executable, "-c", program], **options)
 
     monkeypatch.setattr(subprocess, "Popen", start)
     child = Child(runtime)
@@ -196,11 +197,11 @@ def running(program: str, monkeypatch: pytest.MonkeyPatch) -> Child:
     return child
 
 
-@pytest.mark.parametrize("sent", [b"\0", struct.pack("!i", 100) + b"half"], ids=["length", "body"])
+@pytest.mark.parametrize("sent", [b"printed", _BEGIN + b"\x80", _BEGIN + pickle.dumps("a message")[:-4]])
 def test_a_process_that_stops_within_a_message_is_ended_after_the_limit(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = f"import os, sys, time; os.write(int(sys.argv[1]), {sent!r}); time.sleep(30)"
+    program = f"import os, time; os.write(1, {sent!r}); time.sleep(30)"
     stopped = running(program, monkeypatch)
     began = time.monotonic()
     with pytest.raises(EndedError, match=r"did not answer within 0\.4 s") as ended:
@@ -223,10 +224,42 @@ def test_the_limit_counts_from_the_request(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_only_the_end_of_the_output_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    talking = running("for _ in range(2**9): print('x' * 2**15)\nprint('no device')\nexit(3)", monkeypatch)
+    program = "import os; os.dup2(2, 1)\nfor _ in range(2**9): print('x' * 2**15)\nprint('no device')\nexit(3)"
+    talking = running(program, monkeypatch)
     with pytest.raises(EndedError, match=r"its driver ended with exit code 3: no device$"):
         talking.answer(30.0)
     assert len(talking._printed) == child._OUTPUT_BYTES
+
+
+def test_output_damages_no_message_and_descendants_end_with_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = """
+        import os, pickle, subprocess, time
+        print("before the first message", flush=True)
+        from gpureport.isolation import channel
+        requests, replies = channel()
+        assert pickle.load(requests) == ("devices", ())
+        subprocess.run(["echo", "of a descendant"])
+        assert not os.read(0, 1)
+        started = subprocess.Popen(["sleep", "60"])
+        for message in ("item", "half"), ("answer", started.pid):
+            os.write(1, b"of a driver\\n")
+            replies.write(pickle.dumps(message))
+            replies.flush()
+        pickle.load(requests)
+        os.abort()
+    """
+    talking, items = running(textwrap.dedent(program), monkeypatch), list[str]()
+    descendant = Path(f"/proc/{talking.answer(30.0, items=items)}")
+    assert items == ["half"]
+    assert descendant.exists()
+    talking.send("devices")
+    with pytest.raises(EndedError, match=r"its driver crashed \(SIGABRT\): of a driver$"):
+        talking.answer(30.0)
+    until = time.monotonic() + 10.0
+    while descendant.exists() and "zombie" not in (descendant / "status").read_text(encoding="ascii"):
+        assert time.monotonic() < until
+    assert b"before" not in talking._printed
+    assert b"of a descendant" in talking._printed
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from gpureport.errors import GpuReportError
-from gpureport.system import lock, open_folder
+from gpureport.system import lock, open_folder, remove_locked
 
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
@@ -100,9 +100,7 @@ def reserved(path: Path) -> Iterator[None]:
             part.unlink(missing_ok=True)
         yield
     finally:
-        with suppress(OSError):  # the folder may have become read-only
-            lock.unlink(missing_ok=True)
-        os.close(handle)
+        remove_locked(lock, handle)
 
 
 @contextmanager
@@ -172,7 +170,10 @@ def _remove_abandoned() -> None:
         with suppress(OSError):
             handle = open_folder(folder)
             try:
-                if lock(handle):
-                    shutil.rmtree(folder)
+                abandoned = lock(handle)
+                if abandoned:
+                    shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)
+            if abandoned and folder.exists():  # Windows removes no open file
+                shutil.rmtree(folder)

@@ -1,7 +1,7 @@
 """Work in a process of its own, within limits of time and memory: if it hangs or crashes, only this process ends.
 
 ``python -m gpureport.isolation`` reads pickled functions without arguments from standard input. For each it writes a
-pickled pair to standard output: an error or ``None``, and the result.
+pickled pair to standard output: an error or ``None``, and the result. What else it prints goes to standard error.
 """
 
 import os
@@ -14,10 +14,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from runpy import run_path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeVar, cast
 
 from gpureport.errors import GpuReportError, InputError, collect_rarely, limit_remark
-from gpureport.system import end_with_parent, limited_growth
+from gpureport.system import NEW_GROUP, end_with_parent, kill, limited_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 P = ParamSpec("P")
 
-COMMAND = (sys.executable, "-P", "-m", "gpureport.isolation")
 _LONGEST_REASON = 300
+_CRASHES = 0xC0000000  # exit codes of Windows
+_BEGIN = b"\0gpureport\n"
 
 
 def isolated(
@@ -43,15 +44,16 @@ def isolated(
         GpuReportError: it raised this error, or its process ended.
     """
     request = pickle.dumps(partial(_limited, what, most_bytes, partial(function, *arguments, **named)))
-    try:
-        done = subprocess.run(  # noqa: S603 - this module
-            COMMAND, input=request, capture_output=True, timeout=most_s, start_new_session=True, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise InputError(f"{what} takes longer than {most_s:g} s") from None
-    if not done.stdout:
-        raise GpuReportError(f"the process of {what} {ending(done.returncode, done.stderr)}{limit_remark()}")
-    error, result = pickle.loads(done.stdout)  # noqa: S301 - of our own process
+    with process_of("gpureport.isolation", stderr=subprocess.PIPE) as process:
+        try:
+            answer, printed = process.communicate(request, most_s)
+        except subprocess.TimeoutExpired:
+            raise InputError(f"{what} takes longer than {most_s:g} s") from None
+        finally:
+            kill(process)
+    if not (answer := answer.partition(_BEGIN)[2]):
+        raise GpuReportError(f"the process of {what} {ending(process.returncode, printed)}{limit_remark()}")
+    error, result = pickle.loads(answer)  # noqa: S301 - of our own process
     if error:
         raise error
     return cast("R", result)
@@ -97,6 +99,8 @@ def ending(code: int | None, printed: bytes) -> str:
     """Return how a process ended, by its exit *code* of ``subprocess``, and the last line that it *printed*."""
     if code is None:
         how = "closed its connection"
+    elif code >= _CRASHES:
+        how = f"crashed (0x{code:X})"
     elif code < 0:
         names = {each.value: each.name for each in signal.Signals}
         how = f"crashed ({names.get(-code, f'signal {-code}')})"
@@ -106,13 +110,42 @@ def ending(code: int | None, printed: bytes) -> str:
     return f"{how}: {last[:_LONGEST_REASON]}" if last else how
 
 
+def process_of(module: str, stderr: int, environment: Mapping[str, str] = os.environ) -> "subprocess.Popen[bytes]":
+    """Start a process of a module, which calls :func:`channel`; an interrupt of the terminal does not reach it."""
+    return subprocess.Popen(  # noqa: S603 - our own module
+        (sys.executable, "-P", "-m", module),
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+        creationflags=NEW_GROUP,
+    )
+
+
+def channel() -> tuple[BinaryIO, BinaryIO]:
+    """Return the pipes from and to the process that started this one; what this one prints goes to standard error."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    replies.write(_BEGIN)
+    replies.flush()
+    return requests, replies
+
+
+def skip_output(replies: IO[bytes]) -> None:
+    """Read what a process printed before it called :func:`channel`; the next bytes of its *replies* are a message."""
+    while (line := replies.readline()) and not line.endswith(_BEGIN):
+        pass
+
+
 def _serve() -> None:
     end_with_parent()
     collect_rarely()
-    results = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    requests, results = channel()
     while True:
-        work = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the process that started this one
+        work = pickle.load(requests)  # noqa: S301 - of the process that started this one
         try:
             answer = pickle.dumps((None, work()))
         except Exception as error:  # noqa: BLE001 - the other process raises it

@@ -7,15 +7,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING
+from threading import RLock, Thread
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
+R = TypeVar("R")
+NEW_GROUP = 0x200 if sys.platform == "win32" else 0  # CREATE_NEW_PROCESS_GROUP
+"""Flag for a process that interrupts of the terminal do not reach; elsewhere one with a session of its own."""
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _PRIVATE = 5  # column of /proc/self/statm: pages of data and stacks
 _LIMITING = RLock()  # two threads would restore the limit of each other
+
+
+def of_system(linux: R, macos: R, windows: R) -> R:
+    """Return the value for this system; others count as Linux."""
+    return {"darwin": macos, "win32": windows}.get(sys.platform, linux)
+
+
+def is_console(stream: "TextIO | None") -> bool:
+    """Return whether *stream* is a console of Windows: it takes all characters, but bytes only in its code page."""
+    return sys.platform == "win32" and stream is not None and stream.isatty()
 
 
 def usable_cores() -> frozenset[int]:
@@ -60,6 +73,16 @@ def lock(handle: int) -> bool:
     return False
 
 
+def remove_locked(path: Path, handle: int) -> None:
+    """Remove a file that this process has locked, if it can be, and close it."""
+    if sys.platform == "win32":  # removes no open file, also none of another process
+        os.close(handle)
+    with suppress(OSError):  # the folder may have become read-only
+        path.unlink(missing_ok=True)
+    if sys.platform != "win32":
+        os.close(handle)
+
+
 def limit_bytes() -> float:
     """Return the limit of the address space in bytes; infinite without one."""
     if sys.platform == "win32":
@@ -83,7 +106,7 @@ def limited_growth(most_bytes: int) -> Iterator[None]:
     import resource
 
     with _LIMITING:
-        used = int(Path("/proc/self/statm").read_text().split()[_PRIVATE]) * resource.getpagesize()
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[_PRIVATE]) * resource.getpagesize()
         present = resource.getrlimit(resource.RLIMIT_DATA)
         limit = min(each for each in (used + most_bytes, *present) if each != resource.RLIM_INFINITY)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, present[1]))
@@ -94,15 +117,26 @@ def limited_growth(most_bytes: int) -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """Write no core file; let Linux kill this process when its parent ends."""
-    if sys.platform == "win32":
-        return
-    import ctypes
-    import resource
+    """Write no core file; end this process when its parent ends."""
+    if sys.platform != "win32":
+        import resource
 
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    else:
+        Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
+
+
+def _follow(parent: int) -> None:
+    import psutil
+
+    with suppress(psutil.Error):
+        psutil.Process(parent).wait()
+    os._exit(1)
 
 
 def kill(process: "Popen[bytes]") -> None:
@@ -110,7 +144,7 @@ def kill(process: "Popen[bytes]") -> None:
     if sys.platform == "win32":
         import psutil
 
-        with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.Error):
             for child in psutil.Process(process.pid).children(recursive=True):
                 child.kill()
         process.kill()

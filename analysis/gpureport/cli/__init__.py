@@ -10,6 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, NoReturn
 
 from gpureport.errors import GpuReportError, InputError, InterruptionError, collect_rarely, limit_remark
+from gpureport.system import is_console
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -101,8 +102,10 @@ def run() -> NoReturn:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free descriptor
     output, messages = (_Stream(number, "w", closefd=False) for number in (1, 2))
     encodings = [stream.encoding if stream else "utf-8" for stream in (sys.stdout, sys.stderr)]
-    sys.stdout = TextIOWrapper(BufferedWriter(output), encodings[0], "replace", line_buffering=True)
-    sys.stderr = TextIOWrapper(BufferedWriter(messages), encodings[1], "backslashreplace", line_buffering=True)
+    if not is_console(sys.stdout):
+        sys.stdout = TextIOWrapper(BufferedWriter(output), encodings[0], "replace", line_buffering=True)
+    if not is_console(sys.stderr):
+        sys.stderr = TextIOWrapper(BufferedWriter(messages), encodings[1], "backslashreplace", line_buffering=True)
     collect_rarely()
     code = main()
     sys.stdout.flush()

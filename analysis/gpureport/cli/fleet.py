@@ -234,5 +234,5 @@ def _started(device: "PresentDevice", folder: Path, settings: Sequence[str]) -> 
 
 
 def _last_line(file: Path) -> str:
-    lines = file.read_text(errors="replace").splitlines()
+    lines = file.read_text(encoding="locale", errors="replace").splitlines()
     return next((line.strip()[:_MOST_LINE] for line in reversed(lines) if line.strip()), "")

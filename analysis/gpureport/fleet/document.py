@@ -95,7 +95,7 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         "version": __version__,
         "title": "Fleet report",
         "counted": f"{counted(fleet.runs, 'run')} of {counted(fleet.devices, 'device')}",
-        "period": " to ".join(dict.fromkeys(f"{end(starts):%-d %B %Y}" for end in (min, max))),
+        "period": " to ".join(dict.fromkeys(f"{day.day} {day:%B %Y}" for day in (min(starts), max(starts)))),
         "conclusion": conclusion(fleet),
         "reservation": " ".join(reservations(fleet)),
         "shown": list(map(sentence, fleet.outliers[:_MOST_SENTENCES])),

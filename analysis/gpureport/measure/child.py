@@ -1,24 +1,22 @@
 """A separate process for all calls of a driver: if the driver hangs or crashes, only this process ends.
 
 The other end is :mod:`~.driver_process`. A request is the name of a method with its arguments; the replies are
-:data:`Message` tuples.
+:data:`Message` tuples. Both are pickled.
 """
 
 import os
+import pickle
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from multiprocessing import Pipe
-from multiprocessing.reduction import ForkingPickler
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
-from gpureport.isolation import ending
+from gpureport.isolation import ending, process_of, skip_output
 from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
 from gpureport.system import kill
 
@@ -66,28 +64,20 @@ class Child:
         Raises:
             DeviceError: the system starts no process.
         """
-        self._messages = SimpleQueue[Message]()
+        self._requests, self._messages = SimpleQueue[bytes](), SimpleQueue[Message]()
         with ExitStack() as failed:
             scratch = str(failed.enter_context(scratch_folder()))  # of the process, which may be killed
             # Without a cache, NVIDIA's driver takes two seconds to open a device.
             own = {"TMPDIR": scratch, "CUDA_CACHE_PATH": scratch, "CUDA_CACHE_DISABLE": "0"}
             try:
-                self._connection, theirs = Pipe()
-                with theirs:
-                    self._process = subprocess.Popen(  # noqa: S603 - our own module
-                        [sys.executable, "-P", "-m", "gpureport.measure.driver_process", str(theirs.fileno())],
-                        env={**os.environ, **runtime.environment(), **own},
-                        pass_fds=[theirs.fileno()],
-                        stdin=subprocess.DEVNULL,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.STDOUT,
-                        start_new_session=True,
-                    )
+                environment = {**os.environ, **runtime.environment(), **own}
+                self._process = process_of("gpureport.measure.driver_process", subprocess.PIPE, environment)
             except OSError as error:
                 raise DeviceError(f"no process can be started for the OpenCL runtime ({error.strerror})") from error
             self._resources = failed.pop_all()
-        self._reading = Thread(target=self._keep, args=(self._process.stdout,), daemon=True)
+        self._reading = Thread(target=self._keep, args=(self._process.stderr,), daemon=True)
         self._reading.start()
+        Thread(target=self._exchange, args=(self._process.stdin, self._process.stdout), daemon=True).start()
 
     def _keep(self, output: IO[bytes]) -> None:
         with output:
@@ -97,20 +87,23 @@ class Child:
     def send(self, name: str, *arguments: object) -> None:
         """Send a request; the last one was answered. If the process ends, :meth:`answer` raises the error."""
         self._since_s, self.doing = time.monotonic(), ""
-        request = ForkingPickler.dumps((name, arguments))  # here: it fails for what cannot be pickled
-        Thread(target=self._exchange, args=(request,), daemon=True).start()
+        self._requests.put(pickle.dumps((name, arguments)))
 
-    def _exchange(self, request: bytes) -> None:
-        """Send a request, and receive all replies. This may wait for the process, and ends with it."""
-        kind = ""
-        try:
-            self._connection.send_bytes(request)
-            while kind not in ("answer", "refusal"):
-                kind, value = self._connection.recv()
-                self._since_s = time.monotonic()
-                self._messages.put((kind, value))
-        except Exception:  # noqa: BLE001 - half a message may be any kind of error
-            self._messages.put(("end", None))
+    def _exchange(self, requests: IO[bytes], replies: IO[bytes]) -> None:
+        """Send each request, and receive all replies. This may wait for the process, and ends with it."""
+        with suppress(OSError), requests, replies:
+            try:
+                skip_output(replies)
+                while request := self._requests.get():
+                    requests.write(request)
+                    requests.flush()
+                    kind = ""
+                    while kind not in ("answer", "refusal"):
+                        kind, value = pickle.load(replies)  # noqa: S301 - of our own process
+                        self._since_s = time.monotonic()
+                        self._messages.put((kind, value))
+            except Exception:  # noqa: BLE001 - half a message may be any kind of error
+                self._messages.put(("end", None))
 
     def answer(self, limit_s: float, progress: "Progress | None" = None, items: list[Any] | None = None) -> Any:  # noqa: ANN401 - by request
         """Return the answer to the open request; *progress* and *items* receive what arrives before it.
@@ -164,6 +157,7 @@ class Child:
     def kill(self) -> None:
         """Begin to end the process, as :meth:`end`; a driver takes up to a second to free its device."""
         self.ended = True
+        self._requests.put(b"")
         kill(self._process)
 
     def end(self) -> None:

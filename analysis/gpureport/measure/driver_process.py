@@ -1,22 +1,19 @@
-"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`.
-
-``python -m gpureport.measure.driver_process FD``, where FD is the socket to the process that started this one.
-"""
+"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`."""
 
 import contextlib
 import ctypes
 import os
-import sys
+import pickle
 import time
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from multiprocessing.connection import Connection
 from threading import Thread
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
+from gpureport.isolation import channel
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
@@ -42,22 +39,23 @@ class DriverProcess:
     _watch: Watch
     _backend: Backend
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, requests: BinaryIO, replies: BinaryIO) -> None:
+        self._requests, self._replies = requests, replies
         self._last: tuple[tuple[str, str], float] = ("", ""), 0.0
 
     def serve(self) -> None:
-        """Answer requests until the other end closes the connection."""
+        """Answer requests until the other end closes its pipes."""
         with contextlib.suppress(EOFError, ConnectionError):
             while True:
-                name, arguments = self._connection.recv()
+                name, arguments = pickle.load(self._requests)  # noqa: S301 - of the process that started this one
                 try:
                     self._send("answer", getattr(self, name)(*arguments))
                 except GpuReportError as error:
                     self._send("refusal", error)
 
     def _send(self, kind: str, value: Any) -> None:  # noqa: ANN401 - see Message
-        self._connection.send((kind, value))
+        self._replies.write(pickle.dumps((kind, value)))
+        self._replies.flush()
 
     def advance(self, what: str, step: str, done: float) -> None:
         """Send the progress, unless a message about the same step was sent less than 0.1 s ago."""
@@ -78,8 +76,8 @@ class DriverProcess:
         except GpuReportError as error:
             raise DeviceError((_loading_error() or str(error)) + limit_remark()) from error
 
-    def open(self, candidate: RuntimeDevice, began_s: float) -> PresentDevice:
-        """Open a device, run a kernel on it and return it; the run began at *began_s* of the monotonic clock.
+    def open(self, candidate: RuntimeDevice, began_s: float) -> None:
+        """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
 
         Raises:
             DeviceError: it cannot be opened, or runs no kernel.
@@ -93,7 +91,6 @@ class DriverProcess:
             raise DeviceError(problem)
         self.use(backend, began_s)
         self._watch.__enter__()
-        return backend.device
 
     def use(self, backend: Backend, began_s: float) -> None:
         """Measure on an open device; the run began at *began_s*."""
@@ -128,7 +125,8 @@ class DriverProcess:
 
 def _loading_error() -> str | None:
     try:
-        ctypes.CDLL(os.environ.get("OCL_ICD_FILENAMES", ""))
+        with contextlib.suppress(KeyError):  # the loader finds the library by itself
+            ctypes.CDLL(os.environ["OCL_ICD_FILENAMES"])
     except OSError as error:
         return f"its library cannot be loaded ({' '.join(str(error).split())})"
     return None
@@ -150,13 +148,6 @@ def kernel_problem(backend: Backend) -> str | None:
     return None if np.array_equal(found, expected) else "a kernel gave wrong results"
 
 
-def main() -> None:
-    """Serve the socket in the argument; the output of drivers goes to the parent's pipe."""
-    end_with_parent()
-    descriptor = int(sys.argv[1])
-    os.set_inheritable(descriptor, False)
-    DriverProcess(Connection(descriptor)).serve()
-
-
 if __name__ == "__main__":
-    main()
+    end_with_parent()
+    DriverProcess(*channel()).serve()

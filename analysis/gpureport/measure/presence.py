@@ -13,11 +13,14 @@ from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, Runtime, Runtime
 from gpureport.measure.child import Child, drivers
 from gpureport.measure.measurer import Measurer
 from gpureport.spec.models import PresentDevice
+from gpureport.system import of_system
 from gpureport.text import quoted
 
-_CPU_RUNTIMES = (
-    "Debian's and Ubuntu's package pocl-opencl-icd, or on x86-64 Linux pip install 'gpureport[pocl]' or "
-    "'gpureport[intel]'"
+_CPU_RUNTIMES = of_system(
+    linux="Debian's and Ubuntu's package pocl-opencl-icd, or on x86-64 pip install 'gpureport[pocl]' or "
+    "'gpureport[intel]'",
+    macos="PoCL, with a pyopencl that uses it, from conda-forge",
+    windows="Intel's CPU Runtime for OpenCL Applications",
 )
 _NOTHING_INSTALLED = (
     "no OpenCL runtime is installed; install the device's OpenCL driver, or a runtime for the CPU: " + _CPU_RUNTIMES
@@ -83,8 +86,9 @@ def _presence(children: dict[Runtime, Child | None]) -> Presence:
     if not found:
         if not reasons:
             raise DeviceError(_NOTHING_INSTALLED)
+        known = "" if set(reasons) == {str(Runtime(""))} else "OpenCL runtimes are installed, but none lists a device; "
         raise DeviceError(
-            f"OpenCL runtimes are installed, but none lists a device; {'; '.join(Presence((), reasons).failures)}; "
+            f"{known}{'; '.join(Presence((), reasons).failures)}; "
             f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
         )
     candidates = (

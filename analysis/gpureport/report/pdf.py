@@ -12,6 +12,7 @@ from gpureport.errors import GpuReportError
 from gpureport.files import no_scratch
 from gpureport.report import Paper
 from gpureport.report.figures.theme import FACES
+from gpureport.system import of_system
 
 if TYPE_CHECKING:
     from weasyprint.document import Document
@@ -27,10 +28,12 @@ def pdf_problem() -> str | None:
         with redirect_stdout(StringIO()):  # on failure WeasyPrint prints how to install it
             import weasyprint  # noqa: F401
     except (ImportError, OSError):
-        return (
-            "no PDF: WeasyPrint cannot load Pango, a system library "
-            "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
+        remedy = of_system(
+            linux="Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0",
+            macos="Homebrew: brew install pango",
+            windows="MSYS2: pacman -S mingw-w64-ucrt-x86_64-pango",
         )
+        return f"no PDF: WeasyPrint cannot load Pango, a system library ({remedy})"
     return None
 
 

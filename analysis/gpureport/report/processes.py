@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from gpureport.errors import GpuReportError
 from gpureport.files import scratch_folder_until_exit
-from gpureport.isolation import COMMAND
+from gpureport.isolation import process_of, skip_output
 from gpureport.system import usable_cores
 
 A = TypeVar("A")
@@ -95,11 +95,8 @@ def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argu
 
 
 def _process() -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(  # noqa: S603 - our own module
-        COMMAND,
-        env={**os.environ, "TMPDIR": str(scratch_folder_until_exit())},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # an interrupt of the terminal is for this process
-    )
+    environment = {**os.environ, "TMPDIR": str(scratch_folder_until_exit())}
+    process = process_of("gpureport.isolation", subprocess.DEVNULL, environment)
+    assert process.stdout  # noqa: S101 - a pipe
+    skip_output(process.stdout)
+    return process

@@ -190,4 +190,5 @@ def _style(name: str) -> Markup:
 
 def readable_time(text: str) -> str:
     """Write an ISO 8601 time as ``21 November 2026, 09:30 UTC``."""
-    return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M UTC}"
+    time = datetime.fromisoformat(text)
+    return f"{time.day} {time:%B %Y, %H:%M UTC}"  # Windows has no %-d

@@ -95,7 +95,7 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
 
     fields = list[tuple[str, str]]()
     with suppress(OSError):
-        fields = list(_fields(cpuinfo.read_text(errors="replace")))
+        fields = list(_fields(cpuinfo.read_text(encoding="utf-8", errors="replace")))
     processors = len(usable_cores())
     named = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
     facts = ProcessorFacts(
@@ -115,9 +115,9 @@ def _huge_page_bytes(root: Path) -> int | None:
     OpenCL runtimes do not ask for them.
     """
     try:
-        if "[always]" not in (root / "enabled").read_text():
+        if "[always]" not in (root / "enabled").read_text(encoding="ascii"):
             return None
-        return int((root / "hpage_pmd_size").read_text())
+        return int((root / "hpage_pmd_size").read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
 
@@ -160,7 +160,7 @@ def _read_caches(root: Path, processors: int) -> dict[str, ListedCache]:
     for folder in sorted(root.glob("index*")):
         with suppress(OSError, ValueError, KeyError):
             names = ("type", "level", "size", "shared_cpu_list")
-            text = {name: (folder / name).read_text().strip() for name in names}
+            text = {name: (folder / name).read_text(encoding="ascii").strip() for name in names}
             sharing = (part.partition("-") for part in text["shared_cpu_list"].split(","))  # such as 0-3,8
             shared_by = sum(int(last or first) - int(first) + 1 for first, _, last in sharing)
             if text["type"] != "Instruction" and int(text["level"]) <= 3 and shared_by > 0:

@@ -108,7 +108,7 @@ def cgroup_limit_bytes(folder: Path) -> float:
     """Return the memory limit of a container (cgroup v2, then v1), in bytes; infinite if there is none."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # "max" means no limit
-            return float((folder / name).read_text())
+            return float((folder / name).read_text(encoding="ascii"))
     return float("inf")
 
 
@@ -116,8 +116,8 @@ def cgroup_free_bytes(folder: Path) -> float:
     """Return the limit less the used memory; file pages that can be dropped count as free."""
     limit = cgroup_limit_bytes(folder)
     try:
-        used = float((folder / "memory.current").read_text())
-        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        used = float((folder / "memory.current").read_text(encoding="ascii"))
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
         return limit - used + float(stat.get("inactive_file", 0))
     except (OSError, ValueError):
         return limit

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.spec import drivers
+from gpureport.system import of_system
 
 if TYPE_CHECKING:
     from gpureport.spec.models import PresentDevice
@@ -66,7 +67,7 @@ def installed_runtimes() -> tuple[Runtime, ...]:
     ``OPENCL_VENDOR_PATH`` replace the system's folder, ``OCL_ICD_FILENAMES`` adds libraries. Systems without ICD files
     (macOS, Windows) have one runtime: the one that the loader finds.
     """
-    if sys.platform != "linux":
+    if of_system(linux=False, macos=True, windows=True):
         return (Runtime(""),)
     vendors = os.environ.get("OCL_ICD_VENDORS", "")
     if vendors and not os.path.isdir(vendors):
