@@ -1,5 +1,7 @@
 """Print the OpenCL runtime that runs kernels on the CPU, or the reason why none does and exit with code 1.
 
+Exit with code 2 if no other runtime could help.
+
 ``scripts/setup`` quotes the line. With the argument ``gpu`` it looks for a GPU or accelerator instead.
 """
 
@@ -9,6 +11,7 @@ from collections.abc import Sequence
 from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.runtimes import RuntimeDevice, installed_runtimes
 from gpureport.measure.presence import Presence, find_devices, in_order, kernel_checks, named
+from gpureport.system import proc_is_missing
 from gpureport.text import shorten
 
 _LONGEST_REASON = 400
@@ -44,7 +47,7 @@ def main() -> int:
     """Print the answer."""
     runs, text = answer(("gpu", "accelerator") if sys.argv[1:] == ["gpu"] else ("cpu",))
     sys.stdout.write(f"{text}\n")
-    return 0 if runs else 1
+    return 0 if runs else 2 if proc_is_missing() else 1
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child, Message
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working, find_devices, kernel_checks, named
+from gpureport.system import proc_is_missing
 from tests.fake_backend import PRESENT
 from tests.present import opened, stand_in, working
 
@@ -141,6 +143,9 @@ def test_the_error_contains_the_driver_that_does_not_list_its_devices(
     monkeypatch.setenv("FAULT", fault)
     monkeypatch.setattr(presence, "ANSWER_LIMIT_S", limit_s)
     with pytest.raises(DeviceError, match=f"; OCL_ICD_VENDORS={re.escape(str(faulty))}: {problem}; repair these"):
+        find_devices()
+    monkeypatch.setattr(presence, "proc_is_missing", partial(proc_is_missing, Path("/nowhere")))
+    with pytest.raises(DeviceError, match=f"{problem}; mount /proc, without which"):
         find_devices()
 
 

@@ -218,7 +218,7 @@ def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     line = ["/bin/sh", tmp_path / "scripts" / "setup"]
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    sentence = "Python 3.11 or newer is needed: sudo apt-get install python3-venv"
+    sentence = "Python 3.11 or newer is needed: install it from your distribution"
     assert done.stderr.splitlines()[-1] == f"gpureport: {tmp_path}/.venv could not be created: {sentence}"
 
 
@@ -250,13 +250,14 @@ class Machine:
 
     PYTHON = """
     case "$*" in
-    *fetch_pip*) exit 1 ;;
+    *fetch_pip*) echo "pip could not be fetched" && exit 1 ;;
     *"cpu_runtime.py gpu")
         [ -e "$MADE_UP/gpu" ] && echo "GPU" && exit 0
         echo "no OpenCL runtime is installed"
         exit 1 ;;
     *cpu_runtime.py)
         echo check >>"$MADE_UP/calls"
+        [ ! -e "$MADE_UP/no_proc" ] || { echo "mount /proc" && exit 2; }
         failed=
         for each in $(cat "$MADE_UP/installed"); do
             grep -qx "$each" "$MADE_UP/working" && echo "$each" && exit 0
@@ -271,11 +272,12 @@ class Machine:
             [ ! -e "$MADE_UP/offline" ] || { printf "error: some\\n\\303\\227 Some failed\\nhint\\n" && exit 1; }
             echo Intel >>"$MADE_UP/installed" ;;
         esac ;;
+    *"pip --version"*) [ ! -e "$MADE_UP/no_pip" ] || exit 1 ;;
     *"import gpureport"*) echo 3.13 ;;
     esac"""
     APT = """
     echo "apt-get ${*#-qy }" >>"$MADE_UP/calls"
-    [ ! -e "$MADE_UP/offline" ] || exit 100
+    [ ! -e "$MADE_UP/offline" ] || { echo "E: no archives" && exit 100; }
     case "$*" in
     *pocl-opencl-icd*) echo Debian >>"$MADE_UP/installed" ;;
     esac"""
@@ -307,12 +309,12 @@ class Machine:
             (self._state / fact).touch()
         return self
 
-    def set_up(self, *arguments: str) -> list[str]:
-        """Run the script; return its sentences."""
+    def set_up(self, *arguments: str, code: int = 0) -> list[str]:
+        """Run the script, which exits with *code*; return its sentences."""
         environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder), "MADE_UP": str(self._state)}
         line = ["/bin/sh", self.folder / "scripts" / "setup", *arguments]
         done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (0, "")
+        assert (done.returncode, done.stdout) == (code, "")
         return [line.removeprefix("gpureport: ") for line in done.stderr.splitlines() if "creating .venv" not in line]
 
     @property
@@ -329,7 +331,7 @@ PIP_CALL = "pip requirements-intel.lock"
 BROKEN = "PyPI runs no kernels: unknown target CPU 'generic'"
 GETS_DEBIAN = "installing with apt-get: pocl-opencl-icd"
 GETS_INTEL = "installing Intel's OpenCL runtime for CPUs from requirements-intel.lock, which takes 0.9 GB of disk space"
-GET_PACKAGE = "install PoCL with: sudo apt-get install pocl-opencl-icd"
+GET_PACKAGE = "to get one: sudo apt-get install pocl-opencl-icd"
 NO_PACKAGE = "the package pocl-opencl-icd could not be installed"
 
 
@@ -356,6 +358,8 @@ SET_UPS: tuple[tuple[str, dict[str, Any], str, list[str], str], ...] = (
     ("Debian Intel", USER, "gpu", [no_runtime(BROKEN, NO_PACKAGE, "GPU runs them")], "c"),  # Intel's is too large
     ("Debian Intel", ARM, "", [GETS_DEBIAN, runs("Debian", "apt-get", NONE)], "cac"),  # PyPI has nothing for it
     ("", USER | ARM, "", [no_runtime(NONE, NO_PACKAGE)], "c"),
+    ("Debian Intel", {}, "no_proc", ["mount /proc"], "c"),
+    ("", {"machine": "aarch64"}, "offline", [GETS_DEBIAN, no_runtime(NONE, NO_PACKAGE)], "ca"),
     ("", USER, "offline", [GETS_INTEL, no_runtime(BROKEN, NO_PACKAGE, REFUSED)], "cp"),
 )
 
@@ -369,6 +373,15 @@ def test_a_runtime_is_installed_that_runs_kernels(
     assert machine.set_up() == [sentence.replace("FOLDER", str(tmp_path)) for sentence in sentences]
     assert machine.calls == [call for letter in calls for call in CALLS[letter]]
     assert machine.set_up() == machine.calls == []
+
+
+def test_the_first_reason_is_told_if_neither_pip_nor_a_package_can_be_fetched(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "PyPI").have("offline", "no_pip")
+    assert machine.set_up(code=1) == [
+        "installing with apt-get: python3-venv",
+        f"{tmp_path}/.venv could not be created: pip could not be fetched",
+    ]
+    assert machine.calls == [call.replace("pocl-opencl-icd", "python3-venv") for call in APT_CALLS]
 
 
 @pytest.mark.parametrize("browser", ["", "chromium", "google-chrome"])

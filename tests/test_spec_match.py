@@ -255,6 +255,7 @@ def test_a_name_counts_as_a_whole_and_with_vendor_kind_units_and_pci_id(
     found = database.match(present(**{"compute_capability": "8.6", **answers}))
 
     assert (found.entry, found.draft) == (entry, entry is None)
+    assert ("assumed sizes of caches" in found.how) == (entry == "cpu/x86_64")
 
 
 @pytest.mark.parametrize(

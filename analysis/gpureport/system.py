@@ -38,6 +38,11 @@ def usable_cores() -> frozenset[int]:
     return frozenset(range(os.cpu_count() or 1))
 
 
+def proc_is_missing(proc: Path = Path("/proc")) -> bool:
+    """Whether this is Linux without ``/proc``: OpenCL runtimes for CPUs then find no memory or processor."""
+    return sys.platform == "linux" and not (proc / "self").exists()
+
+
 def ticks_per_s() -> int:
     """Return the resolution of times in ``/proc``."""
     if sys.platform == "win32":

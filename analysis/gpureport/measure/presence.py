@@ -13,7 +13,7 @@ from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, Runtime, Runtime
 from gpureport.measure.child import Child, drivers
 from gpureport.measure.measurer import Measurer
 from gpureport.spec.models import PresentDevice
-from gpureport.system import of_system
+from gpureport.system import of_system, proc_is_missing
 from gpureport.text import quoted
 
 _CPU_RUNTIMES = of_system(
@@ -25,6 +25,7 @@ _CPU_RUNTIMES = of_system(
 _NOTHING_INSTALLED = (
     "no OpenCL runtime is installed; install the device's OpenCL driver, or a runtime for the CPU: " + _CPU_RUNTIMES
 )
+_MOUNT_PROC = "mount /proc, without which runtimes for CPUs find neither memory nor processors"
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,9 @@ def _presence(children: dict[Runtime, Child | None]) -> Presence:
         if not reasons:
             raise DeviceError(_NOTHING_INSTALLED)
         known = "" if set(reasons) == {str(Runtime(""))} else "OpenCL runtimes are installed, but none lists a device; "
-        raise DeviceError(
-            f"{known}{'; '.join(Presence((), reasons).failures)}; "
-            f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
-        )
+        repair = f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
+        repair = _MOUNT_PROC if proc_is_missing() else repair
+        raise DeviceError(f"{known}{'; '.join(Presence((), reasons).failures)}; {repair}")
     candidates = (
         replace(each, device=each.device.model_copy(update={"index": index}))
         for index, each in enumerate(chain.from_iterable(found.values()))

@@ -44,11 +44,12 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
     if present.on_host:
-        entry_id = f"cpu/{database.host.facts.generic}"
-        how = (
-            f"{shorten(present.name) or 'This device'} is a CPU: predictions use the entry {entry_id} with sizes from "
-            "the operating system."
-        )
+        facts = database.host.facts
+        entry_id = f"cpu/{facts.generic}"
+        sizes = "with sizes from the operating system."
+        if not (facts.l1 or facts.l2 or facts.l3):
+            sizes = "with assumed sizes of caches, because the operating system lists none."
+        how = f"{shorten(present.name) or 'This device'} is a CPU: predictions use the entry {entry_id} {sizes}"
         return _any_cpu(database, present, entry_id, how)
     device = draft_device(database, present)
     name, own = shorten(present.name) or "this device", shorten(pci_id(present) or "unknown", 20)
