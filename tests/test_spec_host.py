@@ -142,6 +142,14 @@ def test_capacities_are_those_of_a_compute_unit() -> None:
     assert values["memory.bandwidth"].provenance.kind == "assumed"
 
 
+def test_memory_is_not_known_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise FileNotFoundError("/proc/meminfo")
+
+    monkeypatch.setattr("psutil.virtual_memory", missing)
+    assert read_host(tmp_path / "nowhere", tmp_path / "neither").memory_bytes is None
+
+
 def test_what_opencl_reports_wins_and_the_last_level_is_assumed_without_sysfs(tmp_path: Path) -> None:
     """A container may see fewer compute units than the host has processors."""
     present = altered(PRESENT, kind="cpu", compute_units=2, clock_hz=2.4e9)

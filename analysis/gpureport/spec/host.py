@@ -106,7 +106,10 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
         **_identity(fields),
         **_read_caches(caches, processors),
     )
-    return HostProcessor(facts, psutil.virtual_memory().total, _huge_page_bytes(huge_pages))
+    memory_bytes: int | None = None
+    with suppress(OSError):  # Linux without /proc
+        memory_bytes = psutil.virtual_memory().total
+    return HostProcessor(facts, memory_bytes, _huge_page_bytes(huge_pages))
 
 
 def _huge_page_bytes(root: Path) -> int | None:
