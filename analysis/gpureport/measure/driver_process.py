@@ -76,8 +76,8 @@ class DriverProcess:
         except GpuReportError as error:
             raise DeviceError((_loading_error() or str(error)) + limit_remark()) from error
 
-    def open(self, candidate: RuntimeDevice, began_s: float) -> None:
-        """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
+    def open(self, candidate: RuntimeDevice, began_s: float) -> PresentDevice:
+        """Open a device, run a kernel on it and return it; the run began at *began_s* of the monotonic clock.
 
         Raises:
             DeviceError: it cannot be opened, or runs no kernel.
@@ -91,6 +91,7 @@ class DriverProcess:
             raise DeviceError(problem)
         self.use(backend, began_s)
         self._watch.__enter__()
+        return backend.device
 
     def use(self, backend: Backend, began_s: float) -> None:
         """Measure on an open device; the run began at *began_s*."""
