@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from gpureport.measure.backends import machine, nvidia, pci, sensors
+from tests.builders import altered, host_of
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
@@ -37,6 +38,19 @@ def test_a_container_limits_memory(tmp_path: Path) -> None:
     assert machine.cgroup_free_bytes(tmp_path) == 350
     cpu = PRESENT.model_copy(update={"kind": "cpu", "global_memory_bytes": 1000})
     assert sensors.free_memory_bytes(cpu) == 1000  # never more than the device has
+
+
+@pytest.mark.parametrize(
+    ("name", "listed_hz", "clock_hz"),
+    [("Portable Computing Language", None, None), ("Portable Computing Language", 3e9, 1e9), ("Intel(R)", None, 1e9)],
+)
+def test_pocl_s_clock_counts_if_the_system_lists_one(
+    name: str, listed_hz: float | None, clock_hz: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On Arm, PoCL takes BogoMIPS for a clock that the system does not list: 50 MHz of an Ampere Altra."""
+    monkeypatch.setattr(sensors, "read_host", lambda: host_of(1, clock_hz=listed_hz))
+    device = altered(PRESENT, platform=name, kind="cpu")
+    assert sensors.with_system(device).clock_hz == clock_hz
 
 
 class FakeNvml(ModuleType):

@@ -19,7 +19,7 @@ from gpureport.spec.drafts import Draft, drafted_device, of_present, of_relative
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device
 from gpureport.spec.values import Leaf, Provenance, Quantity, Value
-from tests.builders import host_of
+from tests.builders import altered, host_of
 from tests.fake_backend import A40, HOSTILE, PRESENT
 from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 from tests.present import stand_in
@@ -233,6 +233,8 @@ def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
     assert (draft.file.architecture, draft.file.name, draft.file.vendor) == ("aarch64", "Cortex-A72", "Arm")
     assert draft.file.opencl_names == ("pthread-Cortex-A72",)
     assert drafted_device(draft, there).architecture.id == "aarch64"
+    part = of_present(altered(processor, name="cpu-neoverse-n1-0xd0c"), there)
+    assert part.file.name == "cpu-neoverse-n1-0xd0c"
 
 
 @given(st.floats(1, 1e13))

@@ -86,7 +86,7 @@ NEOVERSE = """\
 processor\t: {number}
 BogoMIPS\t: 50.00
 Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp ssbs
-CPU implementer\t: 0x41
+CPU implementer\t: {implementer}
 CPU architecture: 8
 CPU variant\t: 0x3
 CPU part\t: {part}
@@ -96,29 +96,71 @@ CPU revision\t: 1
 """As Linux on machines with Neoverse cores lists each processor: without vendor, family and name."""
 
 
+def _cpuinfo(*parts: str, implementer: str = "0x41") -> str:
+    return "".join(
+        NEOVERSE.format(number=number, part=part, implementer=implementer) for number, part in enumerate(parts)
+    )
+
+
 @pytest.mark.parametrize(
-    ("part", "architecture"),
+    ("implementer", "parts", "name", "architecture"),
     [
-        ("0xd0c", "neoverse_n1"),
-        ("0xd40", "neoverse_v1"),
-        ("0xd49", "neoverse_n2"),
-        ("0xd4f", "neoverse_v2"),
-        ("0xd0b", "aarch64"),
+        ("0x41", ["0xd0c", "0xd0c"], "Neoverse-N1", "neoverse_n1"),
+        ("0x41", ["0xd40"], "Neoverse-V1", "neoverse_v1"),
+        ("0x41", ["0xd49"], "Neoverse-N2", "neoverse_n2"),
+        ("0x41", ["0xd4f"], "Neoverse-V2", "neoverse_v2"),
+        ("0x41", ["0xd84"], "Neoverse-V3", "neoverse_v3"),
+        ("0x6d", ["0xd49"], "arm", "neoverse_n2"),  # Microsoft
+        ("0x43", ["0x0af"], "arm", "thunderx2"),
+        ("0x46", ["0x001"], "arm", "a64fx"),
+        ("0x61", ["0x022", "0x023"], "arm", "aarch64"),  # Apple
+        ("0x41", ["0xd0b"], "Cortex-A76", "aarch64"),
+        ("0x41", ["0xd05", "0xd05", "0xd0b"], "Cortex-A55 and Cortex-A76", "aarch64"),
+        ("0x41", ["0xfff"], "arm", "aarch64"),
     ],
 )
 def test_arm_s_cores_are_known_by_their_part(
-    part: str, architecture: str, sysfs: Path, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    implementer: str,
+    parts: list[str],
+    name: str,
+    architecture: str,
+    sysfs: Path,
+    tmp_path: Path,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last one is a Cortex-A76, which has no file: it gets the values of any Arm core."""
-    (tmp_path / "cpuinfo").write_text("".join(NEOVERSE.format(number=number, part=part) for number in range(4)))
+    """Cores without a file, and several types of core, get the values of any Arm core."""
+    (tmp_path / "cpuinfo").write_text(_cpuinfo(*parts, implementer=implementer))
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    monkeypatch.setattr("platform.processor", lambda: "arm")
     here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo"))
     device, core = here.device("cpu/aarch64"), here.core_type(architecture)
 
-    assert (here.host.facts.vendor, here.host.facts.part) == ("ARM", part)
+    assert (here.host.facts.name, here.host.emulated) == (name, False)
     assert device.architecture.id == architecture
     assert device.cycles(device.caches[1].latency_cycles) == pytest.approx(core.l2_latency_s)
     assert [cache.capacity_bytes for cache in device.caches[:2]] == [24 << 10, 1 << 20]  # two threads share each
+
+
+X86 = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : AMD EPYC\ncpu MHz : 2596\n"
+
+
+@pytest.mark.parametrize(("machine", "cpuinfo"), [("aarch64", X86), ("x86_64", _cpuinfo("0xd0c"))])
+def test_an_emulated_processor_is_not_that_of_the_machine(
+    machine: str, cpuinfo: str, sysfs: Path, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under QEMU in user mode before version 8.2, which shows the kernel's own file."""
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("platform.processor", lambda: "")
+    here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo"))
+    facts = here.host.facts
+    found = here.match(altered(PRESENT, kind="cpu", name="cpu"))
+
+    assert (facts.name, facts.vendor, facts.clock_hz, here.host.emulated) == (machine, "", None, True)
+    assert (found.entry, found.draft, found.device.architecture.id) == (None, True, machine)
+    assert "of the emulation" in found.notes[0]
+    assert here.match(altered(PRESENT, name="GeForce RTX 3090")).entry == "nvidia/rtx_3090"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,12 @@ def test_facts_are_in_base_units() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size", "instances"),
-    [("32K", 32 << 10, None), ("1.5 MiB (2 instances)", 0.75 * (1 << 20), 2), ("131072 (4 instances)", 32 << 10, 4)],
+    [
+        ("32K", 32 << 10, None),
+        ("128 KiB", 32 << 10, 4),
+        ("1.5 MiB (2 instances)", 0.75 * (1 << 20), 2),
+        ("131072 (4 instances)", 32 << 10, 4),
+    ],
 )
 def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int | None) -> None:
     read = parse_lscpu(TEXT.replace("128 KiB (4 instances)", text, 1))
@@ -56,6 +61,34 @@ def test_one_thread_of_a_core_of_two_has_its_caches() -> None:
     values = host_values(HostProcessor(facts(processors=1, l1=ListedCache(instance_bytes=32 << 10))))
 
     assert values["caches.L1.capacity"].value == 32 << 10
+
+
+TERMINAL = """Architecture:             aarch64
+  CPU op-mode(s):         64-bit
+CPU(s):                   8
+Vendor ID:                Apple
+  Model name:             Icestorm-M1
+    Thread(s) per core:   1
+    Socket(s):            -
+    CPU max MHz:          2064.0000
+  Model name:             Firestorm-M1
+    Thread(s) per core:   1
+    Socket(s):            -
+    CPU max MHz:          3204.0000
+Caches (sum of all):
+  L1d:                    768 KiB (8 instances)
+  L1i:                    1.3 MiB (8 instances)
+  L2:                     16 MiB (2 instances)
+"""
+
+
+def test_several_types_of_core_on_a_terminal(database: Database) -> None:
+    read = parse_lscpu(TERMINAL)
+
+    assert (read.name, read.processors, read.clock_hz) == ("Icestorm-M1 and Firestorm-M1", 8, 3.204e9)
+    assert read.l1 == ListedCache(instance_bytes=96 << 10, instances=8)
+    assert read.l2 == ListedCache(instance_bytes=8 << 20, instances=2)
+    assert core_of_machine(read, database).architecture == "aarch64"
 
 
 @pytest.mark.parametrize(("named", "clock_hz"), [("2.50GHz", 2.5e9), ("0.00GHz", None), ("9999999GHz", None)])
@@ -101,6 +134,7 @@ def test_other_text_is_refused_in_one_sentence(text: str, words: str) -> None:
         ("GenuineIntel", 6, 173, "Intel(R) Xeon(R) 6975P-C", "granite_rapids"),
         ("GenuineIntel", 6, 9999, "Intel(R) Something new", None),
         ("ARM", None, 1, "Neoverse-V2", "neoverse_v2"),
+        ("Cavium", None, 1, "ThunderX2-99xx", "thunderx2"),
         ("ARM", None, 1, "Cortex-A76", None),
     ],
 )

@@ -84,6 +84,8 @@ class Implementation(NamedTuple):
     counts_units: bool = False
     """Whether it counts the units of entries, not work-group processors of two or parts of units."""
     clock: bool = True
+    clock_of_system: bool = False
+    """Whether the clock of a CPU is the one that Linux lists; if none is listed, PoCL reports BogoMIPS on Arm."""
     highest_clock: bool = False
     """Whether the clock is the highest of this board. AMD's drivers report the boost clock, the game clock or a lower
     one (1115 MHz for an RX 6700 XT)."""
@@ -99,6 +101,7 @@ _IMPLEMENTATIONS = (
         name="PoCL",
         options="-w",
         links_kernels=True,
+        clock_of_system=True,
         cpu_compiler="pocl",
         preferred=True,
     ),

@@ -22,7 +22,21 @@ HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _ARM = "0x41"
-"""Implementer of cores that Arm designed."""
+_IMPLEMENTERS = {_ARM: "ARM", "0x43": "Cavium", "0x46": "FUJITSU", "0x6d": "Microsoft"}
+"""Vendors of known types of AArch64 core, by their number in ``cpuinfo``."""
+_PARTS: dict[str, str] = dict(
+    re.findall(
+        r"(\w+)=(\S+)",
+        "0xd03=Cortex-A53 0xd05=Cortex-A55 0xd07=Cortex-A57 0xd08=Cortex-A72 0xd09=Cortex-A73 0xd0a=Cortex-A75 "
+        "0xd0b=Cortex-A76 0xd0c=Neoverse-N1 0xd0d=Cortex-A77 0xd40=Neoverse-V1 0xd41=Cortex-A78 0xd42=Cortex-A78AE "
+        "0xd44=Cortex-X1 0xd46=Cortex-A510 0xd47=Cortex-A710 0xd48=Cortex-X2 0xd49=Neoverse-N2 0xd4b=Cortex-A78C "
+        "0xd4d=Cortex-A715 0xd4e=Cortex-X3 0xd4f=Neoverse-V2 0xd80=Cortex-A520 0xd81=Cortex-A720 0xd82=Cortex-X4 "
+        "0xd83=Neoverse-V3AE 0xd84=Neoverse-V3 0xd85=Cortex-X925 0xd87=Cortex-A725 0xd8e=Neoverse-N3",
+    )
+)
+"""Cores that Arm designed, by part."""
+_KEYS_OF_OTHERS = {"aarch64": "vendor_id", "x86_64": "CPU implementer"}
+"""Keys in ``cpuinfo`` of processors with another instruction set."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _CLOCK = re.compile(r"@\s*(\d\d?(?:\.\d{1,3})?)\s*GHz")
@@ -36,7 +50,7 @@ class ListedCache(Record):
 
     instance_bytes: Bytes
     instances: Count | None = None
-    """Unknown before version 2.34 of ``lscpu``."""
+    """``lscpu`` lists the size of one before version 2.34, the sum of an unknown number before 2.37, and then both."""
     shared_by: Count | None = None
     """Logical processors that share one instance, also those that this program cannot use; ``lscpu`` lists none."""
 
@@ -68,7 +82,11 @@ class ProcessorFacts(Record):
     @property
     def generic(self) -> Literal["aarch64", "x86_64"]:
         """The generic architecture and entry for this instruction set."""
-        return "aarch64" if self.instruction_set.lower() in ("aarch64", "arm64") else "x86_64"
+        return _generic(self.instruction_set)
+
+
+def _generic(instruction_set: str) -> Literal["aarch64", "x86_64"]:
+    return "aarch64" if instruction_set.lower() in ("aarch64", "arm64") else "x86_64"
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,8 @@ class HostProcessor:
     """Size of the pages of large buffers if the system makes all of them huge; ``None``: it does not, or not known."""
     source: str = "operating system"
     """What lists these values."""
+    emulated: bool = False
+    """Whether a program such as QEMU executes the instructions of another instruction set."""
 
     @property
     def without(self) -> frozenset[str]:
@@ -96,20 +116,22 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     fields = list[tuple[str, str]]()
     with suppress(OSError):
         fields = list(_fields(cpuinfo.read_text(encoding="utf-8", errors="replace")))
-    processors = len(usable_cores())
-    named = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
+    processors, machine = len(usable_cores()), platform.machine()
+    # The kernel's file has the keys of its own instruction set.
+    emulated = _KEYS_OF_OTHERS[_generic(machine)] in dict(fields)
+    fields = [] if emulated else fields
     facts = ProcessorFacts(
-        name=next(named, "") or platform.processor() or platform.machine(),
-        instruction_set=platform.machine(),
+        name=_name(fields) or platform.processor() or machine,
+        instruction_set=machine,
         processors=processors,
-        clock_hz=_clock_hz(),
+        clock_hz=None if emulated else _clock_hz(),
         **_identity(fields),
         **_read_caches(caches, processors),
     )
     memory_bytes: int | None = None
     with suppress(OSError):  # Linux without /proc
         memory_bytes = psutil.virtual_memory().total
-    return HostProcessor(facts, memory_bytes, _huge_page_bytes(huge_pages))
+    return HostProcessor(facts, memory_bytes, _huge_page_bytes(huge_pages), emulated=emulated)
 
 
 def _huge_page_bytes(root: Path) -> int | None:
@@ -125,12 +147,26 @@ def _huge_page_bytes(root: Path) -> int | None:
         return None
 
 
+def _name(fields: Sequence[tuple[str, str]]) -> str:
+    """Return the name of the processor, board or chip in ``cpuinfo``, or those of Arm's cores; empty: none is known."""
+    first = dict(reversed(fields))
+    cores = [_PARTS.get(part, "") for part in _parts(fields) if first.get("CPU implementer") == _ARM]
+    return next((first[key] for key in _NAMED_BY if key in first), " and ".join(cores) if all(cores) else "")
+
+
+def _parts(fields: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the numbers of the types of core in ``cpuinfo`` of an AArch64 processor."""
+    return list(dict.fromkeys(value.lower() for key, value in fields if key == "CPU part"))
+
+
 def _identity(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the facts in ``cpuinfo`` that identify the type of core; empty if there are none."""
     first = dict(reversed(fields))
     numbers = {key: int(value) for key, value in first.items() if value.isdecimal()}
-    if first.get("CPU implementer") == _ARM and "CPU part" in first:
-        return {"vendor": "ARM", "part": first["CPU part"].lower()}
+    if parts := _parts(fields):
+        number = first.get("CPU implementer", "unknown")
+        # Several types of core have the values of any.
+        return {"vendor": _IMPLEMENTERS.get(number, number), "part": parts[0] if len(parts) == 1 else ""}
     if "vendor_id" not in first or "cpu family" not in numbers:
         return {}
     flags = frozenset(first.get("flags", "").split())
@@ -177,10 +213,22 @@ def _read_caches(root: Path, processors: int) -> dict[str, ListedCache]:
 
 def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
     """Parse the output of ``lscpu``; an InputError, which names *file*, for other text."""
+    fields = dict(_fields(text))
+    # For a terminal, lscpu lists caches under a heading; of several types of core, it lists one after another.
+    fields = {f"{level} cache": fields[level] for level in ("L1d", "L2", "L3") if level in fields} | fields
+    names = dict.fromkeys(value for key, value in _fields(text) if key == "Model name")
     try:
-        return processor_facts(dict(_fields(text)))
+        facts = processor_facts(fields | ({"Model name": " and ".join(names)} if names else {}))
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
+    cores = max(1, facts.processors // facts.threads_per_core)
+    caches = (("l1", facts.l1, cores), ("l2", facts.l2, cores), ("l3", facts.l3, facts.sockets))
+    sums = {
+        name: ListedCache(instance_bytes=cache.instance_bytes / usual, instances=usual)
+        for name, cache, usual in caches
+        if cache and fields[_LISTED[name]].endswith("iB")
+    }
+    return facts.model_copy(update=sums)
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:

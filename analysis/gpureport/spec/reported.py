@@ -22,8 +22,8 @@ _AROUND = re.compile(
     r"|\s+r[0-9]+p[0-9]+$",  # Arm: revision
     re.IGNORECASE,
 )
-_POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z0-9])")
-"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's name."""
+_POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z1-9]|0(?!x))")
+"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's name, but not an Arm part's number."""
 _MIG = re.compile(r"\bMIG (?:[0-9]+c\.)?([0-9]+g\.([0-9]+)gb)\b", re.IGNORECASE)
 _PCI_DEVICE = re.compile(r"\[0x([0-9a-f]{4})\]", re.IGNORECASE)
 _BOARD = re.compile(r".*\[(?!0x)(.+)\]")

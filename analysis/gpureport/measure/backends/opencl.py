@@ -64,7 +64,7 @@ def list_devices() -> tuple[PresentDevice, ...]:
         DeviceError: there is none.
     """
     return tuple(
-        sensors.with_link(describe(index, each.platform.name, each.platform.version, _query(each)))
+        sensors.with_system(describe(index, each.platform.name, each.platform.version, _query(each)))
         for index, each in enumerate(_devices())
     )
 

@@ -6,6 +6,7 @@ from math import inf
 
 from gpureport.measure.backends import machine, nvidia, pci
 from gpureport.measure.backends.common import PowerSensor, Source, known
+from gpureport.spec.host import read_host
 from gpureport.spec.models import PresentDevice
 
 _NO_SENSOR = "The system has no power sensor of this device that this process can read."
@@ -46,8 +47,10 @@ def free_memory_bytes(device: PresentDevice) -> float:
     return max(0.0, min(free, device.global_memory_bytes))
 
 
-def with_link(device: PresentDevice) -> PresentDevice:
-    """Return a device with the best link that device and machine support together, if the system knows it."""
+def with_system(device: PresentDevice) -> PresentDevice:
+    """Return a device with the best link to the machine, if the system knows it, and without a clock that it lacks."""
+    if device.on_host and device.implementation.clock_of_system and not read_host().facts.clock_hz:
+        device = device.model_copy(update={"clock_hz": None})
     with nvidia.opened(device) as found:
         if found is not None:
             link = known(
