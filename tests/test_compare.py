@@ -70,7 +70,7 @@ def test_the_regime_depends_on_the_predicted_level() -> None:
     levels = {
         (p.key.workload, point.point.label): str(point.level)
         for p in REPORT.predictions
-        if p.kind == "specification" and p.axis.quantity in ("working_set", "work_items")
+        if p.kind == "specification" and p.axis.quantity == "working_set"
         for point in p.points
     }
     for contest in contests({"a": REPORT, "b": REPORT}, "a"):
@@ -87,6 +87,26 @@ def test_launches_have_no_data_and_are_compared_at_their_best_size() -> None:
 
     assert launches.regime == BEST_SIZE
     assert launches.standings[0].value == max(point.value for point in observed.points)
+
+
+def test_work_that_repeats_on_loaded_data_is_not_that_of_memory() -> None:
+    """A transposition reads and writes 256 bytes: with data in memory, it cannot be faster than memory."""
+    report = load_report(Path(__file__).parents[1] / "reports" / "nvidia-h200")
+    found = [c for c in contests({"a": report, "b": report}, "a") if c.family == "bit_transpose"]
+    beyond = [c.standings[0].value for c in found if c.regime == BEYOND and c.variant == "vector"]
+
+    assert beyond
+    assert 256 * max(beyond) < report.device.memory.bandwidth_bytes_per_s
+    assert {c.variant for c in found if c.regime == BEST_SIZE} > {"vector"}
+
+
+def test_buyers_see_the_last_cache_and_the_host_link() -> None:
+    report = load_report(Path(__file__).parents[1] / "reports" / "nvidia-h200")
+    figures = {figure.name: figure for figure in excerpt(report).figures}
+
+    assert figures["last cache"].value == 60 * 2**20
+    assert figures["host link"].value == pytest.approx(55.5e9, rel=0.01)  # to the device; pinned
+    assert figures["host link"].basis == "measured"
 
 
 def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:

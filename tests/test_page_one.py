@@ -17,8 +17,18 @@ from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.run.caches import ReadCliff, read_cliffs
 from gpureport.report.run.conditions import Disturbed
-from gpureport.report.run.page_one import State, advice, first_kernels, headline, median_clock_hz, page_one, state
-from gpureport.report.run.work import amount_of_work, enough_work
+from gpureport.report.run.page_one import (
+    State,
+    advice,
+    first_kernels,
+    headline,
+    median_clock_hz,
+    page_one,
+    slowdowns,
+    state,
+)
+from gpureport.report.run.trust import measured_on_such
+from gpureport.report.run.work import amount_of_work, enough_work, full_occupancy
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import kept_folders, predicted
@@ -94,7 +104,7 @@ def test_a_low_clock_is_abnormal(share: float, expected: State) -> None:
     assert state(report, NORMAL, median) == expected
     said = " ".join(headline(report, NORMAL, clock_hz=median))
     assert ("20 % below" in said) is (expected is State.SLOWER)
-    assert "no throttle reason" in said
+    assert "or throttling" in said
 
 
 def texts_of(html: str) -> list[str]:
@@ -194,6 +204,31 @@ def test_discarded_samples_and_values_measured_on_such_a_device_are_named(monkey
     assert "disturbed samples discarded, mainly of Memory" in html
     assert "inputs were measured on such a device" in html
     assert "228 KiB local memory each, 48 KiB per work-group" in html
+
+
+@pytest.mark.parametrize(
+    ("device", "registers", "local_bytes"),
+    [("h200_sxm", 32, 106), ("rtx_4090", 40, 58)],  # 65,536 and 228 or 100 KiB for 2048 or 1536 work-items
+)
+def test_full_occupancy_allows_registers_and_local_memory(device: str, registers: int, local_bytes: int) -> None:
+    """Registers come in steps of 8; a group reserves 1 KiB of local memory."""
+    assert full_occupancy(database().device(f"nvidia/{device}")) == (registers, local_bytes)
+
+
+def test_exact_inputs_that_were_measured_on_such_a_device_do_not_count() -> None:
+    """Of an H100 SXM, only sizes of lines and sectors were measured: none of them adapts the model to it."""
+    report = kept("nvidia-h100")
+    own = [path for path, o in report.device.provenance.items() if report.match.entry in o.measured_on]
+    assert {path.split(".")[-1] for path in own} == {"line", "sector"}
+    assert measured_on_such(report) == 0
+
+
+def test_slowdowns_say_where_and_how_slow() -> None:
+    found = {each.workload: each for each in slowdowns(kept(GPU), None)}
+    strided, atomics = found["memory/strided"], found["atomics/spread"]
+    assert "64" in strided.case
+    assert atomics.best == pytest.approx(903e9, rel=0.01)
+    assert atomics.best / atomics.factor == pytest.approx(1.37e9, rel=0.01)
 
 
 def test_many_kernels_of_the_user_are_counted() -> None:

@@ -123,6 +123,18 @@ def test_a_wide_mark_overlaps_no_text() -> None:
     assert not any(left < middle < right for middle in middles.values())
 
 
+def test_a_text_is_beside_no_other_mark() -> None:
+    """Between two marks is room for neither name, and right of the second one for none."""
+    points = [(1000, 0), (1700, 0)]
+    marks = Series.of("", "observed", "down", points, texts=("L1 of some size", "L2 of some size"), labelled=True)
+    panel = Panel(ChartAxis(scale="log2", ends=(1, 2000)), ChartAxis(scale="rows", rows=("",)), (marks,))
+    with theme():
+        (axis,) = draw(Chart(((panel,),))).axes
+        written = {text.get_text() for text in axis.texts}
+
+    assert written & {"L1 of some size", "L2 of some size"} == {"L1 of some size"}
+
+
 def plateau(value: float, best: float | None = None) -> CurveFeature:
     level = Level(name="L1")
     return CurveFeature(feature="rate", position="plateau", value=value, unit="B/s", level=level, best_point=best)

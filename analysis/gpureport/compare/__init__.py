@@ -88,7 +88,7 @@ def compare(
         figures=tuple(each.model_copy(update={"machine": name}) for name, run in first.items() for each in run.figures),
         limits=_limits(first),
         contrasts=tuple(
-            contrast(name, base, (first[base].device, run.device), common)
+            contrast(name, base, common)
             for name, run in first.items()
             if name != base and run.facts and first[base].facts and len(first) <= FEW
         ),

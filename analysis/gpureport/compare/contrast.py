@@ -20,18 +20,15 @@ from gpureport.spec.files import declaration
 from gpureport.spec.models import Device
 
 SAME = log(1.25)
-"""Ratios and capacities that differ by less than 25 %, which is less than any interval, count as equal."""
+"""Ratios that differ by less than 25 %, which is less than any interval, count as equal."""
 Columns = tuple[list[int], list[int]]
 """Columns of the facts that two devices share, in the deviations of both."""
 NONE_SHARED: Columns = ([], [])
 
 
-def contrast(
-    machine: str, baseline: str, devices: tuple[Device, Device], contests: Iterable[WorkloadComparison]
-) -> Contrast:
-    """Group the speed ratios of a predicted *machine* by what limits the baseline; *devices*: the baseline's first."""
-    effects = limit_effects(machine, baseline, contests)
-    return Contrast(machine=machine, effects=effects, capacities_bytes=capacities(devices))
+def contrast(machine: str, baseline: str, contests: Iterable[WorkloadComparison]) -> Contrast:
+    """Group the speed ratios of a predicted *machine* by what limits the *baseline*."""
+    return Contrast(machine=machine, effects=limit_effects(machine, baseline, contests))
 
 
 def shared_facts(first: Run, other: Run) -> Columns:
@@ -89,15 +86,3 @@ def _effect(name: Kind, members: Iterable[tuple[str, tuple[RatioEstimate, Kind]]
 def _middle(ratios: Sequence[RatioEstimate]) -> RatioEstimate:
     middle = median_low(ratio.value for ratio in ratios)
     return next(ratio for ratio in ratios if ratio.value == middle)
-
-
-def capacities(devices: tuple[Device, Device]) -> tuple[float, float] | None:
-    """Return the largest working set in bytes that fits the caches of each; ``None`` if unknown or nearly equal."""
-    first, other = map(_capacity, devices)
-    return (first, other) if first and other and abs(log(first / other)) >= SAME else None
-
-
-def _capacity(device: Device) -> float:
-    """Return the largest working set of which shared caches serve all reads: its onset, at most the capacity."""
-    shared = [cache for cache in device.caches if cache.scope == "device"] or device.caches
-    return max((c.capacity_bytes * min(1.0, c.transition("bandwidth_transition").onset) for c in shared), default=0.0)

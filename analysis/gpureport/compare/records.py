@@ -193,8 +193,6 @@ class Contrast(Record):
     machine: str
     effects: tuple[Effect, ...]
     """By kind of limit on the baseline, the most important one first."""
-    capacities_bytes: tuple[Compact, Compact] | None
-    """Largest working set that fits the caches of the baseline and of the machine, if they differ."""
 
 
 class Comparison(Record):

@@ -10,6 +10,7 @@ import numpy as np
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.records import BEYOND, WITHIN, Landmark, Machine, MachineFigure
 from gpureport.findings.key_figures import key_figures
+from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
 from gpureport.predict.ceilings import Ceiling, ceilings, listed_rates
@@ -27,6 +28,8 @@ from gpureport.workloads.grid import last_cache_bytes, part_of_units
 Samples = Mapping[str, Floats]
 """Times per unit of work by the label of the point, of a sweep. Versions repeat work different numbers of times."""
 _MATRIX = ("matrix_fp16", "matrix_bf16")
+READ_PER_WATT = "memory read"
+"""Name of the figure of reads from memory per watt."""
 
 
 BEST_SIZE = "best size"
@@ -171,6 +174,7 @@ def _all_points(
     """Yield every point with its regime; no rates of a part of the compute units: its size differs by device."""
     far_bytes = _FAR * last_cache_bytes(report.device)
     sized = {record.key.workload for record, _ in curves if record.axis.quantity in SIZES}
+    fixed = {c.key.workload for c, _ in curves if _is_without_data(c, last_cache_bytes(report.device))}
     sweeps_of_cases = Counter(curve.key.workload for curve, _ in curves if curve.axis.quantity == "case")
     caches = {cache.name for cache in report.device.caches}
     for curve, prediction in curves:
@@ -178,7 +182,8 @@ def _all_points(
         if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
             continue
         workload = curve.key.workload
-        info, fixed = report.workloads.get(workload), _is_without_data(curve, last_cache_bytes(report.device))
+        info = report.workloads.get(workload)
+        placeless = workload in fixed and curve.axis.quantity in ("work_items", "work_group")
         of_transfers = curve.axis.quantity == "transfer"
         name = f", {curve.key.sweep}" if of_transfers or sweeps_of_cases[workload] > 1 else ""
         largest = max((point.point.x for point in curve.points), default=0.0)
@@ -189,7 +194,7 @@ def _all_points(
             predicted = prediction.points.at(point.point) if prediction else None
             far = predicted is None or predicted.level == DRAM
             yield (
-                (curve.key.family, curve.key.variant, BEST_SIZE if fixed else BEYOND if far else WITHIN),
+                (curve.key.family, curve.key.variant, BEST_SIZE if placeless else BEYOND if far else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
                     label=f"{'large transfers' if of_transfers else point.point.label}{name}",
@@ -207,9 +212,12 @@ def _all_points(
 
 
 def _is_without_data(curve: Observation | Prediction, cache_bytes: float) -> bool:
-    """Return whether more work-items of a sweep use the same data, which fit in the last cache of *cache_bytes*."""
+    """Return whether neither memory nor a cache of *cache_bytes* serves a sweep over work-items.
+
+    They use the same few data, or repeat their work on data of their own, which they load once.
+    """
     sizes = {point.point.working_set_bytes for point in curve.points}
-    return curve.axis.quantity == "work_items" and len(sizes) == 1 and max(sizes) <= cache_bytes
+    return curve.axis.quantity == "work_items" and (len(sizes) != 1 or max(sizes) <= cache_bytes)
 
 
 def rank(point: ComparedPoint, regime: str) -> tuple[float, float]:
@@ -240,7 +248,7 @@ def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
 def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFigure]:
     """Yield the figures of a device: those of its *report*, measured or else predicted, or limits where it has none."""
     device, found = report.device, key_figures(report)
-    figures = {(f.place.workload, str(f.place.level)): f for f in found if f.place}
+    figures = {(f.place.workload, str(f.place.level)): f for f in reversed(found) if f.place}
     measured = {place for place, figure in figures.items() if figure.measured}
     limits = {c.name: c for c in ceilings if c.kind in ("bandwidth", "rate")}
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
@@ -263,7 +271,22 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
             unit=limit.unit,
             basis="measured" if figure and figure.measured else "predicted",
         )
-    for name, listed, unit in (("memory", device.memory.size_bytes, "B"), ("board power", device.board_power_w, "W")):
+    transfer = figures.get(("transfer/pinned", TRANSFER))
+    if transfer and transfer.shown and device.host_link.kind != "shared":
+        low, high = transfer.shown.ends
+        yield MachineFigure(
+            name="host link",
+            value=transfer.shown.value,
+            ci_low=low,
+            ci_high=high,
+            unit="B/s",
+            basis="measured" if transfer.measured else "predicted",
+        )
+    for name, listed, unit in (
+        ("last cache", device.caches[-1].capacity_bytes if device.caches else 0.0, "B"),
+        ("memory", device.memory.size_bytes, "B"),
+        ("board power", device.board_power_w, "W"),
+    ):
         if listed:
             yield MachineFigure(name=name, value=listed, unit=unit, basis="specification")
     yield from per_watt(device, report.energy)
@@ -272,7 +295,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
 def per_watt(device: Device, energy: Energy | None) -> Iterator[MachineFigure]:
     """Yield memory reads and multiply-adds per watt, measured or else from listed rates and the board's power limit."""
     rates, limit_w = listed_rates(device), device.board_power_w
-    for name, unit in (("memory read", "B/s/W"), ("fp32 FMA", "FLOP/s/W")):
+    for name, unit in ((READ_PER_WATT, "B/s/W"), ("fp32 FMA", "FLOP/s/W")):
         load = energy.load(name) if energy else None
         if load and load.rate and load.power_w:
             value = load.rate / load.power_w

@@ -11,14 +11,13 @@ from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation, Record
+from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
-from gpureport.spec.models import Cache, Device, Memory, core_source, listed
+from gpureport.spec.models import Device, core_source, is_exact
 from gpureport.spec.uncertainty import CONSTANTS
-from gpureport.spec.values import steps_of
 
 What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
@@ -183,14 +182,6 @@ def _what(feature: CurveFeature, metric: Metric) -> What | None:
     return by_position.get(feature.position)
 
 
-def _exact(record: type[Record]) -> set[str]:
-    """Return the keys of whole numbers, such as the size of a line: a measurement of these has no error."""
-    return {key for name, (key, _) in listed(record).items() if record.model_fields[name].annotation is int}
-
-
-_EXACT = _exact(Cache) | _exact(Memory)
-
-
 def independence(device: Device, database: Database, software: str = "") -> Independence:
     """Return whether constants that predict *device* were measured on such a device or fitted to one.
 
@@ -201,7 +192,7 @@ def independence(device: Device, database: Database, software: str = "") -> Inde
         or of the one that this extends.
         ``unseen architecture``: all come from documents and from other architectures.
     """
-    origins = (origin for path, origin in device.provenance.items() if steps_of(path)[-1] not in _EXACT)
+    origins = (origin for path, origin in device.provenance.items() if not is_exact(path))
     measured = {entry for origin in origins for entry in origin.measured_on}
     sources = measured.union(*(each.measured_on for each in CONSTANTS if each.only in software))
     name = device.architecture.id

@@ -6,6 +6,7 @@ from typing import Literal
 
 from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
+from gpureport.compare.runs import READ_PER_WATT
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
@@ -48,6 +49,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     """Return the summary: speed by kind of work, efficiency, and significant differences on the same device."""
     baseline, others = comparison.baseline, comparison.others
     shares = sorted(overall(comparison, "efficiency").items(), key=lambda pair: -pair[1])
+    read = [each for each in comparison.figures if each.name == READ_PER_WATT]
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
     same = [
         (name, wholes.get(name), [each for each in found if each.significant], len(found))
@@ -68,7 +70,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     speeds = [_speeds(every, name, baseline, number) for name in others if name not in alike]
     return (
         *(sentence for found in comparison.contrasts for sentence in _contrast(baseline, found)),
-        *paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, several=SEVERAL),
+        *paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, read=read, several=SEVERAL),
         *paragraphs("same_device", FILE, baseline=baseline, same=same),
     )
 
@@ -79,9 +81,8 @@ def intervals() -> str:
 
 
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
-    """Return what changes from the baseline to a predicted machine, for which kernels and working sets."""
+    """Return what changes from the baseline to a predicted machine, and for which kernels."""
     equal = [effect for effect in found.effects if effect.unchanged > len(effect.kernels) / 2]
-    sizes = zip(found.capacities_bytes or (), (baseline, found.machine), strict=False)
     return paragraphs(
         "contrast",
         FILE,
@@ -90,7 +91,6 @@ def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
         changed=_most_important([effect for effect in found.effects if effect not in equal]),
         equal=equal,
         all_equal=all(effect.unchanged == len(effect.kernels) for effect in equal),
-        capacities=sorted(sizes),
     )
 
 

@@ -1,5 +1,6 @@
 """The tables of a comparison of machines."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -46,8 +47,8 @@ _MOST_WITHIN = 8  # number of differences within run-to-run variation that are s
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW, _WIDE = 14, 20  # characters of a name in a narrow column; the same if there are only two machines
-DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
-"""By place, the memory or caches that contain the data of a kind of work."""
+DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": UNKNOWN}
+"""By place, the memory or caches that contain the data of a kind of work; cases and repeated work have none."""
 _CLEARLY = 1.25  # factor between listed peak and value from which both are shown
 _KINDS = ("", "bandwidth", "latency", "rate", "launch", "transfer", "per watt")  # of limits, in their order
 _MOST_KERNELS = 2  # that stand for those with one bottleneck
@@ -101,8 +102,9 @@ def _figures_table(comparison: Comparison, figures: Iterable[MachineFigure], bas
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
     if figure is None:
         return UNKNOWN
-    whole = str.maketrans(" ", "\N{NO-BREAK SPACE}")  # cells wrap between values only
+    whole = str.maketrans(" ", "\N{NO-BREAK SPACE}")  # cells wrap between values and before intervals only
     text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit).translate(whole)
+    text = re.sub("\N{NO-BREAK SPACE}(?=[±(])", " ", text)
     basis = " predicted" if is_measured and figure.basis == "predicted" else ""
     higher = figure.listed and figure.listed > _CLEARLY * figure.value
     peak = f"{format_value(figure.listed, figure.unit)} listed".translate(whole)
@@ -130,7 +132,7 @@ def kernels_table(comparison: Comparison, what: What) -> Table:
         if found := means(row.contests, what):
             texts = family_title(row.family, comparison.families), row.contests[0].variant, place_of(row)
             rows.append((texts, {names[name]: ratio for name, ratio in found.items()}))
-    return Table.of_ratios(("family", "kernel", "data in"), names.values(), rows)
+    return Table.of_ratios(("family", "kernel", "place or case"), names.values(), rows)
 
 
 def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
@@ -254,7 +256,7 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
     for family, contests in families(comparison).items():
         efficient = means(contests, "efficiency") if len(comparison.names) <= _MOST_WITH_EFFICIENCY else {}
         measured = [name for name in comparison.names if name in efficient]
-        heads = (family_title(family, comparison.families), "data in")
+        heads = (family_title(family, comparison.families), "place or case")
         after = [f"eff. {_short(comparison)[name]}" for name in measured]
         rows = (_standing_row(comparison, row, measured) for row in rows_of(contests, joined=joined))
         tables.append(_of_few(comparison, heads, rows, after, what=""))
@@ -267,7 +269,7 @@ def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) ->
     return (
         row.contests[0].variant,
         place_of(row),
-        *(_with_interval(best_of(row.contests, name), row.unit) for name in comparison.names),
+        *(_with_interval(best_of(row.contests, name), abbreviated(row.unit)) for name in comparison.names),
         *(_with_interval(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )

@@ -326,11 +326,12 @@ class _Drawing:
     def _draw_arrows(self, each: Series, colour: str) -> None:
         low, high = sorted(self.ends["x" if self.by_rows else "y"])
         values = each.x if self.by_rows else each.y
-        for edge, beyond, marker in ((low, low, "<v"), (high, -high, ">^")):
+        for edge, ends, marker in ((low, each.low, "<v"), (high, each.high, ">^")):
+            reached = [value if end is None or not self.by_rows else end for value, end in zip_longest(values, ends)]
             at = [
                 (edge, y) if self.by_rows else (x, edge)
-                for x, y, value in zip(each.x, each.y, values, strict=True)
-                if (value < low if beyond == low else value > high) and each.style not in ("line", "dashes")
+                for x, y, value in zip(each.x, each.y, reached, strict=True)
+                if (value < low if edge == low else value > high) and each.style not in ("line", "dashes", "boxes")
             ]
             look: Any = {"color": colour, "markersize": 3, "markeredgewidth": 0, "clip_on": False}
             if at:
@@ -377,13 +378,13 @@ class _Drawing:
             self._write_first(line.name, line.role, [(x, y, side) for x, y in at for side in (-1, 1)])
 
     def _write_points(self, each: Series) -> None:
-        """Write the texts of points: inside boxes, or beside marks, else above or below."""
+        """Write the texts of points: inside boxes, or beside marks (or those they touch), else above or below."""
         spans = list(self._spans(each))
         for text, ((left, y), (right, _)) in zip(each.texts, spans, strict=True):
             if each.style == "boxes":
                 self._write_first(text, each.role, [((left + right) / 2, y, 0)], right - left)
             elif self.by_rows:
-                row = [(a[0], b[0]) for a, b in spans if a[1] == y]
+                row = [(a[0], b[0]) for a, b in spans if a[1] == y and a[0] - 0.1 < right and b[0] + 0.1 > left]
                 ends = max(b for _, b in row), min(a for a, _ in row)
                 self._write_first(text, each.role, [(right, y, 1), (left, y, -1), (ends[0], y, 1), (ends[1], y, -1)])
             else:

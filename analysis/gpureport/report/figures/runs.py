@@ -7,7 +7,7 @@ from gpureport.grouping import grouped
 from gpureport.records.curves import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.measurement import Energy
-from gpureport.report.curves import CurveRecords, FindingPair, reading_units
+from gpureport.report.curves import CurveRecords, FindingPair, is_certain, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series, Style, stretch
 from gpureport.report.figures.sweeps import drawable, observed, plateaus, predictions
 from gpureport.spec.models import Device
@@ -76,7 +76,9 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
             middle = points[len(points) // 3]
             lines.append(Series("", role, "ranges", (middle.point.x,), (middle.value,), texts=(text,), labelled=True))
         onsets = [
-            f for f in (record.features if record else ()) if f.position == "onset" and not f.level.is_unexplained
+            f
+            for f in (record.features if record else ())
+            if f.position == "onset" and not f.level.is_unexplained and is_certain(f)
         ]
         marks += [Mark(f.value, f.value, format_value(f.value, f.unit), role) for f in onsets]
     y = Axis(first.metric.label, first.metric.value_unit, "log10")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from statistics import median
 
 from pydantic import TypeAdapter
@@ -17,6 +18,7 @@ from gpureport.observe.disturbance import running_clocks
 from gpureport.observe.statistics import Estimate
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
+from gpureport.records.measurement import Reading
 from gpureport.records.quantities import Labelled
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, specified
@@ -28,7 +30,7 @@ from gpureport.report.run.efficiency import limits, most_frequent, own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
 from gpureport.report.run.trust import measured_on_such, ratio_picture
-from gpureport.report.run.work import best_size, enough_work
+from gpureport.report.run.work import best_size, enough_work, full_occupancy
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import known_range, seen_in
@@ -37,8 +39,8 @@ from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percen
 from gpureport.workloads.matrix import FORMATS
 
 _OWN = 2  # the most kernels of the user with sentences and curves
-_LOW_CLOCK = 0.95
-"""Share of the entry's clock below which a device is not called normal."""
+_LOW_CLOCK, _LOW = 0.95, 0.8
+"""Share of the entry's clock below which a device is not called normal, and of a typical value that is worth a word."""
 _READS, _RATES = {"memory/read", "memory/read_private", "memory/latency"}, {"memory/read", "instructions/rate"}
 """The workloads that advice on working sets, and on the balance of operations and bytes, rests on."""
 _MUCH, _FEW = 4.0, 3
@@ -53,7 +55,7 @@ class State(Labelled):
     NORMAL = "Normal.", "agrees"
     PLAUSIBLE = "No defect found.", "open"
     SLOWER = "Slower than expected.", "off"
-    FASTER = "Faster than expected.", "open"
+    FASTER = "Partly faster than expected.", "open"
     DEVIATES = "Not as expected.", "off"
     UNCLEAR = "Not conclusive.", "off"
     SOFTWARE = "No hardware.", "off"
@@ -190,11 +192,10 @@ _LARGE: tuple[_Wanted, ...] = (
 
 
 def _table(device: Device) -> tuple[_Wanted, ...]:
-    last_first = dict.fromkeys(cache.name for cache in (*device.caches[-1:], *device.caches[:1]))
     return (
         ("Memory write", Quantity.WRITE, MEMORY),
         ("Memory copy", Quantity.COPY, MEMORY),
-        *((f"{name} read", Quantity.READ, name) for name in last_first),
+        *((f"{cache.name} read", Quantity.READ, cache.name) for cache in device.caches[-1:]),  # the figure has others
         ("Memory latency", Quantity.LATENCY, "memory"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
         *(() if device.architecture.on_host else (("Host to device", Quantity.TRANSFER, "Host to device"),)),
@@ -204,15 +205,13 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
 
 
 def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, KeyFigure | None]:
-    """Return the wanted figures by name; a latency that several levels share has the names of all."""
+    """Return the wanted figures by name."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
     architecture = report.device.architecture
     listed = any(form.name in architecture.rates_per_cycle for form in FORMATS) and not report.publication
     lacking = {Quantity.MATRIX} if listed or architecture.groups_as_loops else set()
     found = ((name, known.get((quantity, of)), quantity in lacking) for name, quantity, of in wanted)
-    return {
-        figure.name if figure and figure.nearer else name: figure for name, figure, absent in found if figure or absent
-    }
+    return {name: figure for name, figure, absent in found if figure or absent}
 
 
 def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None = None) -> State:
@@ -262,6 +261,8 @@ def headline(
         compared=compared,
         strong=sum(figure.is_strong_test for figure in compared),
         outside=[figure for figure in compared if figure.unpredicted],
+        below=[f for f in compared if report.device.is_typical and _is_below(f)],
+        hottest_c=max((r.temperature_c for r in _all_readings(report) if r.temperature_c), default=None),
         clock_hz=clock_hz,
         is_clock_low=_is_low(report, clock_hz),
         complete=report.machine is not None and not (wrong or report.failed_variants or report.incomplete),
@@ -273,6 +274,16 @@ def headline(
     )
 
 
+def _is_below(figure: KeyFigure) -> bool:
+    large = (figure.quantity, figure.of) in {(quantity, of) for _, quantity, of in _LARGE}
+    value, typical = figure.measured, figure.specification
+    return bool(large and value and typical and value.value < _LOW * typical and not figure.unpredicted)
+
+
+def _all_readings(report: Report) -> Iterable[Reading]:
+    return chain(readings(report), *(load.readings for load in (report.energy.loads if report.energy else ())))
+
+
 def advice(
     report: Report, found: Sequence[CurveRecords], figures: Iterable[KeyFigure], cliffs: Sequence[ReadCliff]
 ) -> tuple[Advice, ...]:
@@ -282,7 +293,7 @@ def advice(
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
     slow = slowdowns(report, best)
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
-    capacity = resident_work_items(report.device)
+    filled = {"capacity": resident_work_items(report.device), "limits": full_occupancy(report.device)}
     known = limits(found, report.device.compute_units) if report.only_predicted else ()  # else page one has no room
     losses, balance = best.losses if best else {}, fp32.value / read.value if fp32 and read else None
     rows: tuple[tuple[str, str, str, Set[str]], ...] = (
@@ -290,7 +301,7 @@ def advice(
         ("Work-group", text("tune_work_group", best=best) if best else "", "groups", {k.workload for k in losses}),
         (
             "Work-items",
-            text("tune_work_items", capacity=capacity, work=work) if work else "",
+            text("tune_work_items", **filled, work=work) if work else "",
             "work",
             {name for _, name in work},
         ),
@@ -309,11 +320,12 @@ def _transfer(found: Iterable[CurveRecords]) -> tuple[CurveFeature, ...]:
 
 @dataclass(frozen=True)
 class Slowdown:
-    """Something to avoid: how much slower the worst case of a workload is than its best; *sides*: of a work-group."""
+    """Something to avoid: how much slower the worst case of a workload is than its *best*; *sides*: of a work-group."""
 
     workload: str
     factor: float
     case: str = ""
+    best: float = 0.0
     sides: tuple[int, ...] = ()
 
 
@@ -325,8 +337,8 @@ def slowdowns(report: Report, best: OneSize | None) -> list[Slowdown]:
         records = [curve.observation if report.observations else curve.specification for curve in curves]
         values = {point.point.label: float(point.value) for record in records if record for point in record.points}
         if values and all(values.values()):
-            worst_case = min(values, key=lambda label: values[label])
-            found.append(Slowdown(workload, max(values.values()) / values[worst_case], worst_case))
+            worst_case, top = min(values, key=lambda label: values[label]), max(values.values())
+            found.append(Slowdown(workload, top / values[worst_case], worst_case, top))
     worst = best and best.worst_shape
     if worst and worst.loss < 1:
         found.append(Slowdown(worst.key.workload, worst.gain, sides=worst.sides))
@@ -345,7 +357,6 @@ def trust(report: Report) -> str:
         "trust",
         of_software=report.of_software,
         errors=time_errors(report.curves, "specification"),
-        seen=seen_in(report),
         device_class=name,
         of_class=_accuracies().get(name),
         here=measured_on_such(report),

@@ -52,7 +52,7 @@ def _power_limit_w(report: Report) -> float | None:
 
 def power_pictures(report: Report) -> tuple[Picture, ...]:
     """Draw the trace of power and clocks, if there is one."""
-    caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
+    caption = "Power and core clock while the kernels ran, with the name of each load at its start."
     readings = [reading for load in (report.energy.loads if report.energy else ()) for reading in load.readings]
     traced = any(reading.power_w or reading.clock_hz for reading in readings)  # some sensors only count energy
     return (Picture(power_chart(report.energy), caption),) if report.energy and traced else ()

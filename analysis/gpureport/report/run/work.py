@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from math import floor, inf
 
 from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches, worst_shape
 from gpureport.grouping import grouped
@@ -10,10 +11,11 @@ from gpureport.report.curves import CurveRecords, is_certain, specified_values
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, known_range, largest_deviation, seen_in, shape_name
-from gpureport.spec.models import resident_work_items
+from gpureport.spec.models import Device, resident_work_items
 from gpureport.units import RATIO, format_range
 
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
+_GROUP = 128  # work-items of a group that reserves local memory
 _FEW = 3  # the most families with losses that are listed
 _BEGIN = 1.25  # an n90 below so many times the fewest work-items of its sweep may be smaller
 
@@ -28,6 +30,15 @@ def enough_work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[flo
         if feature.position == "n90" and is_certain(feature)
         if feature.value >= _BEGIN * min(point.point.work_items for point in curve.points)
     )
+
+
+def full_occupancy(device: Device) -> tuple[int, float]:
+    """Return registers and bytes of local memory per work-item that allow it, in work-groups of 128; 0: no limit."""
+    rules, wave = device.architecture.occupancy, device.architecture.wave_size
+    most, each = rules.max_waves * wave, max(1, rules.register_granularity // wave)
+    registers = min(rules.registers // most, rules.max_registers_per_work_item or inf) if rules.registers else 0
+    local = (rules.local_memory_bytes or 0) / most - rules.local_memory_reserved_bytes / _GROUP
+    return int(registers // each * each), max(0.0, floor(local))
 
 
 def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
