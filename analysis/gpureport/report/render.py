@@ -191,4 +191,4 @@ def _style(name: str) -> Markup:
 def readable_time(text: str) -> str:
     """Write an ISO 8601 time as ``21 November 2026, 09:30 UTC``."""
     time = datetime.fromisoformat(text)
-    return f"{time.day} {time:%B %Y, %H:%M UTC}"  # Windows has no %-d
+    return f"{time.day} {time:%B %Y, %H:%M UTC}"  # Windows pads days of strftime
