@@ -208,11 +208,16 @@ def test_discarded_samples_and_values_measured_on_such_a_device_are_named(monkey
 
 @pytest.mark.parametrize(
     ("device", "registers", "local_bytes"),
-    [("h200_sxm", 32, 106), ("rtx_4090", 40, 58)],  # 65,536 and 228 or 100 KiB for 2048 or 1536 work-items
+    [
+        ("nvidia/h200_sxm", 32, 106),  # 65,536 and 228 KiB for 2048 work-items
+        ("nvidia/rtx_4090", 40, 58),  # 65,536 and 100 KiB for 1536
+        ("amd/rx_5700_xt", 48, 48),  # 128 KiB for 20 groups of 128, in multiples of 512 B
+        ("intel/hd_630", 0, 64),  # 64 KiB for 7 groups of 128, in powers of two
+    ],
 )
 def test_full_occupancy_allows_registers_and_local_memory(device: str, registers: int, local_bytes: int) -> None:
     """Registers come in steps of 8; a group reserves 1 KiB of local memory."""
-    assert full_occupancy(database().device(f"nvidia/{device}")) == (registers, local_bytes)
+    assert full_occupancy(database().device(device)) == (registers, local_bytes)
 
 
 def test_exact_inputs_that_were_measured_on_such_a_device_do_not_count() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from math import floor, inf
+from math import inf
 
 from gpureport.findings.advice import WITHIN, OneSize, best_shape, one_size, searches, worst_shape
 from gpureport.grouping import grouped
@@ -15,7 +15,7 @@ from gpureport.spec.models import Device, resident_work_items
 from gpureport.units import RATIO, format_range
 
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
-_GROUP = 128  # work-items of a group that reserves local memory
+_GROUP = 128  # work-items of a small group, of which most devices can hold enough
 _FEW = 3  # the most families with losses that are listed
 _BEGIN = 1.25  # an n90 below so many times the fewest work-items of its sweep may be smaller
 
@@ -33,12 +33,15 @@ def enough_work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[flo
 
 
 def full_occupancy(device: Device) -> tuple[int, float]:
-    """Return registers and bytes of local memory per work-item that allow it, in work-groups of 128; 0: no limit."""
+    """Return registers and bytes of local memory per work-item that allow it, in small work-groups; 0: no limit."""
     rules, wave = device.architecture.occupancy, device.architecture.wave_size
     most, each = rules.max_waves * wave, max(1, rules.register_granularity // wave)
     registers = min(rules.registers // most, rules.max_registers_per_work_item or inf) if rules.registers else 0
-    local = (rules.local_memory_bytes or 0) / most - rules.local_memory_reserved_bytes / _GROUP
-    return int(registers // each * each), max(0.0, floor(local))
+    group = _GROUP if most <= _GROUP * (rules.max_groups or most) else 2 * _GROUP
+    share = (rules.local_memory_bytes or 0) // max(1, most // group)  # of each group
+    share -= share % rules.local_memory_granularity_bytes
+    share = max((size for size in rules.local_memory_sizes_bytes if size <= share), default=share)
+    return int(registers // each * each), max(0, (share - rules.local_memory_reserved_bytes) // group)
 
 
 def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
