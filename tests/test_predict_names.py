@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpureport.compare import contests
-from gpureport.compare.contrast import capacities, is_shared
+from gpureport.compare.contrast import is_shared
 from gpureport.compare.records import BEYOND
 from gpureport.compare.runs import ComparedPoint
 from gpureport.predict import limits_of, predict
@@ -25,7 +25,7 @@ from gpureport.spec.values import Provenance
 from gpureport.units import format_bytes, format_interval
 from gpureport.workloads import select
 from tests.builders import altered, predicted_point
-from tests.toy import KIB, L1, L2, MIB, TOY, toy
+from tests.toy import KIB, L2, MIB, TOY, toy
 
 SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
 NEAR = Level(name="L2", near=True)
@@ -228,22 +228,6 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
     assert shared(unsourced) == [False] * 6
     assert shared(stranger) == [False] * 6
     assert [is_shared((unsourced, altered(unsourced, id="x")), path) for path in paths] == [False] * 6
-
-
-@pytest.mark.parametrize(
-    ("factor", "sizes"), [(1.2, None), (1.3, (51.2 * MIB, 66.56 * MIB)), (0.85, None), (0.5, (51.2 * MIB, 25.6 * MIB))]
-)
-def test_caches_differ_by_a_quarter_at_least(factor: float, sizes: tuple[float, float] | None) -> None:
-    """The largest shared cache counts, as far as reads keep their bandwidth: here 0.8 of it, and never more than 1."""
-    grown = altered(L2, capacity_bytes=factor * L2.capacity_bytes)
-    beyond = altered(L2, bandwidth_transition=Transition(onset=1.2, midpoint=1.3, end=1.4))
-
-    assert capacities((TOY, altered(TOY, id="other", caches=(L1, grown)))) == (sizes and pytest.approx(sizes))
-    assert capacities((TOY, altered(TOY, caches=()))) is None
-    assert capacities((altered(TOY, caches=(L1,)), TOY)) == pytest.approx((204.8 * KIB, 51.2 * MIB))
-    assert capacities((altered(TOY, caches=(L1,)), altered(TOY, caches=(beyond,)))) == pytest.approx(
-        (204.8 * KIB, 64 * MIB)
-    )
 
 
 # Levels, ceilings, limits
