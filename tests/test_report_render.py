@@ -22,6 +22,7 @@ from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.pdf import layout, pdf
 from gpureport.report.render import typeset
+from gpureport.report.text.tables import Table
 from tests.kept import record, render_html
 from tests.make_report import make_report
 from tests.page_boxes import strays
@@ -196,7 +197,10 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     [
         ('<a href="#a_b">particles/structs32_s</a>', '<a href="#a_b">particles/<wbr>structs32_s</a>'),
         ("&lt;b&gt;_/x &amp; 1 / 2 <code>a_b</code>", "&lt;b&gt;_/<wbr>x &amp; 1 / 2 <code>a_b</code>"),
-        ("of rx_7900_xtx and instructions_per_cycle", "of rx_7900_xtx and instructions_<wbr>per_<wbr>cycle"),
+        ("of rx_7900_xtx and instructions_per_cycle", "of rx_7900_xtx and instructions_per_cycle"),
+        ("words_changed_random_glider of 6 cases", "words_changed_random_<wbr>glider of 6\xa0cases"),
+        ("nvidia-h200 to-do", '<span class="whole">nvidia-h200</span> to-do'),
+        ("3 Tmultiply-add/s", '3\xa0<span class="whole">Tmultiply-add/s</span>'),
         ("work-items for 90 %", "work-items for 90\xa0%"),
         ("at 43.7 Gparticle/s or a/b", "at 43.7\xa0Gparticle/s or a/<wbr>b"),
         ("805 k items (529 to 1322)", "805\xa0k items (529\xa0to\xa01322)"),
@@ -206,3 +210,12 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_lines_break_where_names_join_and_not_within_numbers(text: str, html: str) -> None:
     assert typeset(text) == html
+
+
+@pytest.mark.parametrize(
+    ("cell", "words", "whole"),
+    [("52 GB/s ± 22 %", True, True), ("328 Tmultiply-add/s ± 42 %", True, False), ("a" * 40, False, False)],
+)
+def test_a_table_breaks_lines_before_intervals_then_words(cell: str, words: bool, whole: bool) -> None:
+    table = Table(("kernel", *"abcd"), (("words_changed_random", *[cell] * 4),))
+    assert (table.fits(whole=False), table.fits(whole=True)) == (words, whole)

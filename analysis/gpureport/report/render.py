@@ -46,8 +46,10 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 """What of a page has no line breaks of ours, and its texts."""
-_JOINT = re.compile(r"(?<=/)(?!s\b)(?=\w)|(?<=\w{11}_)(?=\w)|(?<=\w{30})(?=\w)")
-"""Where a name may be broken, but not a rate or a short part; and a long word."""
+_JOINT = re.compile(r"(?<=/)(?!s\b)(?=\w)|(?<=\w{20}_)(?=\w)|(?<=\w{30})(?=\w)")
+"""Where a name may be broken: after its family, but not within a rate; and a long word."""
+_WHOLE = re.compile(r"\b(?=[\w-]{1,24}(?![\w-]))(?=[\w-]*\d|[\w-]+/s\b)\w+(?:-\w+)+(?:/s\b)?")
+"""Names, dates and units with hyphens, at which they are not broken."""
 
 
 def write_filled(
@@ -114,9 +116,11 @@ def _printable(text: str) -> str:
 
 def typeset(html: str) -> str:
     """Allow line breaks within names in the texts of a page, but not between values and their units."""
-    return _TEXT.sub(
-        lambda found: _JOINT.sub("<wbr>", tables.unbroken(found["text"])) if found["text"] else found[0], html
-    )
+    return _TEXT.sub(lambda found: _typeset(found["text"]) if found["text"] else found[0], html)
+
+
+def _typeset(text: str) -> str:
+    return _WHOLE.sub(r'<span class="whole">\g<0></span>', _JOINT.sub("<wbr>", tables.unbroken(text)))
 
 
 _PLACE = re.compile(r"<!--picture (\d+)-->")

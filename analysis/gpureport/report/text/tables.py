@@ -16,12 +16,14 @@ from gpureport.workloads import all_workloads
 
 _SIGNS = "±" + "".join(verdict.mark for verdict in Verdict)
 _BEFORE_UNIT = re.compile(
-    rf"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{{1,16}}/s)(?![\w/]))|(?<=[{_SIGNS}]) (?=\d)"
+    rf"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|cases|[\w-]{{1,20}}/s)(?![\w/]))|(?<=[{_SIGNS}]) (?=\d)"
 )
 _NUMBER = re.compile(r"[^\w.]*\d")
 _SHAPE = re.compile(r"\d (?:x|\N{MULTIPLICATION SIGN})[ \xa0]\d|…|[A-Za-z] to |^\d{4}-| cases$")
 """Of shapes, ranges between two units, dates and counted cases, which are no numbers."""
 _BRACKETS = re.compile(r"\([^()<>]{1,16}\)")
+_BREAK = re.compile(r" |(?<=/)(?!s\b)")
+_LETTERS, _PADDING = 130, 1.7  # of a printed line, and of each column
 _LEAST_SHADE = 1.05  # the least ratio with the darkest shade
 
 
@@ -72,6 +74,15 @@ class Table:
         cells = zip(self.columns[1:], list(zip(*self.rows, strict=True))[1:], strict=False)
         known = ((name, [text for text in texts if text not in ("", UNKNOWN)]) for name, texts in cells)
         return frozenset(name for name, texts in known if 2 * sum(map(_is_number, texts)) > len(texts))
+
+    def fits(self, *, whole: bool) -> bool:
+        """Return whether the words of each column fit a printed line; if *whole*, with unbroken intervals."""
+        widest = 0.0
+        for name, *cells in zip(self.columns, *self.rows, strict=True):
+            kept = whole and name in self.numeric
+            words = [word for text in map(unbroken, cells) for word in ([text] if kept else _BREAK.split(text))]
+            widest += _PADDING + max(map(len, [*_BREAK.split(name), *words]))
+        return widest <= _LETTERS
 
 
 def _is_number(text: str) -> bool:
