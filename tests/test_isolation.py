@@ -1,11 +1,15 @@
 """Work in a process of its own: failures and limits."""
 
 import os
+import pickle
 import resource
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,3 +44,15 @@ def _limited() -> tuple[int, int]:
 def test_present_limits_of_memory_stay() -> None:
     with ProcessPoolExecutor(1) as process:
         assert process.submit(_limited).result() == (2**33, 2**34)
+
+
+def test_a_process_whose_parent_ended_before_it_began_does_no_work() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as parent:
+        pass
+    command = (sys.executable, "-P", "-m", "gpureport.isolation", str(parent.pid))
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert not process.communicate(pickle.dumps(partial(time.sleep, 60)), timeout=30)[0]
+        finally:
+            process.kill()
+    assert process.returncode == 1

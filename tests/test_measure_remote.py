@@ -189,7 +189,7 @@ def running(program: str, monkeypatch: pytest.MonkeyPatch) -> Child:
     runtime, popen = working().runtime, subprocess.Popen
 
     def start(_: object, **options: Any) -> Any:
-        return popen([sys.executable, "-c", program], **options)
+        return popen([sys.executable, "-c", program, str(os.getpid())], **options)
 
     monkeypatch.setattr(subprocess, "Popen", start)
     child = Child(runtime)

@@ -113,7 +113,7 @@ def ending(code: int | None, printed: bytes) -> str:
 def process_of(module: str, stderr: int, environment: Mapping[str, str] = os.environ) -> "subprocess.Popen[bytes]":
     """Start a process of a module, which calls :func:`channel`; an interrupt of the terminal does not reach it."""
     return subprocess.Popen(  # noqa: S603 - our own module
-        (sys.executable, "-P", "-m", module),
+        (sys.executable, "-P", "-m", module, str(os.getpid())),
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -124,7 +124,8 @@ def process_of(module: str, stderr: int, environment: Mapping[str, str] = os.env
 
 
 def channel() -> tuple[BinaryIO, BinaryIO]:
-    """Return the pipes from and to the process that started this one; what this one prints goes to standard error."""
+    """Return pipes from and to the process that started this one, which ends with it; prints go to standard error."""
+    end_with_parent(int(sys.argv[1]))
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -141,7 +142,6 @@ def skip_output(replies: IO[bytes]) -> None:
 
 
 def _serve() -> None:
-    end_with_parent()
     collect_rarely()
     requests, results = channel()
     while True:

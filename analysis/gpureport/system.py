@@ -121,8 +121,8 @@ def limited_growth(most_bytes: int) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_DATA, present)
 
 
-def end_with_parent() -> None:
-    """Write no core file; end this process when its parent ends."""
+def end_with_parent(parent: int) -> None:
+    """Write no core file; end this process when its *parent* ends, or at once if it has ended."""
     if sys.platform != "win32":
         import resource
 
@@ -132,8 +132,10 @@ def end_with_parent() -> None:
 
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
     else:
-        Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
+        Thread(target=_follow, args=(parent,), daemon=True).start()
 
 
 def _follow(parent: int) -> None:

@@ -26,7 +26,6 @@ from gpureport.measure.sweep import Task, measure_workload
 from gpureport.measure.watch import Watch
 from gpureport.records.measurement import Energy
 from gpureport.spec.models import PresentDevice
-from gpureport.system import end_with_parent
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
 _GROUP = 8
@@ -150,5 +149,4 @@ def kernel_problem(backend: Backend) -> str | None:
 
 
 if __name__ == "__main__":
-    end_with_parent()
     DriverProcess(*channel()).serve()
