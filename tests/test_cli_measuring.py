@@ -165,6 +165,10 @@ def test_no_document_of_an_earlier_run_stays_if_it_fails(
     assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]
     complete = (earlier / "report.json").read_text()
     install(fake, lambda: FakeBackend(seconds=interrupt), (Copy(),))
+    with fake.context() as full:
+        full.setattr(measuring, "save_report", end)
+        assert main(["-o", "out", "--force"]) == 1
+        assert (earlier / "report.json").read_text() == complete
     for _ in range(2):  # what was measured stays, until another run is complete
         assert main(["-o", "out", "--force"]) == 130
         assert sorted(path.name for path in earlier.iterdir()) == ["earlier-report.json", "report.json"]
@@ -239,7 +243,7 @@ def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.Monk
 def test_a_run_that_measured_nothing_failed(
     fake: pytest.MonkeyPatch, capsys: Captured, make: Callable[[], FakeBackend], reason: str
 ) -> None:
-    """A report that says so, no documents, one sentence at the end, no table."""
+    """A report that says so beside the earlier ones, no documents, one sentence at the end, no table."""
     install(fake, make, (Copy(), Again(), Missing()))
     assert main(["-o", "out", "--force"]) == 1
     captured = capsys.readouterr()
@@ -247,7 +251,8 @@ def test_a_run_that_measured_nothing_failed(
     lines = captured.err.splitlines()
     assert [line for line in lines if line.startswith("gpureport: nothing was measured")] == lines[-1:]
     assert reason in lines[-1]
-    assert [path.name for path in Path("out").iterdir()] == ["report.json"]
+    kept = ["earlier-report.json", "report.json", "report.json.xz"]
+    assert sorted(path.name for path in Path("out").iterdir()) == kept
     assert load_report(Path("out")).status == "failed"
     for command in (["render", "out"], ["compare", "out", "h200"], ["validate", "out"]):
         assert main(command) == 2

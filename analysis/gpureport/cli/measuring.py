@@ -26,7 +26,7 @@ from gpureport.cli.options import (
     writing,
 )
 from gpureport.errors import GpuReportError, InputError, InterruptionError
-from gpureport.files import remove_files, uninterrupted
+from gpureport.files import remove_files, uninterrupted, write_file
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.kernels import difference
@@ -251,9 +251,9 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
         nonlocal saved
         with uninterrupted():
             if not saved:
-                remove_files(*documents_of(path))
                 if path.exists() and not (earlier or aside.exists()):
-                    path.replace(aside)
+                    write_file(aside, path.read_bytes())
+                remove_files(*documents_of(path))
             save_report(report, path, written)
             remove_files(*(_earlier(path) if report.status == "complete" else ()))
             before, saved = saved, report.status
