@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 
 from gpureport.cli import main
+from gpureport.errors import GpuReportError
 from gpureport.records.report import Report, save_report
 from gpureport.report import render
 from tests.kept import GPU, REPORTS
@@ -83,6 +84,14 @@ def test_reports_are_printed_and_written(
     before = {file: file.read_bytes() for file in (tmp_path / "out").iterdir()}
     monkeypatch.setattr(render._Pages, "with_figures", interrupted)
     assert main(["compare", folders[1], folders[0], "-o", str(tmp_path / "out"), "--force"]) == 130
+    assert {file: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
+    monkeypatch.undo()
+
+    def full(*_: object) -> NoReturn:
+        raise GpuReportError("no space is left")
+
+    monkeypatch.setattr(render, "write_file", full)
+    assert main(["compare", folders[1], folders[0], "-o", str(tmp_path / "out"), "--force"]) == 1
     assert {file: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 
 

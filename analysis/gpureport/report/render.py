@@ -71,7 +71,8 @@ def write_filled(
         made = started(partial(pdf, paper=paper, figures=figures), html)
     files = {html_file.with_suffix(".json"): data, html_file: pages.with_figures(pages.text(content))}
     done = made() if made and data else None
-    remove_files(pdf_file)  # an old one must not stay if no new one is written
+    if not done:
+        remove_files(pdf_file)  # an old one must not stay if no new one is written
     for file, text in files.items():
         if text:
             write_file(file, text)
