@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.cli import main
+from gpureport.compare import excerpt
 from gpureport.measure.measurer import Measured
 from gpureport.records.report import load_report, save_report
 from gpureport.report.curves import curves
@@ -50,7 +52,7 @@ def test_predictions_are_the_same_if_they_are_calibrated_while_another_workload_
     assert first == second
 
 
-def test_nothing_is_predicted_for_a_software_renderer(tmp_path: Path) -> None:
+def test_nothing_is_predicted_for_a_software_renderer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nor compared, and page one says that it is no hardware. Its file has a sweep without points."""
     renderer = PRESENT.model_copy(update={"name": "llvmpipe (LLVM 19.1.7, 256 bits)", "kind": "cpu"})
     match = load_database().match(renderer)
@@ -61,6 +63,9 @@ def test_nothing_is_predicted_for_a_software_renderer(tmp_path: Path) -> None:
     assert (report.match.entry, report.device.architecture.name) == (None, "software")
     save_report(report, tmp_path / "report.json")
     assert load_report(tmp_path / "report.json").measurements == report.measurements
+    assert (excerpt(report).figures, excerpt(report).limits) == ((), ())
+    assert main(["validate", str(tmp_path)]) == 2
+    assert "a program in the place of a device, for which nothing is predicted" in capsys.readouterr().err
     page = page_one(report, curves(report))
     assert page.state is State.SOFTWARE
     assert page.trust == "Nothing was predicted."

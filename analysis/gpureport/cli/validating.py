@@ -166,9 +166,12 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Result:
-    if not is_record(file):
-        return report_result(measured_report(file), short_name(file), database, (*all_workloads(), *kernels))
-    return load(file, database)
+    if is_record(file):
+        return load(file, database)
+    report = measured_report(file)
+    if report.of_software:
+        raise InputError(f"{file}: was measured on a program in the place of a device, for which nothing is predicted")
+    return report_result(report, short_name(file), database, (*all_workloads(), *kernels))
 
 
 def _print(found: pd.DataFrame) -> None:

@@ -120,7 +120,7 @@ def excerpt(
         best=best_points(report, curves, forecast),
         landmarks=tuple(_landmarks(report, curves)),
         samples=samples_by_sweep(curve.measurement for curve in curves if curve.measurement),
-        limits=limits,
+        limits=() if report.of_software else limits,
         facts=forecast[0].facts if forecast else (),
         curves=tuple(
             record
@@ -128,7 +128,7 @@ def excerpt(
             if (record := shown(curve, report)) and record.axis.quantity in SIZES
             if any(p.point.x > 0 and p.value > 0 for p in record.points)
         ),
-        figures=tuple(_figures(report, limits)),
+        figures=() if report.of_software else tuple(_figures(report, limits)),
         families=described_families(report.workloads.values()),
     )
 
