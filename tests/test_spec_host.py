@@ -163,6 +163,15 @@ def test_an_emulated_processor_is_not_that_of_the_machine(
     assert here.match(altered(PRESENT, name="GeForce RTX 3090")).entry == "nvidia/rtx_3090"
 
 
+@pytest.mark.parametrize(("machine", "cpuinfo"), [("armv7l", _cpuinfo("0xd08")), ("i686", X86)])
+def test_a_32_bit_system_is_not_emulated(
+    machine: str, cpuinfo: str, sysfs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert not read_host(sysfs, tmp_path / "cpuinfo").emulated
+
+
 @pytest.mark.parametrize(
     ("machine", "family"), [("aarch64", "aarch64"), ("arm64", "aarch64"), ("x86_64", "x86_64"), ("AMD64", "x86_64")]
 )

@@ -82,11 +82,7 @@ class ProcessorFacts(Record):
     @property
     def generic(self) -> Literal["aarch64", "x86_64"]:
         """The generic architecture and entry for this instruction set."""
-        return _generic(self.instruction_set)
-
-
-def _generic(instruction_set: str) -> Literal["aarch64", "x86_64"]:
-    return "aarch64" if instruction_set.lower() in ("aarch64", "arm64") else "x86_64"
+        return "aarch64" if self.instruction_set.lower() in ("aarch64", "arm64") else "x86_64"
 
 
 @dataclass(frozen=True)
@@ -117,8 +113,8 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     with suppress(OSError):
         fields = list(_fields(cpuinfo.read_text(encoding="utf-8", errors="replace")))
     processors, machine = len(usable_cores()), platform.machine()
-    # The kernel's file has the keys of its own instruction set.
-    emulated = _KEYS_OF_OTHERS[_generic(machine)] in dict(fields)
+    # The kernel's file has the keys of its own instruction set, of which a 32-bit system is a part.
+    emulated = _KEYS_OF_OTHERS.get(machine) in dict(fields)
     fields = [] if emulated else fields
     facts = ProcessorFacts(
         name=_name(fields) or platform.processor() or machine,
