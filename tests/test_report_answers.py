@@ -93,6 +93,7 @@ def test_a_caption_names_calibrated_predictions_where_a_curve_has_one() -> None:
     curve = curves(BASE)[0]
     bare = replace(curve, calibrated=None)
     assert ["calibrated" in curve_caption([each], cases=False) for each in (curve, bare)] == [True, False]
+    assert curve_caption([replace(bare, specification=None)], cases=False) == "Dots: observed."
 
 
 def one_kernel(share: float, width: float) -> Report:

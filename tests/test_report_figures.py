@@ -167,6 +167,18 @@ def test_power_is_that_of_the_table() -> None:
     assert [each.role for each in other.series] == ["observed"]
 
 
+def test_texts_avoid_lines_and_intervals_beyond_the_axis_have_arrows() -> None:
+    level = Series("712 W", "observed", "line", (0, 10), (5, 5), labelled=True)
+    crossing = Series("", "muted", "line", (5, 5), (5, 10))
+    dots = Series.of("", "green", "dots", [(1, 2, 1, 30)])
+    with theme():
+        figure = draw(Chart(((Panel(ChartAxis("x"), ChartAxis("y", ends=(0, 10)), (level, crossing, dots)),),)))
+    (axes,), bare = figure.axes, draw(Chart(((Panel(ChartAxis("x"), ChartAxis("y", ends=(0, 10)), (level,)),),)))
+    (label,), (middle,) = ([t for t in each.texts if t.get_text() == "712 W"] for each in (axes, *bare.axes))
+    assert label.get_position() != middle.get_position()
+    assert [line.get_marker() for line in axes.lines].count("^") == 1
+
+
 @given(st.floats(1e-9, 1e15), st.floats(1, 1e12))
 def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
     high = low * factor

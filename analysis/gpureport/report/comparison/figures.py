@@ -13,6 +13,7 @@ from gpureport.report.figures.chart import MACHINES, Axis, Chart, Mark, Panel, S
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sweeps import MOST_PANELS, UNITS, drawable, interpolation, line_of, one, value_scale
 from gpureport.report.text.words import family_title
+from gpureport.text import listed
 
 Sweep = Mapping[str, Observation | Prediction]
 """Curves of one sweep, by machine."""
@@ -35,12 +36,25 @@ def curve_pictures(comparison: Comparison) -> Iterator[Picture]:
     for (family, name, _), members in kinds.items():
         for part in in_figures(members, MOST_PANELS["sizes"]):
             marks = "".join(_marks([curve for sweep in part for curve in sweep.values()]))
+            marks += "".join(_readers(sweep, {m.name: m.compute_units for m in comparison.machines}) for sweep in part)
             marks += f" Below: values / those of {names[0]}." if names[0] in part[0] else ""
             chart = Chart(
                 tuple(_stack(sweep, names, _HEIGHTS_IN[len(part)]) for sweep in part),
                 legend=tuple(zip(names, MACHINES, strict=False)),
             )
             yield Picture(chart, f"{family_title(family, comparison.families)}, {name}.{marks}")
+
+
+def _readers(sweep: Sweep, units: Mapping[str, int]) -> str:
+    """Say how many compute units of each machine read, if some of its *units* do not."""
+    groups = {name: {p.point.parameters.get("groups", 0) for p in curve.points} for name, curve in sweep.items()}
+    counts = {name: found.pop() for name, found in groups.items() if len(found) == 1}
+    if len(counts) < len(sweep) or not all(0 < count <= units[name] for name, count in counts.items()):
+        return ""
+    if all(count == units[name] for name, count in counts.items()):
+        return ""
+    of = listed([f"{count} on {name}" for name, count in counts.items()])
+    return f" Compute units that read in {next(iter(sweep.values())).key.variant}: {of}."
 
 
 def _marks(curves: Sequence[Observation | Prediction]) -> Iterator[str]:
@@ -115,7 +129,7 @@ def speed_chart(rows: Sequence[tuple[str, Sequence[MeanRatio | None]]], machines
             series.append(Series.of(machine, role, "dots", ratios))
     low, high = stretch([0.95, 1.05, *(x for each in series for x in each.x)], 1.05)
     intervals = [end for each in series for end in (*each.low, *each.high) if end]
-    ends = (max(low / _BEYOND, min([low, *intervals])), min(high * _BEYOND, max([high, *intervals])))
+    ends = (max(low / _BEYOND, min([low, *intervals]) / 1.02), min(high * _BEYOND, 1.02 * max([high, *intervals])))
     panel = Panel(
         Axis(f"speed / speed of {machines[0]} (right: faster)", scale="log10", ends=ends),
         Axis(scale="rows", rows=tuple(name for name, _ in rows)),

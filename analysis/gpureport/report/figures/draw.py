@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from math import ceil, floor, inf, log2, log10
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -208,6 +208,8 @@ class _Drawing:
         self.height_in, self.by_rows = self.panel.height_in, self.panel.y.scale == "rows"
         self.ends = {name: _ends(self.panel, upright=name == "x") for name in ("x", "y")}
         self.taken: list[Sequence[float]] = []
+        self.drawn: Floats = np.empty((0, 2))
+        """Places of points and lines, in inches, which texts avoid if there is room."""
 
     def draw(self, axis: "Axes") -> None:
         """Draw everything on its axes, what is behind first."""
@@ -327,7 +329,7 @@ class _Drawing:
         low, high = sorted(self.ends["x" if self.by_rows else "y"])
         values = each.x if self.by_rows else each.y
         for edge, ends, marker in ((low, each.low, "<v"), (high, each.high, ">^")):
-            reached = [value if end is None or not self.by_rows else end for value, end in zip_longest(values, ends)]
+            reached = [value if end is None else end for value, end in zip_longest(values, ends)]
             at = [
                 (edge, y) if self.by_rows else (x, edge)
                 for x, y, value in zip(each.x, each.y, reached, strict=True)
@@ -349,6 +351,7 @@ class _Drawing:
 
     def _write_labels(self) -> None:
         """Write the names of marks, and the texts of labelled series."""
+        self.drawn = np.vstack([self.drawn, *self._paths()])
         for each in self.panel.series:
             if each.style not in ("boxes", "line", "dashes") and (each.labelled or self.by_rows):
                 self.taken += [
@@ -359,12 +362,25 @@ class _Drawing:
                 x, top = self._inches([mark.start], [self.ends["y"][0]])[0][0], self.height_in - 0.07
                 sides = (1, -1) if mark.role == "muted" and not mark.dashed else (-1, 1)
                 heights = (top, top - 0.11, 0.07) if mark.role == "muted" else (0.07, 0.18, top)
-                self._write_first(mark.name, mark.role, [(x, y, side) for y in heights for side in sides])
+                self._write_first(mark.name, mark.role, [(x, y, side) for side in sides for y in heights])
         for each in self.panel.series:
             if each.labelled and each.style in ("line", "dashes"):
                 self._write_line(each)
             elif each.labelled:
                 self._write_points(each)
+
+    def _paths(self) -> Iterator[Floats]:
+        """Yield places on upright marks and, every 0.04 inches, on points and lines, unless they are in rows."""
+        for each in self.panel.series if not self.by_rows else ():
+            places = self._inches(each.x, each.y) if each.x else self.drawn
+            yield places
+            for start, end in pairwise(places) if each.style in ("line", "dashes") else ():
+                yield np.linspace(start, end, 1 + ceil(float(np.abs(end - start).max()) / 0.04))
+        heights = np.arange(0.0, self.height_in, 0.04)
+        for mark in self.panel.marks if not self.by_rows else ():
+            if mark.upright and mark.start == mark.end:
+                x = self._inches([mark.start], [self.ends["y"][1]])[0][0]
+                yield np.column_stack([np.full(len(heights), x), heights])
 
     def _write_line(self, line: Series) -> None:
         """Write the name beside a sloping line, and the name or value above or below a level one."""
@@ -390,7 +406,8 @@ class _Drawing:
             else:
                 spots = (right, y, 1), (left, y, -1), *_around(left, y, _HEIGHTS_IN + _FAR_IN)
                 place = self._write_first(text, each.role, spots)
-                if place and abs(place[1] - y) > 1.5 * _NEAR_IN:  # differences of places are rounded
+                away = np.abs(np.subtract(place, (left, y))) if place else (0.0, 0.0)  # rounded
+                if away[1] > 1.5 * _NEAR_IN or (away[1] > 0.01 and away[0] > needed_in(variants(text)[-1]) / 2):
                     x, up = np.array([(left, y), place]).T / [[self.width_in], [self.height_in]]
                     self.axis.plot(x, up, transform=self.axis.transAxes, color="#BBBBBB", linewidth=0.4, zorder=1)
 
@@ -402,13 +419,15 @@ class _Drawing:
     def _write_first(self, label: Label, role: Role, spots: Spots, room: float = inf) -> tuple[float, float] | None:
         """Write a text, or a shorter variant, where it covers no other; return its middle."""
         bottom, top, start = (-inf, inf, -0.1) if self.by_rows else (0.04, self.height_in - 0.04, 0.0)
-        for text in filter(None, variants(label)):
-            width = needed_in(text)
-            for at, y, side in spots:
+        every = [(text, *spot) for text in filter(None, variants(label)) for spot in spots]
+        for drawn in (self.drawn, None):
+            for text, at, y, side in every:
+                width = needed_in(text)
                 x = at + side * (width / 2 + 0.05) if side else min(max(at, width / 2), self.width_in - width / 2)
                 box = (x - width / 2, y - 0.05, x + width / 2, y + 0.05)
                 inside = box[0] >= start and box[2] <= self.width_in + 0.1 and bottom <= y <= top and width <= room
-                if inside and not any(_overlap(box, other) for other in self.taken):
+                covers = drawn is not None and bool(np.all((drawn > box[:2]) & (drawn < box[2:]), axis=1).any())
+                if inside and not covers and not any(_overlap(box, other) for other in self.taken):
                     self.taken.append(box)
                     look: Any = {"bbox": {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}}
                     self._write(text, x, y, role, ha="center", **({} if self.by_rows else look))

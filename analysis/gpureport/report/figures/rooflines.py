@@ -13,14 +13,14 @@ from gpureport.records.curves import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.chart import Axis, Chart, Panel, Series, stretch
 from gpureport.spec.models import Device
-from gpureport.units import format_bandwidth, format_value
+from gpureport.units import format_bandwidth, format_value, scale_of
 
 COLUMNS = 2
 """Panels side by side."""
 _ROOFS = ("fp32", "fp64")
 """Classes of operations whose rate is drawn in each panel."""
 _AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
-_LINE_IN = 0.105
+_LINE_IN = 0.12
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def roofline_dot(name: str, point: PredictedPoint, seen: ObservedPoint | None, d
 def roofline_chart(dots: Sequence[Dot], device: Device, seen: str = "observed") -> Chart:
     """Return *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
     classes = grouped((dot.operations, dot) for dot in dots)
-    tallest = max(1.55, _LINE_IN * (max(map(len, classes.values())) + 2))
+    tallest = max(1.45, _LINE_IN * (max(map(len, classes.values())) + 2))
     panels = [_panel(name, found, device, seen, tallest) for name, found in classes.items()]
     return Chart(tuple(tuple(panels[column::COLUMNS]) for column in range(min(COLUMNS, len(panels)))))
 
@@ -97,7 +97,8 @@ def _ceilings(
     for number, (name, top) in enumerate(rates.items()):
         low = top / memory.bandwidth_bytes_per_s
         if low < x[1] and top < y[1]:
-            label = (f"{name} {format_value(top, 'op/s')}", name) if number else ""
+            divisor, unit = scale_of(y[1], "op/s")  # as the axis
+            label = (f"{name} {top / divisor:.3g} {unit}", name) if number else ""
             yield Series(label, "muted", "dashes" if number else "line", (low, x[1]), (top, top), labelled=bool(number))
 
 

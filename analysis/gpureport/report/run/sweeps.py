@@ -162,4 +162,5 @@ def _value_name(members: Sequence[CurveRecords]) -> str:
 def curve_caption(curves: Sequence[CurveRecords], *, cases: bool) -> str:
     """Say what the marks and lines of curves over sizes, or of separate cases, stand for."""
     seen = seen_word(curves) if any(curve.observation for curve in curves) else ""
-    return text("curve_caption", cases=cases, seen=seen, calibrated=any(curve.calibrated for curve in curves))
+    known = {kind: any(getattr(curve, kind) for curve in curves) for kind in ("specification", "calibrated")}
+    return text("curve_caption", cases=cases, seen=seen, **known)
