@@ -53,6 +53,15 @@ def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     assert _run(late, demand).waking_s(1e-3) == _run(late, demand).waking_s(0.0)
 
 
+def test_accesses_that_masks_disable_take_time_on_cores_with_their_rate(cpu: Device) -> None:
+    """They run one by one, so that their rate is that of lanes."""
+    demand = Demand(64, (64,), operations={"instruction": 256.0, "masked": 128.0}, branches=True)
+    slow = altered(cpu, architecture=altered(cpu.architecture, rates_per_cycle={"instruction": 48.0, "masked": 0.5}))
+
+    assert "masked" not in _run(cpu, demand).class_times()
+    assert _run(slow, demand).class_times()["masked"] == pytest.approx(128 / 0.5 / slow.clock_hz)
+
+
 MASKS, LOOPS = {"masked_lanes": 8.0}, {"barrier_lanes": 8.0}
 MASKABLE = {"branches": True, "maskable": True}
 BYTES = {**MASKABLE, "lane_bytes": 1}

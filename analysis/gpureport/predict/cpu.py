@@ -223,7 +223,7 @@ class PoclExecution(CpuExecution):
         the same time in any order. Barriers and exchanges between work-items run one by one in any case, as their rates
         say.
         """
-        names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
+        names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot", "masked"}
         scalar = self.architecture.wave_size / self.lanes * self.padding
         gathered = self.gather_slowdown if self.lanes > 1 else 1.0
         passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}

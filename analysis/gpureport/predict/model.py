@@ -43,7 +43,7 @@ from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand
 
-_MEMORY_CLASSES = frozenset({"memory", "instruction"})
+_MEMORY_CLASSES = frozenset({"memory", "masked", "instruction"})
 
 
 class PointModel(NamedTuple):

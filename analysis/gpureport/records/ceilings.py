@@ -149,6 +149,11 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
     "ballot": InstructionClass(
         text="ballots", definition="votes of the lanes of a wave.", listed="some", latency="some"
     ),
+    "masked": InstructionClass(
+        text="masked accesses",
+        definition="accesses by lanes of a CPU's vector that a mask disables, in gathers and scatters.",
+        listed="none",
+    ),
     "permute": InstructionClass(
         text="permutations", definition="permutations of the words of a CPU's vector.", listed="some"
     ),

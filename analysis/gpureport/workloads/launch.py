@@ -25,9 +25,9 @@ class _Empty(Workload):
     verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """One comparison per work-item."""
+        """One comparison per work-item; behind it a load and a store, for which code with masks may take time."""
         items = self.work_items(parameters)
-        operations, chain = {"instruction": 4.0 * items}, {"int32": 4.0}
+        operations, chain = {"instruction": 4.0 * items, "masked": 2.0 * items}, {"int32": 4.0}
         return Demand(*self.launched(parameters), operations=operations, chain=chain, registers=8, branches=True)
 
     def job(self, parameters: Parameters, rng: np.random.Generator, marked: int = 0xFFFFFFFF) -> Job:
