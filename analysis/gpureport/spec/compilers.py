@@ -81,7 +81,7 @@ _BALLOT_CYCLES = constant(
 _SKIPPED_ACCESSES = constant(
     16 / 21.2,
     "a loop of vpgatherdd and vpscatterdd on eight words with empty masks takes 21.2 cycles on a Zen 4",
-    held_out="empty work-groups under PoCL 6 and 7 on the same core: 0.9 to 1.1 times the observed time from 2^12 on",
+    held_out="empty work-groups under PoCL 6 and 7 on the same core: 0.9 to 1.6 times the observed time",
 )
 """Accesses per cycle of the lanes of gathers and scatters that masks disable, on pipes of half a vector's width."""
 _SCALAR_POCL = range(5, 7)
