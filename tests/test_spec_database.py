@@ -199,7 +199,7 @@ def test_an_unknown_device_is_drafted_from_its_family(
 
 
 def test_only_values_that_files_may_list_as_zero_accept_it() -> None:
-    """And the bandwidth of a link that is the memory itself."""
+    """And the bandwidth of a link that is the memory itself, and the further time of a copy by one core."""
     accepted = set()
     for record in (each for each in Record.__subclasses__() if each.__module__ == Device.__module__):
         for name, (_, declared) in listed(record).items():
@@ -207,4 +207,4 @@ def test_only_values_that_files_may_list_as_zero_accept_it() -> None:
             with suppress(ValidationError):
                 TypeAdapter(Annotated[field.annotation, *field.metadata]).validate_python(0)
                 accepted |= {name} if field.annotation is not bool and not declared.zero else set()
-    assert accepted == {"bandwidth_bytes_per_s"}
+    assert accepted == {"bandwidth_bytes_per_s", "parallel_transfer_s"}

@@ -81,7 +81,7 @@ class Table:
         for name, *cells in zip(self.columns, *self.rows, strict=True):
             kept = whole and name in self.numeric
             words = [word for text in map(unbroken, cells) for word in ([text] if kept else _BREAK.split(text))]
-            widest += _PADDING + max(map(len, [*_BREAK.split(name), *words]))
+            widest += _PADDING + max(len(word) + word.count("W") for word in [*_BREAK.split(name), *words])
         return widest <= _LETTERS
 
 
