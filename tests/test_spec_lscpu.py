@@ -113,6 +113,10 @@ def test_a_clock_of_zero_is_unknown() -> None:
         (TEXT.replace("3500,0000", "inf"), "CPU max MHz must be a number"),
         (TEXT.replace("32 MiB (1 instance)", "much"), "L3 cache"),
         (TEXT.replace("32 MiB (1 instance)", "-32 MiB"), "L3 cache"),
+        (TEXT.replace("CPU(s):                 8", "CPU(s): 8000000.0"), "CPU(s) must be at most 1000000"),
+        (TEXT.replace("CPU(s):                 8", "CPU(s): 900000"), "L1d cache must be from 900000 B"),
+        (TEXT.replace("(s):              1", "(s): 99999999").replace(" (1 instance)", ""), "each processor or socket"),
+        (TEXT.replace("(s):              1", "(s): 2").replace("32 MiB (1 instance)", "1048576T"), "to 1 EiB"),
     ],
 )
 def test_other_text_is_refused_in_one_sentence(text: str, words: str) -> None:

@@ -15,6 +15,7 @@ from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
 from gpureport.system import usable_cores
 from gpureport.text import quoted, requirement
+from gpureport.units import DIMENSIONS
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
@@ -41,6 +42,7 @@ _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _CLOCK = re.compile(r"@\s*(\d\d?(?:\.\d{1,3})?)\s*GHz")
 """The clock in a processor's name, if it is plausible."""
+_MOST_PROCESSORS = 10**6
 _LISTED_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d{1,9}) instances?\))?$")
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -217,13 +219,22 @@ def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
         facts = processor_facts(fields | ({"Model name": " and ".join(names)} if names else {}))
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
+    if facts.processors > _MOST_PROCESSORS:
+        raise InputError(f"{file}: CPU(s) must be at most {_MOST_PROCESSORS}, not {quoted(fields['CPU(s)'])}")
     cores = max(1, facts.processors // facts.threads_per_core)
     caches = (("l1", facts.l1, cores), ("l2", facts.l2, cores), ("l3", facts.l3, facts.sockets))
-    sums = {
-        name: ListedCache(instance_bytes=cache.instance_bytes / usual, instances=usual)
-        for name, cache, usual in caches
-        if cache and fields[_LISTED[name]].endswith("iB")
-    }
+    sums = dict[str, ListedCache]()
+    for name, cache, usual in caches:
+        if cache is None:
+            continue
+        key, least = _LISTED[name], max(facts.processors, usual)
+        is_sum = fields[key].endswith("iB")
+        whole = cache.instance_bytes * (1 if is_sum else cache.instances or usual)
+        if not least <= whole <= DIMENSIONS["bytes"].most:
+            limits = f"from {least} B, one for each processor or socket, to 1 EiB"
+            raise InputError(f"{file}: {key} must be {limits}, not {quoted(fields[key])}")
+        if is_sum:
+            sums[name] = ListedCache(instance_bytes=whole / usual, instances=usual)
     return facts.model_copy(update=sums)
 
 
