@@ -105,7 +105,7 @@ class Refused(opencl.cl.LogicError):
 def test_a_driver_that_refuses_time_stamps_is_timed_by_the_host(
     shared: OpenCLBackend, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Times are similar to those of events, and the report, its page one and ``devices`` say which clock is used."""
+    """Times are similar to those of events, and each point says which clock is used."""
     queue = opencl.cl.CommandQueue
 
     def made(context: opencl.cl.Context, properties: object = None) -> opencl.cl.CommandQueue:

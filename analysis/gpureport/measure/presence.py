@@ -88,8 +88,8 @@ def _presence(children: dict[Runtime, Child | None]) -> Presence:
         if not reasons:
             raise DeviceError(_NOTHING_INSTALLED)
         known = "" if set(reasons) == {str(Runtime(""))} else "OpenCL runtimes are installed, but none lists a device; "
-        repair = f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
-        repair = _MOUNT_PROC if proc_is_missing() else repair
+        install = f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
+        repair = _MOUNT_PROC if proc_is_missing() else install
         raise DeviceError(f"{known}{'; '.join(Presence((), reasons).failures)}; {repair}")
     candidates = (
         replace(each, device=each.device.model_copy(update={"index": index}))
@@ -130,8 +130,8 @@ def choose_working(text: str, again: PresentDevice | None = None) -> Measurer:
         DeviceError: no device is present, or none that matches runs kernels.
     """
     with present() as presence:
-        listed = ({"index": n, "timed_by_host": False} for n in range(len(presence.devices)))  # it is not open yet
-        same = (n for n, each in enumerate(listed) if again and presence.devices[n] == again.model_copy(update=each))
+        again = again and again.model_copy(update={"timed_by_host": False})  # it is not open yet
+        same = (n for n, each in enumerate(presence.devices) if again and each == again.model_copy(update={"index": n}))
         text = str(next(same, text)) if text == "auto" else text
         try:
             devices = in_order(presence.devices) if text == "auto" else [choose(presence.devices, text)]

@@ -636,7 +636,7 @@ class Device(Record):
         line_s = streams.memory_line_s if streams else 3e-9
         # A core reads a line, fetches the line that it overwrites, and writes that back.
         rate, cores = min(64 / (3 * line_s), 20e9), self.compute_units if self.launch.parallel_transfer_s else 1
-        rate = max(rate, min(rate * cores, float(self.memory.bandwidth_bytes_per_s) / 3)) if cores > 1 else rate
+        rate = max(rate, min(rate * cores, float(self.memory.bandwidth_bytes_per_s) / 3))
         return Link(kind="shared", call_s=self.launch.transfer_s, host_copy_bytes_per_s=rate)
 
     @property
