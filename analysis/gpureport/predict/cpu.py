@@ -311,8 +311,8 @@ class IntelExecution(CpuExecution):
 
     @cached_property
     def short(self) -> bool:
-        """Whether rows of work-groups are shorter than a vector, which a core may execute as several waves."""
-        return self.demand.work_group[0] < max(self.architecture.wave_size, self.architecture.masked_lanes)
+        """Whether rows of work-groups are shorter than a vector."""
+        return self.demand.work_group[0] < self.architecture.vector_lanes
 
     def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
         """Return the factor of the time of each class, relative to whole vectors of independent accesses."""

@@ -505,6 +505,11 @@ class Architecture(Record):
     """CPUs only; transfers use it."""
 
     @property
+    def vector_lanes(self) -> int:
+        """Lanes of a wave, or of a vector of a compiler for CPUs, which a core may execute as several waves."""
+        return max(self.wave_size, int(self.masked_lanes))
+
+    @property
     def listed_fp32(self) -> float:
         """Factor between the highest single-precision peak that vendors list and ``rates.fp32``."""
         return self.dual_issue * self.packed_fp32

@@ -92,8 +92,7 @@ _LAUNCHES: Mapping[str, Launch] = {
 def launch(device: Device, limits: Limits, purpose: str) -> dict[str, int]:
     """Return the parameters of the points of a *purpose* (:data:`_LAUNCHES`), with the number of ``groups``."""
     known = chosen(device, cpu=_LAUNCHES[purpose].cpu, gpu=_LAUNCHES[purpose].gpu)
-    vector = max(device.architecture.wave_size, int(device.architecture.masked_lanes))  # a core may execute it in parts
-    found = {"local": vector, **known}
+    found = {"local": device.architecture.vector_lanes, **known}
     if per_unit := found.pop("per_unit", 0):
         found["groups"] = per_unit * device.compute_units
     return {**found, "local": min(found["local"], limits.max_work_group)}
