@@ -375,7 +375,7 @@ def test_a_runtime_is_installed_that_runs_kernels(
     assert machine.set_up() == machine.calls == []
 
 
-def test_the_first_reason_is_told_if_neither_pip_nor_a_package_can_be_fetched(tmp_path: Path) -> None:
+def test_the_first_reason_is_reported_if_neither_pip_nor_a_package_can_be_fetched(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "PyPI").have("offline", "no_pip")
     assert machine.set_up(code=1) == [
         "installing with apt-get: python3-venv",

@@ -85,7 +85,7 @@ _SKIPPED_ACCESSES = constant(
 )
 """Accesses per cycle of the lanes of gathers and scatters that masks disable, on pipes of half a vector's width."""
 _SCALAR_POCL = range(5, 7)
-"""Versions of PoCL that run work-items with conditions or barriers one by one: they tell LLVM's vectorisers no target
+"""Versions of PoCL that run work-items with conditions or barriers one by one: they give LLVM's vectorisers no target
 (notes of PoCL 7.0; machine code of our kernels). Debian corrects 6.0 (0001-WG-vectorizer-Re-enable-*.patch)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
 _FULL_WIDTH = re.compile(r"znver[4-9]")
