@@ -8,9 +8,11 @@ import pytest
 from gpureport.cli import main
 from gpureport.compare import Comparison, compare, excerpt
 from gpureport.compare.records import BEYOND
+from gpureport.compare.runs import FP64, MATRIX
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import key_figures
 from gpureport.records.ceilings import Kind, kind_of
+from gpureport.report.comparison.sentences import sentences
 from gpureport.report.comparison.tables import buyers_table, limits_table, works_table
 from gpureport.results.opening import predicted
 from gpureport.spec.models import Device
@@ -65,6 +67,23 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert memory.unchanged < len(memory.kernels)
     assert found[Kind.COMPUTE].unchanged == len(found[Kind.COMPUTE].kernels)
+
+
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        ((FP64, MATRIX), "for fp64 and matrix units: see these columns of the table."),
+        ((FP64,), "for fp64: see this column of the table."),
+        ((), ""),
+    ],
+)
+def test_ratios_refer_to_columns_of_other_units_if_there_are_any(columns: tuple[str, ...], hint: str) -> None:
+    comparison = _compared(TOY, _faster_memory(1.4), "memory/copy")
+    figure = comparison.figures[0]
+    shown = comparison.model_copy(update={"figures": tuple(altered(figure, name=name) for name in columns)})
+    assert [each for each in sentences(shown) if "very different" in each] == [
+        f"Ratios may be very different {part}" for part in (hint,) if part
+    ]
 
 
 def test_of_a_prediction_buyers_see_the_read_bandwidth_of_its_page_one() -> None:

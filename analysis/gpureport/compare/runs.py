@@ -30,6 +30,8 @@ Samples = Mapping[str, Floats]
 _MATRIX = ("matrix_fp16", "matrix_bf16")
 READ_PER_WATT = "memory read"
 """Name of the figure of reads from memory per watt."""
+FP64, MATRIX = "fp64", "fp16 or bf16 matrix"
+"""Names of figures of units that no group of kernels by bottleneck represents."""
 
 
 BEST_SIZE = "best size"
@@ -254,33 +256,28 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
     units = sorted((name for name in _MATRIX if name in limits), key=lambda name: ("matrix/rate", name) not in measured)
     places = (
         ("fp32", "instructions/rate", "fp32", limits["fp32"].value * device.architecture.listed_fp32),
-        *((("fp64", "instructions/formats", "fp64", None),) if "fp64" in limits else ()),
-        *(("fp16 or bf16 matrix", "matrix/rate", unit, device.matrix_peak_flop_per_s) for unit in units[:1]),
+        *(((FP64, "instructions/formats", "fp64", None),) if "fp64" in limits else ()),
+        *((MATRIX, "matrix/rate", unit, device.matrix_peak_flop_per_s) for unit in units[:1]),
         ("memory bandwidth", "memory/read", "DRAM", device.memory.bandwidth_bytes_per_s),
+        *((("host link", "transfer/pinned", TRANSFER, None),) if device.host_link.kind != "shared" else ()),
     )
-    for name, workload, ceiling, listed in places:
-        limit, figure = limits[ceiling], figures.get((workload, ceiling))
+    for name, workload, level, listed in places:
+        limit, figure = limits.get(level), figures.get((workload, level))
         known = figure and figure.shown
-        low, high = known.ends if known else (limit.ci_low, limit.ci_high)
+        if known:
+            value, (low, high) = known.value, known.ends
+        elif limit:
+            value, low, high = limit.value, limit.ci_low, limit.ci_high
+        else:
+            continue
         yield MachineFigure(
             name=name,
-            value=known.value if known else limit.value,
+            value=value,
             ci_low=low,
             ci_high=high,
             listed=listed,
-            unit=limit.unit,
+            unit=limit.unit if limit else "B/s",
             basis="measured" if figure and figure.measured else "predicted",
-        )
-    transfer = figures.get(("transfer/pinned", TRANSFER))
-    if transfer and transfer.shown and device.host_link.kind != "shared":
-        low, high = transfer.shown.ends
-        yield MachineFigure(
-            name="host link",
-            value=transfer.shown.value,
-            ci_low=low,
-            ci_high=high,
-            unit="B/s",
-            basis="measured" if transfer.measured else "predicted",
         )
     for name, listed, unit in (
         ("last cache", device.caches[-1].capacity_bytes if device.caches else 0.0, "B"),

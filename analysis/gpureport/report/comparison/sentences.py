@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
-from gpureport.compare.runs import READ_PER_WATT
+from gpureport.compare.runs import FP64, MATRIX, READ_PER_WATT
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
@@ -50,6 +50,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     baseline, others = comparison.baseline, comparison.others
     shares = sorted(overall(comparison, "efficiency").items(), key=lambda pair: -pair[1])
     read = [each for each in comparison.figures if each.name == READ_PER_WATT]
+    units = [name for name in (FP64, MATRIX) if any(each.name == name for each in comparison.figures)]
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
     same = [
         (name, wholes.get(name), [each for each in found if each.significant], len(found))
@@ -70,6 +71,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     speeds = [_speeds(every, name, baseline, number) for name in others if name not in alike]
     return (
         *(sentence for found in comparison.contrasts for sentence in _contrast(baseline, found)),
+        *(paragraphs("other_units", FILE, units=units) if comparison.contrasts and units else ()),
         *paragraphs("few", FILE, baseline=baseline, speeds=speeds, efficiencies=shares, read=read, several=SEVERAL),
         *paragraphs("same_device", FILE, baseline=baseline, same=same),
     )
