@@ -127,7 +127,7 @@ BAD_JSON = {
     "half": (r'["\ud800"]', ": is not JSON (unexpected end of hex escape at line 1"),
     "empty": ("", ": is not JSON (EOF while parsing a value at line 1"),
     "bytes": ("\n\udcff", ":2: is not UTF-8 text"),
-    "repeated": ('{"a": {"b": 1, "c": 2, "b": 3}}', ": is not JSON (the key 'b' is there twice)"),
+    "repeated": ('{"a": {"b": 1, "c": 2, "b": 3}}', ': is not JSON (Detected duplicate key "b" at line 1'),
 }
 
 

@@ -5,11 +5,9 @@ and YAML tags because they select how values are read. Every error is a :class:`
 line and correction.
 """
 
-import json
 import lzma
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT, ENOTDIR
@@ -17,10 +15,10 @@ from pathlib import Path
 from stat import S_ISREG
 
 import yaml
-from pydantic_core import from_json
+from jiter import from_json
 
 from gpureport.errors import InputError
-from gpureport.text import quoted
+from gpureport.text import shorten
 
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
@@ -113,17 +111,9 @@ def read_json(path: Path) -> object:
     """
     text = _text(path, json_bytes(path))
     try:
-        from_json(text, allow_inf_nan=False)  # limits the levels, and is strict
-        return json.loads(text, object_pairs_hook=_once)
+        return from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
-        raise FileError(str(path), f"is not JSON ({error})") from None
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    if len(found := dict(pairs)) < len(pairs):
-        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {quoted(twice)} is there twice")
-    return found
+        raise FileError(str(path), f"is not JSON ({shorten(str(error))})") from None
 
 
 def json_bytes(path: Path) -> bytes:
