@@ -133,7 +133,7 @@ def test_arm_s_cores_are_known_by_their_part(
     (tmp_path / "cpuinfo").write_text(_cpuinfo(*parts, implementer=implementer))
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     monkeypatch.setattr("platform.processor", lambda: "arm")
-    here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo"))
+    here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo", kernel=tmp_path / "none"))
     device, core = here.device("cpu/aarch64"), here.core_type(architecture)
 
     assert (here.host.facts.name, here.host.emulated) == (name, False)
@@ -145,15 +145,32 @@ def test_arm_s_cores_are_known_by_their_part(
 X86 = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : AMD EPYC\ncpu MHz : 2596\n"
 
 
-@pytest.mark.parametrize(("machine", "cpuinfo"), [("aarch64", X86), ("x86_64", _cpuinfo("0xd0c"))])
+@pytest.mark.parametrize(
+    ("machine", "cpuinfo", "kernel"),
+    [
+        ("aarch64", X86, ""),  # QEMU in user mode before version 8.2 shows the kernel's own file
+        ("x86_64", _cpuinfo("0xd0c"), ""),
+        ("aarch64", _cpuinfo("0x051", implementer="0x00"), ""),  # later versions write one: of QEMU's own model,
+        ("aarch64", _cpuinfo("0xd0c"), "x86_64"),  # or of a model of a real core
+        ("x86_64", X86, "aarch64"),
+    ],
+)
 def test_an_emulated_processor_is_not_that_of_the_machine(
-    machine: str, cpuinfo: str, sysfs: Path, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    machine: str,
+    cpuinfo: str,
+    kernel: str,
+    sysfs: Path,
+    tmp_path: Path,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As under QEMU in user mode before version 8.2, which shows the kernel's own file."""
+    """Linux before version 6.1 does not state its own instruction set."""
     (tmp_path / "cpuinfo").write_text(cpuinfo)
+    if kernel:
+        (tmp_path / "arch").write_text(f"{kernel}\n")
     monkeypatch.setattr("platform.machine", lambda: machine)
     monkeypatch.setattr("platform.processor", lambda: "")
-    here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo"))
+    here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo", kernel=tmp_path / "arch"))
     facts = here.host.facts
     found = here.match(altered(PRESENT, kind="cpu", name="cpu"))
 

@@ -20,6 +20,8 @@ from gpureport.units import DIMENSIONS
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+_KERNEL = Path("/proc/sys/kernel/arch")
+"""The kernel's own instruction set, since Linux 6.1; ``uname`` may state that of an emulated program."""
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _ARM = "0x41"
@@ -38,6 +40,8 @@ _PARTS: dict[str, str] = dict(
 """Cores that Arm designed, by part."""
 _KEYS_OF_OTHERS = {"aarch64": "vendor_id", "x86_64": "CPU implementer"}
 """Keys in ``cpuinfo`` of processors with another instruction set."""
+_PROGRAM = "0x00"
+"""Arm reserves this implementer for programs; QEMU lists it since version 8.2."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _CLOCK = re.compile(r"@\s*(\d\d?(?:\.\d{1,3})?)\s*GHz")
@@ -107,7 +111,9 @@ class HostProcessor:
         return frozenset(("caches.L3",) if (facts.l1 or facts.l2) and not facts.l3 else ())
 
 
-def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = HUGE_PAGES) -> HostProcessor:
+def read_host(
+    caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = HUGE_PAGES, kernel: Path = _KERNEL
+) -> HostProcessor:
     """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
@@ -115,8 +121,7 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     with suppress(OSError):
         fields = list(_fields(cpuinfo.read_text(encoding="utf-8", errors="replace")))
     processors, machine = len(usable_cores()), platform.machine()
-    # The kernel's file has the keys of its own instruction set, of which a 32-bit system is a part.
-    emulated = _KEYS_OF_OTHERS.get(machine) in dict(fields)
+    emulated = _is_emulated(machine, dict(fields), kernel)
     fields = [] if emulated else fields
     facts = ProcessorFacts(
         name=_name(fields) or platform.processor() or machine,
@@ -130,6 +135,17 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     with suppress(OSError):  # Linux without /proc
         memory_bytes = psutil.virtual_memory().total
     return HostProcessor(facts, memory_bytes, _huge_page_bytes(huge_pages), emulated=emulated)
+
+
+def _is_emulated(machine: str, fields: Mapping[str, str], kernel: Path) -> bool:
+    """Whether a program executes the instructions of *machine*; 32-bit ones are a part of the kernel's own."""
+    if machine not in _KEYS_OF_OTHERS:
+        return False
+    own = machine
+    with suppress(OSError):
+        own = kernel.read_text(encoding="ascii", errors="replace").strip()
+    # The file of processors is the kernel's own, or one that the emulator writes.
+    return own != machine or _KEYS_OF_OTHERS[machine] in fields or fields.get("CPU implementer") == _PROGRAM
 
 
 def _huge_page_bytes(root: Path) -> int | None:
