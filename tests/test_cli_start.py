@@ -113,6 +113,40 @@ def test_a_working_directory_that_is_gone_is_the_cause(arguments: tuple[str, ...
     assert ended.stderr == (message if code else "")
 
 
+_INTERRUPTED = """
+import atexit, runpy, signal, sys
+
+moment = sys.argv.pop()
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == moment:
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore interrupts
+sys.meta_path.insert(0, Interrupting())
+if moment == "exit":
+    atexit.register(signal.raise_signal, signal.SIGINT)
+sys.argv.append("--version")
+runpy.run_module("gpureport", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "code", "message"),
+    [
+        ("gpureport.cli", 130, ""),
+        ("gpureport.system", 130, ""),
+        ("typer", 130, "gpureport: interrupted\n"),
+        ("exit", 0, ""),
+    ],
+)
+def test_interrupts_print_no_traceback(moment: str, code: int, message: str) -> None:
+    line = [sys.executable, "-c", _INTERRUPTED, moment]
+    ended = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (code, message)
+
+
 def test_too_little_memory_is_the_cause() -> None:
     for mebibytes in (200, 500):
         limit = (mebibytes * 2**20, resource.RLIM_INFINITY)

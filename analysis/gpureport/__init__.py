@@ -8,8 +8,8 @@ kernel of your own. The modules behind these names are imported on first use.
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` takes a while to import, during which an interrupt would print a traceback
 if TYPE_CHECKING:
     from gpureport.notebook import ComparisonFrames, Kernel, ReportFrames, compare, fleet, load_report, predict
 

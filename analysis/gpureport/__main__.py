@@ -1,6 +1,24 @@
-"""``python -m gpureport``."""
+"""``python -m gpureport`` and the command ``gpureport``."""
 
-from gpureport.cli import run
+import sys
+
+
+def run() -> int:
+    """Run the command line and return its exit code; interrupts print no traceback.
+
+    One that arrives while the program ends is ignored, so that temporary folders are removed.
+    """
+    try:
+        from gpureport.cli import run as run_command  # takes a tenth of a second
+
+        code = run_command()
+    except KeyboardInterrupt:
+        code = 130
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
 
 if __name__ == "__main__":
-    run()
+    sys.exit(run())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from io import BufferedWriter, FileIO, TextIOWrapper
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from gpureport.errors import GpuReportError, InputError, InterruptionError, collect_rarely, limit_remark
 from gpureport.system import is_console
@@ -89,8 +89,8 @@ class _Stream(FileIO):
             return memoryview(data).nbytes
 
 
-def run() -> NoReturn:
-    """Run the command line and exit; failures of the standard streams end no command.
+def run() -> int:
+    """Run the command line and return its exit code; failures of the standard streams end no command.
 
     Closed streams are connected to the null device. Otherwise the next opened file would get their descriptor, and
     drivers would write messages into it. Characters outside the encoding of standard output are replaced.
@@ -111,4 +111,4 @@ def run() -> NoReturn:
     sys.stdout.flush()
     if output.failure and not isinstance(output.failure, BrokenPipeError):
         code = _fail(f"standard output cannot be written ({output.failure.strerror})", code or GpuReportError.exit_code)
-    sys.exit(code)
+    return code
