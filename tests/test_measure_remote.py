@@ -276,6 +276,19 @@ def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkey
     assert not list(folder.iterdir())
 
 
+def test_a_process_without_an_owner_leaves_no_files(tmp_path: Path) -> None:
+    program = """
+        from gpureport.measure.backends.runtimes import Runtime
+        from gpureport.measure.child import Child
+        Child(Runtime(""))
+        raise KeyboardInterrupt
+    """
+    command, environment = [sys.executable, "-c", textwrap.dedent(program)], {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.stderr.endswith("KeyboardInterrupt\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_drivers_end_with_the_inner_context_and_if_one_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[object] = []
 
@@ -350,10 +363,11 @@ def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, ca
 @on_a_cpu
 def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
     program = """
+        import sys
         from gpureport.cli import measuring, run
         from tests.faulty_workloads import Endless, Sound
         measuring.selected = lambda names, **_: (Sound(), Endless())
-        run()
+        sys.exit(run())
     """
     command = [sys.executable, "-c", textwrap.dedent(program), "measure", "--quick", "-o", "r.json"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)

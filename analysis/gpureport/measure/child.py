@@ -4,6 +4,7 @@ The other end is :mod:`~.driver_process`. A request is the name of a method with
 :data:`Message` tuples. Both are pickled.
 """
 
+import atexit
 import os
 import pickle
 import subprocess
@@ -75,6 +76,7 @@ class Child:
             except OSError as error:
                 raise DeviceError(f"no process can be started for the OpenCL runtime ({error.strerror})") from error
             self._resources = failed.pop_all()
+        atexit.register(self.end)  # an interrupt may leave it without an owner
         self._reading = Thread(target=self._keep, args=(self._process.stderr,), daemon=True)
         self._reading.start()
         Thread(target=self._exchange, args=(self._process.stdin, self._process.stdout), daemon=True).start()
@@ -163,9 +165,9 @@ class Child:
     def end(self) -> None:
         """End the process and those that it started; a process that cannot be killed is left behind."""
         self.kill()
-        with suppress(subprocess.TimeoutExpired):
+        with self._resources, suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
-        self._resources.close()
+        atexit.unregister(self.end)
 
 
 @contextmanager
