@@ -227,8 +227,11 @@ class Bench:
             empty = {name: replace(buffer, contents=None) for name, buffer in with_contents().buffers.items()}
             point.job = replace(with_contents(), buffers=empty)
         job, prepared = point.job, self._prepared.get(point)
-        options = "" if prepared else program_options(point.workload, point.key.parameters, self._backend.device)
-        program = prepared.program if prepared else self._backend.build(point.workload.source, options)
+        if prepared:
+            program = prepared.program
+        else:
+            options = program_options(point.workload, point.key.parameters, self._backend.device)
+            program = self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
         pooled = self._pool.acquire(
             {owner + name: buffer.nbytes for name, buffer in job.buffers.items()},
