@@ -86,7 +86,11 @@ def test_the_same_run_is_added_once(tmp_path: Path, capsys: Captured) -> None:
 
 @pytest.mark.parametrize(
     ("node", "problem"),
-    [("../evil=", "'../evil' is no name of a node, because it contains a slash"), ("n=", "choose another folder for")],
+    [
+        ("../evil=", "'../evil' is no name of a node, because it contains a slash"),
+        ("..\\evil=", "is no name of a node, because it contains a slash or backslash"),
+        ("n=", "choose another folder for"),
+    ],
 )
 def test_a_run_that_cannot_be_added_is_named(node: str, problem: str, tmp_path: Path, capsys: Captured) -> None:
     folder = saved(tmp_path / "node1", _report(1))

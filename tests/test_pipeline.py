@@ -65,7 +65,11 @@ def test_nothing_is_predicted_for_a_software_renderer(tmp_path: Path, capsys: py
     assert load_report(tmp_path / "report.json").measurements == report.measurements
     assert (excerpt(report).figures, excerpt(report).limits) == ((), ())
     assert main(["validate", str(tmp_path)]) == 2
-    assert "a program in the place of a device, for which nothing is predicted" in capsys.readouterr().err
+    assert "its device is a software renderer or a simulator, for which nothing is predicted" in capsys.readouterr().err
+    store = ["--store", str(tmp_path / "store")]
+    assert main(["fleet", "add", f"node={tmp_path}", *store]) == 0
+    assert main(["fleet", "report", *store]) == 2
+    assert "no run with predictions, as those on software renderers" in capsys.readouterr().err
     page = page_one(report, curves(report))
     assert page.state is State.SOFTWARE
     assert page.trust == "Nothing was predicted."

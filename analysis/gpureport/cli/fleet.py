@@ -64,7 +64,7 @@ def _reports(text: str, node: str | None) -> Iterator[tuple[Path, str]]:
     """Yield each report of ``PATH`` or ``NODE=PATH`` with its node.
 
     Raises:
-        InputError: a folder contains no report, the name or the path is empty, or the name contains a slash.
+        InputError: a folder contains no report, a name or path is empty, or a name contains a slash or backslash.
     """
     from gpureport.records.report import FILE_NAME, report_file, reports_below
 
@@ -72,8 +72,10 @@ def _reports(text: str, node: str | None) -> Iterator[tuple[Path, str]]:
     if "" in (node, name, source):
         raise InputError("a name or a path is empty; write NODE=PATH, the name of the node and its report or folder")
     name, path = name or node, Path(source)
-    if name and "/" in name:
-        raise InputError(f"{quoted(name)} is no name of a node, because it contains a slash; choose another")
+    if name and re.search(r"[/\\]", name):
+        raise InputError(
+            f"{quoted(name)} is no name of a node, because it contains a slash or backslash; choose another"
+        )
     if not path.is_dir() or is_there(report_file(path)):
         yield path, name or _node(path)
         return

@@ -277,7 +277,10 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     """
     every = tuple(store.read(_groups))
     if not every:
-        raise InputError(f"{store.folder}: contains no run with predictions; add reports that gpureport measured")
+        raise InputError(
+            f"{store.folder}: contains no run with predictions, as those on software renderers and simulators; "
+            "add runs on other devices"
+        )
     compared = [each for each in every if each.compared]
     flags = significant_parts([each.effects for each in compared], minimum_effect)
     found = (outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own))
