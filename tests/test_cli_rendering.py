@@ -1,13 +1,18 @@
 """``gpureport predict`` and ``gpureport render``: documents, inexact names, and what is wrong with a report."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from textwrap import dedent
 from unittest.mock import Mock
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.data import data_dir
+from gpureport.errors import GpuReportError
 from gpureport.records.report import load_report, save_report
 from gpureport.report.processes import started
 from tests.fake_run import empty_report
@@ -49,6 +54,27 @@ def test_errors_of_other_processes_are_raised_without_a_second_try(monkeypatch: 
     with pytest.raises(OSError, match="disk full"):
         started(function, 1)()
     function.assert_not_called()
+
+
+def test_without_temporary_files_this_process_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpureport.report.processes.usable_cores", lambda: [0, 1])
+    monkeypatch.setattr("gpureport.report.processes._tasks", Mock(side_effect=GpuReportError))
+    assert started(abs, -1)() == 1
+
+
+def test_a_program_that_ends_while_processes_start_leaves_no_folder(tmp_path: Path) -> None:
+    program = """
+        import tempfile, time
+        from gpureport.report import processes
+        make = tempfile.mkdtemp
+        tempfile.mkdtemp = lambda **options: (make(**options), time.sleep(0.5))[0]
+        processes.usable_cores = lambda: [0, 1]
+        processes.prepare()
+        time.sleep(0.2)
+    """
+    command, environment = [sys.executable, "-c", dedent(program)], {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run(command, env=environment, check=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Captured) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -33,12 +34,15 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
     if len(usable_cores()) == 1:
         return partial(function, argument)
     answer: Future[tuple[Exception | None, R]] = Future()
-    _tasks().put((answer, function, argument))
+    try:
+        _tasks().put((answer, function, argument))
+    except GpuReportError:  # no temporary files can be written
+        return partial(function, argument)
 
     def wait() -> R:
         try:
             problem, value = answer.result()
-        except (EOFError, OSError, GpuReportError):  # such as a limit of memory or of processes
+        except (EOFError, OSError):  # such as a limit of memory or of processes
             return function(argument)
         if problem:
             raise problem
@@ -70,17 +74,18 @@ def in_parallel(function: Callable[[A], R], arguments: Iterable[A], fewest: int 
 def _tasks() -> _Tasks:
     """Return the tasks of threads that end with the program; each has a process of its own."""
     tasks: _Tasks = SimpleQueue()
+    folder = scratch_folder_until_exit()  # a thread might create it while the program ends
     for _ in range(min(MOST, len(usable_cores()))):
-        Thread(target=_work, args=(tasks,), daemon=True).start()
+        Thread(target=_work, args=(tasks, folder), daemon=True).start()
     return tasks
 
 
-def _work(tasks: _Tasks) -> None:
+def _work(tasks: _Tasks, folder: Path) -> None:
     process = None
     while True:
         answer, function, argument = tasks.get()
         try:
-            process = process or _process()
+            process = process or _process(folder)
             answer.set_result(_answer(process, function, argument))
         except Exception as error:  # noqa: BLE001 - whoever waits for the answer gets it
             answer.set_exception(error)
@@ -94,8 +99,8 @@ def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argu
     return answer
 
 
-def _process() -> "subprocess.Popen[bytes]":
-    environment = {**os.environ, "TMPDIR": str(scratch_folder_until_exit())}
+def _process(folder: Path) -> "subprocess.Popen[bytes]":
+    environment = {**os.environ, "TMPDIR": str(folder)}
     process = process_of("gpureport.isolation", subprocess.DEVNULL, environment)
     assert process.stdout  # noqa: S101 - a pipe
     skip_output(process.stdout)
