@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-
-from gpureport.grouping import grouped
+from numpy.typing import NDArray
 
 T = TypeVar("T", str, int)
 
@@ -55,10 +54,6 @@ def kind_of(name: str, table: Mapping[str, re.Pattern[str]]) -> str:
     return next((kind for kind, pattern in table.items() if pattern.match(name)), "other")
 
 
-Graph = Mapping[int, frozenset[int]]
-"""The instructions that may follow each one, by their indices."""
-
-
 def innermost(code: Sequence[Instruction]) -> list[list[Instruction]]:
     """Return the instructions of each loop that contains no other loop.
 
@@ -66,31 +61,22 @@ def innermost(code: Sequence[Instruction]) -> list[list[Instruction]]:
     entry splits into the loops inside it.
     """
     index = {instruction.address: number for number, instruction in enumerate(code)}
-    graph = {}
-    for number, one in enumerate(code):
-        following = {number + 1} if one.falls and number + 1 < len(code) else set()
-        graph[number] = frozenset(following | ({index[one.target]} if one.target in index else set()))
-    return [[code[number] for number in sorted(loop)] for loop in _loops(graph)]
+    next_ones = [(number, number + 1) for number, one in enumerate(code[:-1]) if one.falls]
+    branches = [(number, index[one.target]) for number, one in enumerate(code) if one.target in index]
+    edges = np.array([*next_ones, *branches], int).reshape(-1, 2).T
+    return [[code[number] for number in loop] for loop in _loops(edges, len(code))]
 
 
-def _loops(graph: Graph) -> Iterator[frozenset[int]]:
-    for part in _cycles(graph):
-        entered = {to for node in graph if node not in part for to in graph[node] & part} or {min(part)}
-        inside = {node: (graph[node] & part) - {min(entered)} for node in part}
-        inner = list(_loops(inside))
-        yield from inner or [part]
-
-
-def _cycles(graph: Graph) -> list[frozenset[int]]:
-    """Return the strongly connected components that contain a cycle."""
+def _loops(edges: NDArray[np.int_], count: int) -> Iterator[NDArray[np.int_]]:
+    """Yield the nodes of each innermost loop of a graph of *count* nodes; *edges*: a row of starts, and one of ends."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    place = {node: number for number, node in enumerate(graph)}
-    edges = np.array([(place[node], place[to]) for node, following in graph.items() for to in following], int)
-    if not len(edges):
-        return []
-    matrix = csr_array((np.ones(len(edges), int), edges.T), (len(graph), len(graph)))
-    _, labels = connected_components(matrix, connection="strong")
-    parts = map(frozenset, grouped(zip(labels.tolist(), graph, strict=True)).values())
-    return [part for part in parts if len(part) > 1 or part <= graph[min(part)]]
+    _, part = connected_components(csr_array((np.ones(edges.shape[1]), edges), (count, count)), connection="strong")
+    starts, ends = part[edges]
+    for loop in np.unique(starts[starts == ends]):
+        inside = edges[:, (starts == loop) & (ends == loop)]
+        entered = edges[1, (starts != loop) & (ends == loop)]
+        entry = entered.min() if entered.size else inside.min()
+        inner = [*_loops(inside[:, inside[1] != entry], count)]
+        yield from inner or [np.flatnonzero(part == loop)]

@@ -12,7 +12,6 @@ from gpureport.records.measurement import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
 _BODY = re.compile(r"\.(entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
-_BRACE = re.compile(r"[{}]")
 _ACCESS = re.compile(r"(?<![\w.%$])(ldu?|st)\.([\w.:]+)\s")
 _VECTOR = re.compile(r"v([248])")
 _TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
@@ -25,7 +24,9 @@ def read(text: str, kernel: str) -> MachineCode | None:
     Those of functions that the kernel calls are not counted. Generic addresses, which OpenCL C 1.2 lacks, count as
     global ones.
     """
-    body = _body(_NOISE.sub("", text), kernel)
+    _, *parts = _BODY.split(_NOISE.sub("", text))
+    functions = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    body = next((rest for kind, name, rest in functions if (kind, name) == ("entry", kernel)), None)
     if body is None:
         return None
     every = [(operation == "st", parts.split(".")) for operation, parts in _ACCESS.findall(body)]
@@ -44,15 +45,3 @@ def _width(parts: Sequence[str]) -> int:
     typed = next((found for part in reversed(parts) if (found := _TYPE.fullmatch(part))), None)
     bits = int(typed[1]) * (2 if typed[2] else 1) if typed else 0
     return bits // 8 * next((int(v[1]) for part in parts if (v := _VECTOR.fullmatch(part))), 1)
-
-
-def _body(text: str, kernel: str) -> str | None:
-    found = next((match for match in _BODY.finditer(text) if match.groups() == ("entry", kernel)), None)
-    if found is None:
-        return None
-    rest, depth = text[found.end() :], 1
-    for brace in _BRACE.finditer(rest):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return rest[: brace.start()]
-    return rest
