@@ -41,7 +41,7 @@ def _one_line(value: object) -> object:
 
 @dataclass(frozen=True)
 class Swept:
-    """The values of a swept size: the listed ones; otherwise some from *low* to *high*, or what the device suggests."""
+    """Values of a swept size: those that are *listed*, ascending; or some of a range, or what the device suggests."""
 
     listed: tuple[int, ...] = ()
     low: int = 1
@@ -54,7 +54,7 @@ def _size(value: object) -> object:
     if isinstance(value, list | tuple):
         if not (value and all(map(_is_positive, value))):
             raise ValueError("must be a list of whole numbers of at least 1")
-        return Swept(listed=tuple(value))
+        return Swept(listed=tuple(sorted({*value})))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
     if value == "auto":
@@ -228,16 +228,16 @@ class KernelFields(StepFields):
         usual = 1 if self.guarded else MULTIPLES[len(self.global_size) - 1]
         return self.multiple_of or usual
 
-    def point(self, value: int | None, shape: Sequence[int] = ()) -> dict[str, int]:
-        """Return the parameters of a point: the swept size, fixed ones, and the work-group."""
-        sizes = {self.swept: value} if self.swept and value is not None else {}
+    def point(self, value: int, shape: Sequence[int] = ()) -> dict[str, int]:
+        """Return the parameters of a point: the swept size if there is one, fixed ones, and the work-group."""
+        sizes = {self.swept: value} if self.swept else {}
         sizes |= {name: int(text) for name, text in self.sizes.items() if isinstance(text, str) and text.isdigit()}
         return {**sizes, **dict(zip(RESERVED, shape or self.shape, strict=False))}
 
     @property
-    def swept_values(self) -> Swept | None:
-        """Values of the swept size."""
-        return next((value for value in self.sizes.values() if isinstance(value, Swept)), None)
+    def swept_values(self) -> Swept:
+        """Values of the swept size; a single one, which nothing uses, if there is none."""
+        return next((value for value in self.sizes.values() if isinstance(value, Swept)), Swept(listed=(0,)))
 
 
 def kernel_schema() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpureport.errors import GpuReportError, InputError
 from gpureport.inputs import read_text
 from gpureport.isolation import arrays_of, isolated
-from gpureport.kernel_files.description import RESERVED, KernelFields, Swept
+from gpureport.kernel_files.description import RESERVED, KernelFields
 from gpureport.kernel_files.expressions import MOST_INTEGER, ExpressionError, Value, evaluate, number, whole
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document
@@ -121,7 +121,7 @@ class Formulas:
     @property
     def ends(self) -> tuple[int, int]:
         """The first and the last value of a range."""
-        swept, unit = self.fields.swept_values or Swept(), self.fields.multiple
+        swept, unit = self.fields.swept_values, self.fields.multiple
         first, last = ceil(swept.low / unit) * unit, swept.high // unit * unit
         if first > last:
             what = f"{swept.low}..{swept.high} contains no multiple of {unit}; write a wider range, or multiple_of"

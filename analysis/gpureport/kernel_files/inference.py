@@ -66,8 +66,8 @@ def completed(document: Document[KernelFields], folder: Path, arrays: Mapping[st
 def _work_of(formulas: Formulas) -> WorkFields:
     """Return the usual work: the work-items, or of a fixed grid the swept size."""
     fields, swept = formulas.fields, formulas.fields.swept_values
-    sizes = (min(swept.listed), max(swept.listed)) if swept and swept.listed else (_LARGEST_BASE, 2 * _LARGEST_BASE)
-    items = [formulas.wanted(fields.point(size)) for size in {*sizes} if swept]
+    sizes = swept.listed or (_LARGEST_BASE, 2 * _LARGEST_BASE)
+    items = [formulas.wanted(fields.point(size)) for size in {sizes[0], sizes[-1]}]
     if len(items) == 2 and items[0] == items[1]:
         return WorkFields(amount=fields.swept, unit=fields.swept)
     parts = (each if each.isidentifier() else f"({each})" for each in fields.global_size)
@@ -300,8 +300,8 @@ class _Kernel:
     def _values(self) -> list[int]:
         """Return sizes with several work-groups in each dimension that grows; of a fixed grid, above its work-items."""
         swept = self.fields.swept_values
-        if swept is None or len(swept.listed) == 1:
-            return [*swept.listed] if swept else [0]
+        if len(swept.listed) == 1:
+            return [*swept.listed]
         formulas, base = self.formulas, self.fields.multiple_of or 1
 
         def is_small() -> bool:
@@ -318,8 +318,8 @@ class _Kernel:
     def _smallest(self) -> int:
         """Return a small size that the description allows."""
         swept = self.fields.swept_values
-        if swept is None or swept.listed:
-            return min(swept.listed) if swept else 0
+        if swept.listed:
+            return swept.listed[0]
         first, last = self.formulas.ends
         return min(max(first, self._values()[0]), last)
 

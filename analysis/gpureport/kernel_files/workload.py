@@ -114,8 +114,8 @@ class KernelFileWorkload(Workload):
             self.formulas.nbytes(parameters)
             self.formulas.work(parameters)
             self.build_options(parameters)
-        for value in self._listed:
-            if not self._computable(self.formulas.nbytes(self.fields.point(value))):
+        for value in self.fields.swept_values.listed:
+            if self.fields.swept and not self._computable(self.formulas.nbytes(self.fields.point(value))):
                 what = f"contents that are computed have at most 2^27 elements; {value} needs more"
                 raise self.formulas.error(f"sizes.{self.fields.swept}", what)
         if self.is_verified:
@@ -126,11 +126,6 @@ class KernelFileWorkload(Workload):
     def is_verified(self) -> bool:
         """Whether the description contains expected results."""
         return self.fields.expect is not None or self.fields.expect_from is not None
-
-    @property
-    def _listed(self) -> tuple[int, ...]:
-        """The sizes that are listed, ascending."""
-        return tuple(sorted({*self.fields.swept_values.listed})) if self.fields.swept_values else ()
 
     def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False, work: float = inf) -> int:
         """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
@@ -149,8 +144,8 @@ class KernelFileWorkload(Workload):
         while unit * high < MOST_SIZE and fits(2 * high):
             high *= 2
         low = high + bisect_left(range(high + 1, 2 * high), True, key=lambda count: not fits(count))
-        value, swept = unit * (low - (low % 2 == 0) if odd else low), self.fields.swept_values
-        if swept and swept.automatic and value > MOST_SIZE:
+        value = unit * (low - (low % 2 == 0) if odd else low)
+        if self.fields.swept_values.automatic and value > MOST_SIZE:
             raise self.formulas.error(f"sizes.{self.fields.swept}", "no buffer grows with it; write a range or a list")
         return value
 
@@ -181,11 +176,11 @@ class KernelFileWorkload(Workload):
                 largest = f"{limits.max_work_group} work-items of the largest work-group of {device.name}"
                 raise self.formulas.error("work_groups", f"{' x '.join(map(str, shape))} exceeds the {largest}")
             shape = (limits.max_work_group, *(1 for _ in shape[1:]))
-        values = self._values(device, limits, shape)
+        values, listed = self._values(device, limits, shape), self.fields.swept_values.listed
         possible = list(self._possible((self.fields.point(value, shape) for value in values), limits))
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
-        coarse = 1 if self._listed else grid.coarse(limits)
-        points = possible if self._listed else self._from_the_first_octave(possible, coarse)
+        coarse = 1 if listed else grid.coarse(limits)
+        points = possible if listed else self._from_the_first_octave(possible, coarse)
         most_size = MOST_SIZE
         if (fewer := self._fewer(points, device)) != points:
             points, coarse, most_size = fewer, 1, fewer[-2:][0][self.fields.swept]
@@ -217,7 +212,7 @@ class KernelFileWorkload(Workload):
         If these grow, and no range is given, the first one at which a work-item has many instructions is the last.
         """
         swept, name, unit = self.fields.swept_values, self.fields.swept, self.fields.multiple
-        if swept is None or swept.listed or not points:
+        if swept.listed or not points:
             return points
         first, grow = self._instructions(points[0], device), False
         with suppress(InputError):  # expressions may be invalid below the first size
@@ -236,10 +231,10 @@ class KernelFileWorkload(Workload):
         demand = self.demand(parameters, device)
         return demand.operations["instruction"] / (demand.work_items - demand.idle_items)
 
-    def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
+    def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int]:
         swept = self.fields.swept_values
-        if swept is None or swept.listed:
-            return self._listed or (None,)
+        if swept.listed:
+            return swept.listed
         if not swept.automatic:
             first, last = self.formulas.ends
             inner = grid.sizes(swept.low, swept.high, grid.multiple(self.fields.multiple))
@@ -254,7 +249,7 @@ class KernelFileWorkload(Workload):
         """
         points = list(points)
         launched = [(self.formulas.local_size(each), self.formulas.global_size(each)) for each in points]
-        rounded, seen = len({*launched}) > 1 and not self._listed, set()
+        rounded, seen = len({*launched}) > 1 and not self.fields.swept_values.listed, set()
         for parameters, shape in zip(points, launched, strict=True):
             nbytes = self.formulas.nbytes(parameters)
             most, total = max(nbytes.values(), default=0), sum(nbytes.values())
@@ -276,10 +271,9 @@ class KernelFileWorkload(Workload):
         return Axis(quantity="case", label=self.fields.swept) if constant else grid.WORKING_SET
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]], largest: int) -> Sweep:
-        value, swept = None, self.fields.swept_values
-        if swept and swept.listed:
-            value = self._listed[-1]
-        elif swept:
+        if listed := self.fields.swept_values.listed:
+            value = listed[-1]
+        else:
             most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             first, last = self.formulas.ends
             value = max(first, min(self._value_of(most, self.fields.shape), last, largest))
@@ -376,12 +370,12 @@ class KernelFileWorkload(Workload):
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it, and a large one."""
-        shape, swept = self.fields.shape, self.fields.swept_values
-        values: Sequence[int | None] = (None,)
-        if swept and swept.listed:
-            large = [n for n in self._listed if self.is_verified and self._fits(self.fields.point(n, shape), *_LARGE)]
-            values = sorted({*self._listed[:2], *large[-1:]})
-        elif swept:
+        shape, listed = self.fields.shape, self.fields.swept_values.listed
+        if listed:
+            others = listed[2:] if self.is_verified else ()
+            large = [n for n in others if self._fits(self.fields.point(n, shape), *_LARGE)]
+            values = [*listed[:2], *large[-1:]]
+        else:
             first, last = self.formulas.ends
             odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
             if self.is_verified:

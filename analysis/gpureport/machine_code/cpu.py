@@ -147,19 +147,11 @@ _RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # before the first stub
 
 
 @dataclass(frozen=True)
-class _Function:
-    """A function's machine code, and the address of its first byte."""
-
-    address: int
-    code: bytes
-
-
-@dataclass(frozen=True)
 class _Library:
     """The functions of an ELF file."""
 
     machine: str  # ELF's name of the instruction set, e.g. ``EM_X86_64``
-    functions: dict[str, _Function]  # defined functions, by name
+    functions: dict[str, tuple[int, bytes]]  # addresses and machine code of defined functions, by name
     callees: dict[int, str]  # names of functions by call target: their own address, or that of their stub
 
 
@@ -168,15 +160,15 @@ def _library(binary: bytes) -> _Library | None:
     try:
         file = ELFFile(io.BytesIO(binary))
         functions = _functions(file)
-        by_address = {function.address: name for name, function in functions.items()}
+        by_address = {address: name for name, (address, _) in functions.items()}
         return _Library(file["e_machine"], functions, _stubs(file) | by_address)
     except DAMAGED:
         return None
 
 
-def _functions(file: ELFFile) -> dict[str, _Function]:
+def _functions(file: ELFFile) -> dict[str, tuple[int, bytes]]:
     return {
-        symbol.name: _Function(symbol["st_value"], _contents(file, symbol))
+        symbol.name: (symbol["st_value"], _contents(file, symbol))
         for table in file.iter_sections()
         if isinstance(table, SymbolTableSection)
         for symbol in table.iter_symbols()
@@ -243,8 +235,8 @@ def _reachable(library: _Library, start: str) -> tuple[list[Instruction], tuple[
         if name not in library.functions:
             external[name] = None
         elif name not in bodies:
-            function = library.functions[name]
-            lines = disassembler.disasm_lite(function.code, function.address)
+            address, code = library.functions[name]
+            lines = disassembler.disasm_lite(code, address)
             bodies[name] = [found for at, _, *text in lines if (found := decode(at, *text))]
             callees = {instruction.callee: None for instruction in bodies[name] if instruction.kind == "call"}
             pending += [library.callees.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in callees]

@@ -167,16 +167,17 @@ class _Memory:
 
     def scatter(self, access: Access, offsets: Value, value: Value) -> None:
         view, index = self._index(access, np.atleast_1d(offsets))
-        value = value if value.dtype == access.dtype else value.astype(access.dtype)
+        value = value.astype(access.dtype, copy=False)
+        if not is_shared(value) and index.shape[-1] == 1:
+            value = value[..., -1:]  # of several stores at one address, the last one remains
         if not access.aligned:
-            shape = (access.nbytes // access.dtype.itemsize, index.shape[1] if is_shared(value) else value.shape[-1])
+            shape = (access.nbytes // access.dtype.itemsize, index.shape[1])
             value = np.ascontiguousarray(np.broadcast_to(value, shape).T).view(np.uint8).T
-        rows = index if index.ndim == 2 else index[None]
-        if index.size and (rows[0].min() < 0 or rows[-1].max() >= view.size):
-            inside = (rows[0] >= 0) & (rows[-1] < view.size)
-            value = value if is_shared(value) or index.shape[-1] == 1 else value[..., inside]
-            index = index[..., inside]
-        view[index] = value if is_shared(value) or value.shape[-1] == index.shape[-1] else value[..., -1:]
+        rows = np.atleast_2d(index)
+        inside = (rows[0] >= 0) & (rows[-1] < view.size)
+        if not inside.all():
+            value, index = np.broadcast_to(value, index.shape)[..., inside], index[..., inside]
+        view[index] = value
 
 
 @dataclass(eq=False)
@@ -508,11 +509,11 @@ def _ways(block: Block, value: Value) -> list[tuple[int, Value]]:
     cases = zip(block.targets[1:], block.cases, strict=True)
     if not value.ndim:
         return [(next((target for target, case in cases if value == case), block.targets[0]), None)]
-    ways, rest = dict.fromkeys(block.targets, np.zeros(value.shape, np.bool_)), np.ones(value.shape, np.bool_)
+    following = np.full(value.shape, block.targets[0])
     for target, case in cases:
-        ways[target], rest = ways[target] | (value == case), rest & (value != case)
-    ways[block.targets[0]] = ways[block.targets[0]] | rest
-    return [(target, chosen) for target, chosen in ways.items() if chosen.any()]
+        following[value == case] = target
+    ways = ((target, following == target) for target in dict.fromkeys(block.targets))
+    return [(target, chosen) for target, chosen in ways if chosen.any()]
 
 
 def _turns(index: NDArray[np.int64], view: Value, *_: Value) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
