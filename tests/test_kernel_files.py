@@ -772,6 +772,7 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
         ("float v = i < n ? x[i] : 0; if (get_local_id(0) == 0) y[get_group_id(0)] = v;", ["-(-(n) // 256)", "n"]),
         ("if (4 * i < n) vstore4(vload4(i, x), i, y);", ["n + 3", "n + 3"]),
         ("if (i < n) y[(n & 1) ? i + 2000 : 2 * i] = x[i];", ["max(max(1, 2 * n - 1), n + 2000)", "n"]),
+        ("if (i < n) y[i * 2 / 3] = x[i];", ["n", "n"]),
         ("if (i < n) y[i] = x[n - 1 - i - 1];", "4294967295]; is the index negative?"),
         ("if (i < n) y[i] = x[(long)i - 9];", "-9], which is before its first element"),
     ],

@@ -279,6 +279,18 @@ def test_memory_of_all_kinds(tmp_path: Path) -> None:
     assert out.tolist() == expected
 
 
+def test_structures_are_copied_and_cleared(tmp_path: Path) -> None:
+    """By ``llvm.memcpy`` and ``llvm.memset``, which clang makes of large ones."""
+    a, b = np.arange(40, dtype=np.int32), np.arange(40, dtype=np.int32) + 100
+    source = """typedef struct { int x[5]; } five;
+    kernel void k(global five *a, global five *b, int n) {
+        int i = get_global_id(0); five own = {{0}}; own.x[n] = i; a[i] = b[i]; b[i] = own; }"""
+    run(tmp_path, source, [a, b, np.int32(3)], 8, 8)
+
+    assert a.tolist() == list(range(100, 140))
+    assert b.reshape(8, 5).tolist() == [[0, 0, 0, i, 0] for i in range(8)]
+
+
 def test_accesses_beyond_a_buffer_are_seen_and_change_nothing(tmp_path: Path) -> None:
     x, seen = np.arange(4, dtype=np.int32), Seen()
     source = "kernel void k(global int *x) { int i = get_global_id(0); x[i + 3] = x[i - 1]; }"

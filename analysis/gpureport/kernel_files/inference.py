@@ -479,9 +479,8 @@ def _corners(groups: Sequence[int]) -> list[int]:
     """Return the numbers of the work-groups at the corners of a range, and of one in its middle; of a few, all."""
     if prod(groups) <= _FEW:
         return [*range(prod(groups))]
-    steps = [prod(groups[:axis]) for axis in range(len(groups))]
     places = [*product(*({0, count - 1} for count in groups)), tuple(count // 2 for count in groups)]
-    return sorted({sum(at * step for at, step in zip(place, steps, strict=True)) for place in places})
+    return sorted({int(np.ravel_multi_index(place, groups, order="F")) for place in places})
 
 
 def _enough(name: str, xs: Sequence[int], ys: Sequence[int], odd: Sequence[int], more: Sequence[int]) -> str | None:

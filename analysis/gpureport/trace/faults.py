@@ -152,10 +152,9 @@ class _Faults(Recorder):
 
     def _item(self, item: int) -> str:
         """Return the global number, or numbers, of a work-item of the group."""
-        group, places = self.group, []
-        for count, size in zip(self.shape.groups, self.shape.local_size, strict=True):
-            places.append(group % count * size + int(item) % size)
-            item, group = item // size, group // count
+        sizes = self.shape.local_size
+        groups, within = np.unravel_index(self.group, self.shape.groups, "F"), np.unravel_index(item, sizes, "F")
+        places = [int(group) * size + int(i) for group, size, i in zip(groups, sizes, within, strict=True)]
         return str(places[0] if len(places) == 1 else tuple(places))
 
     def _refuse(self, access: Access, what: str) -> NoReturn:

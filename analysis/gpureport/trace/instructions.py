@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
 
 import numpy as np
 
@@ -219,10 +218,10 @@ def _neighbours(lines: Sequence[Instruction]) -> Iterator[list[tuple[int, Instru
         while loads:
             start, least = min((offset, -line.align) for offset, line in loads)
             starts = range(start, start + max(1, min(_WIDEST, -least)), loads[0][1].of.nbytes)
-            inside = [offset in starts for offset, _ in loads]
-            if len({offset for (offset, _), within in zip(loads, inside, strict=True) if within}) > 1:
-                yield list(compress(loads, inside))
-            loads = [each for each, within in zip(loads, inside, strict=True) if not within]
+            inside = [each for each in loads if each[0] in starts]
+            if len({offset for offset, _ in inside}) > 1:
+                yield inside
+            loads = [each for each in loads if each[0] not in starts]
 
 
 _AFFINE = frozenset("add sub mul shl sext zext trunc getelementptr icmp".split())
