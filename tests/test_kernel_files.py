@@ -393,6 +393,16 @@ def test_stores_beyond_the_end_are_noticed_and_missing_results_computed(backend:
         assert not verify(backend, workload, np.random.default_rng(5)).passed
 
 
+def test_of_exchanged_buffers_the_results_of_one_dispatch_are_expected(tmp_path: Path) -> None:
+    (workload,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}', "swap: [y, x]")])
+    point = workload.verification()[0]
+    job = workload.job(point, np.random.default_rng(5))
+    x, y = (job.buffers[name].filled() for name in "xy")
+    expected = workload.expected(point, job, workload.verification_dispatches)
+    np.testing.assert_allclose(expected["y"], y + np.float32(2) * x, rtol=1e-6)
+    np.testing.assert_array_equal(expected["x"], x)
+
+
 def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
     (tmp_path / "own.py").write_text("def right(y, x, a, **others):\n    return {'y': y + a * x}\n")
@@ -670,7 +680,7 @@ def test_work_items_beyond_the_size_are_idle_and_buffers_differ() -> None:
     (traced,) = load_kernels([SAXPY.with_suffix(".cl")])
     point = {"n": 2**20 - 1, "local_x": 256}
     assert traced.demand(point, TOY).idle_items == 1
-    x, y, *_ = (each for each in traced.formulas.host_arguments(point) if isinstance(each, np.ndarray))
+    x, y, *_ = traced.formulas.host_buffers(point).values()
     assert (x != y).any()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import cycle, islice
 from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
@@ -273,39 +274,36 @@ class Formulas:
             raise self.error(path, what)
         return _converted(np.full(part, found.ravel()[0]) if found.size == 1 else found.ravel(), dtype)
 
-    def host_arguments(
+    def host_buffers(
         self,
         parameters: Parameters,
         computed: Collection[str] | None = None,
         rng: np.random.Generator | None = None,
-    ) -> list[Any]:
-        """Return the arguments of a kernel for the host; buffers without *computed* contents are zero.
+    ) -> dict[str, NDArray[np.generic]]:
+        """Return the kernel's buffers on the host, by name; those without *computed* contents are zero.
 
         By default all are computed, because they may determine what a kernel does; of random floating-point numbers the
         first 256 MiB, after which they are zero.
         """
-        found, rng = list[Any](), rng or np.random.default_rng(0)
-        for argument in self.arguments:
-            if argument.kind == "buffer":
-                count = self.count(argument, parameters) * argument.lanes
-                own = argument.values != "zeros" or argument.name in self.arrays
-                array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
-                if argument.name in computed if computed is not None else own:
-                    large = argument.values == "random" and argument.dtype.kind == "f"
-                    filled = array[: _MOST_FILLED // array.itemsize] if large else array
-                    contents = self.contents(argument, parameters, rng)
-                    for start in range(0, filled.size, contents.size):
-                        filled[start : start + contents.size] = contents[: filled.size - start]
-                found.append(array)
-            else:
-                value = self.value(argument, parameters, {})
-                found.append(value.nbytes if isinstance(value, Local) else value)
+        found, rng = dict[str, NDArray[np.generic]](), rng or np.random.default_rng(0)
+        for argument in self.buffers:
+            count = self.count(argument, parameters) * argument.lanes
+            own = argument.values != "zeros" or argument.name in self.arrays
+            array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
+            if argument.name in computed if computed is not None else own:
+                large = argument.values == "random" and argument.dtype.kind == "f"
+                filled = array[: _MOST_FILLED // array.itemsize] if large else array
+                contents = self.contents(argument, parameters, rng)
+                for start in range(0, filled.size, contents.size):
+                    filled[start : start + contents.size] = contents[: filled.size - start]
+            same = found.get(argument.buffer_name, array)
+            found[argument.buffer_name] = max(array, same, key=lambda each: each.nbytes)
         return found
 
-    def executed_results(self, parameters: Parameters, job: Job) -> dict[str, NDArray[np.generic]]:
-        """Return the contents of all buffers after the dispatches of *job*, all of whose work-groups are executed."""
-        buffers, module = {name: each.filled().copy() for name, each in job.buffers.items()}, self.module(parameters)
-        for each in job.dispatches:
+    def executed_results(self, parameters: Parameters, job: Job, dispatches: int) -> dict[str, NDArray[np.generic]]:
+        """Return the contents of all buffers after *dispatches* of a job, all of whose work-groups are executed."""
+        buffers, module = {name: each.filled() for name, each in job.buffers.items()}, self.module(parameters)
+        for each in islice(cycle(job.dispatches), dispatches):
             execute(program(module, each.kernel), each.on_host(buffers), each, range(prod(each.groups)))
         return buffers
 
@@ -324,7 +322,7 @@ class Formulas:
         classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
         known, key = _DEMANDS.setdefault(self, {}), (kernel, placement, *classes, *parameters.items())
         if key not in known:
-            arguments = self.host_arguments(parameters)
+            arguments = shape.on_host(self.host_buffers(parameters))
             known[key] = replace(
                 dispatch_demand(kernel, arguments, shape, device, placement),
                 ping_pong=self.fields.swap is not None,

@@ -372,12 +372,11 @@ class _Kernel:
         least = [_FEW_BYTES if each.name in changed else 1 for each in self.formulas.arguments]
         sized = (self._sized(each, ends.get(n, least[n])) for n, each in enumerate(self.formulas.arguments))
         formulas = replace(self.formulas, arguments=tuple(sized))
-        shape = formulas.dispatch(parameters, {})
-        host = formulas.host_arguments(parameters, given, _Extremes())
-        for number, each in enumerate(formulas.arguments):
-            if each.name in changed:
-                host[number] = (np.arange(host[number].size) % 3).astype(each.dtype)
-        program = formulas.program(parameters)
+        shape, program = formulas.dispatch(parameters, {}), formulas.program(parameters)
+        buffers = formulas.host_buffers(parameters, given, _Extremes())
+        for name in (each.buffer_name for each in formulas.buffers if each.name in changed):
+            buffers[name][:] = np.arange(buffers[name].size) % 3
+        host = shape.on_host(buffers)
         extents = _Extents(program, prod(shape.local_size), host)
         extents.issued = execute(program, host, shape, _corners(shape.groups), _WAVE, extents).issued
         return extents

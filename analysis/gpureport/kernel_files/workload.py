@@ -383,8 +383,8 @@ class KernelFileWorkload(Workload):
             values = sorted(value for value in odd if first <= value <= last) or [first]
         return tuple(self.fields.point(value, shape) for value in values)
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Evaluate the description's expressions, call its function, or execute all work-groups on the host."""
         if self.is_verified:
             return expected_results(self.formulas, parameters, job)
-        return self.formulas.executed_results(parameters, job) if self.is_executable else {}
+        return self.formulas.executed_results(parameters, job, dispatches) if self.is_executable else {}

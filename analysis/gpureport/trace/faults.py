@@ -36,7 +36,7 @@ def check(workload: Workload, parameters: Parameters, job: Job) -> Mapping[str, 
             of another work-item; or a barrier is not reached by all. The message has file, line and work-item.
     """
     module = compile_file(Path(workload.source), workload.build_options(parameters), variables=True)
-    contents = {name: buffer.filled().copy() for name, buffer in job.buffers.items()}
+    contents = {name: buffer.filled() for name, buffer in job.buffers.items()}
     whole = True
     for each in islice(cycle(job.dispatches), workload.verification_dispatches):
         kernel = program(module, each.kernel)
