@@ -207,7 +207,7 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     items, device = 1 << 18, database.device("nvidia/h200_sxm")
     kernel = compiled(tmp_path, "global int *x, global int *y) { int i = get_global_id(0); y[8 * i] = x[i]; }")
     arrays, shape = [np.zeros(items, np.int32), np.zeros(8 * items, np.int32)], Dispatch("k", (items,), (256,))
-    demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape, 0))
+    demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape))
 
     assert [(each.buffer, each.kind, each.lines / each.waves) for each in demand.accesses] == [
         ("x", "load", 1),
@@ -225,7 +225,7 @@ def test_left_shifts_are_multiplications_where_these_have_a_pipe(
 ) -> None:
     kernel = compiled(tmp_path, "global uint *x) { x[get_global_id(0)] <<= 13; }")
     shape, device = Dispatch("k", (256,), (64,)), database.device(name)
-    placement = placed(device, kernel, shape, 0)
+    placement = placed(device, kernel, shape)
     demand = dispatch_demand(kernel, [np.zeros(256, np.uint32)], shape, device, placement)
 
     assert demand.operations.keys() & {"int32_mul", "shift"} == {kind}

@@ -216,9 +216,7 @@ class Formulas:
 
     def local_memory_bytes(self, parameters: Parameters) -> int:
         """Return the local memory of a work-group: declared, and passed as an argument."""
-        passed = (each for each in self.arguments if each.kind == "local")
-        own = sum(self.count(each, parameters) * each.element_bytes for each in passed)
-        return own + self.program(parameters).local_bytes
+        return self.program(parameters).local_bytes(self.dispatch(parameters, {}))
 
     def value(self, argument: Argument, parameters: Parameters, handles: Mapping[str, str]) -> Passed:
         """Return what is passed; *handles* are the names of buffers in the job."""
@@ -317,7 +315,7 @@ class Formulas:
         unrolled, joins = architecture.unrolled_iterations, not architecture.groups_as_loops
         kernel = program(module, self.fields.kernel, unrolled, joins=joins)
         shape = self.dispatch(parameters, {})
-        placement = placed(device, kernel, shape, self.local_memory_bytes(parameters))
+        placement = placed(device, kernel, shape)
         listed = architecture.rates_per_cycle, architecture.latency_cycles
         classes = [(*each, *emitted_as(architecture, each).values()) for each in listed]
         known, key = _DEMANDS.setdefault(self, {}), (kernel, placement, *classes, *parameters.items())

@@ -200,7 +200,7 @@ class _Kernel:
         if not all(items) or (not self.fields.global_size and "get_global_size" in self.body):
             new = f"{given} " if values and not missing else ""
             yield "global_size", "its number of work-items", f"{new}--global {','.join([first] * len(items))}"
-        local = self.program.local_bytes or any(each.kind == "local" for each in arguments)
+        local = self.program.local_arrays or any(each.kind == "local" for each in arguments)
         if self.fields.work_groups == "auto" and not self.program.work_group and local:
             usual = ("256", "16,16", "8,8,4")[len(items) - 1]
             yield "work_groups", "its work-group, because it uses local memory", f"--local {usual}"

@@ -11,7 +11,7 @@ from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
-from gpureport.trace.execution import Execution, execute, local_arrays
+from gpureport.trace.execution import Execution, execute
 from gpureport.trace.program import LOCAL, Program
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import AccessDemand, Demand, Dispatch, Stream
@@ -20,7 +20,7 @@ _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
 
 
-def placed(device: Device, program: Program, shape: Dispatch, local_memory_bytes: int) -> Placement:
+def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
     """Return where the work-groups of a kernel run; their local memory limits those that are resident together.
 
     Work-groups that two compute units share use both nearest caches alike. Lines stay in the nearest cache up to the
@@ -29,7 +29,7 @@ def placed(device: Device, program: Program, shape: Dispatch, local_memory_bytes
     Numbers have no uncertainty here, because demands are kept for later predictions.
     """
     architecture, groups, loops = device.architecture, prod(shape.groups), device.architecture.groups_as_loops
-    fitting = occupancy(architecture, shape.local_size, Demand.registers, local_memory_bytes)
+    fitting = occupancy(architecture, shape.local_size, Demand.registers, program.local_bytes(shape))
     barriers = any(block.waits for block in program.blocks)
     caches = [each for each in device.caches if not loops or each.scope == "compute_unit"]
     near, last = (caches[0], caches[-1]) if caches else (None, None)
@@ -178,7 +178,7 @@ def dispatch_demand(
         chain=_listed(chain, architecture.latency_cycles, architecture),
         memory_chain=missed,
         nearest_chain=near,
-        local_memory_bytes=sum(each.nbytes for each in local_arrays(program, arguments)),
+        local_memory_bytes=program.local_bytes(shape),
         accesses=accesses,
         branches=branches,
         maskable=maskable,

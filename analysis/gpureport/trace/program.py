@@ -14,6 +14,7 @@ from gpureport.trace import instructions, operations
 from gpureport.trace.instructions import Counts
 from gpureport.trace.ir import SPACES, Instruction, Module, Operand, Space, Type, Unsupported, Words, walk
 from gpureport.trace.operations import Function, Value
+from gpureport.workloads.model import Dispatch, Local
 
 LOCAL, PRIVATE, TABLES = -1, -2, -3
 """Regions of memory: that of groups, that of work-items, and constants; others are the numbers of arguments."""
@@ -143,10 +144,10 @@ class Program:
     """Whether its results may depend on the width of sub-groups."""
     has_sub_group_barriers: bool = False
 
-    @property
-    def local_bytes(self) -> int:
-        """Bytes of declared local memory."""
-        return sum(array.nbytes for array in self.local_arrays)
+    def local_bytes(self, dispatch: Dispatch) -> int:
+        """Return the bytes of local memory of a work-group: declared, and passed as arguments."""
+        passed = (each.nbytes for each in dispatch.arguments if isinstance(each, Local))
+        return sum((array.nbytes for array in self.local_arrays), sum(passed))
 
     @cached_property
     def interleaved(self) -> dict[int, int]:
