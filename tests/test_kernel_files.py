@@ -666,6 +666,12 @@ def test_sources_that_no_device_or_host_can_execute(tmp_path: Path) -> None:
     assert "Its results are not verified." in groups.description
     with pytest.raises(InputError, match="results cannot be checked"):
         groups.verification_job(groups.verification()[0], np.random.default_rng(0))
+    kernels = (
+        f"kernel void {of[0]}(global {of} *x, int n) {{ x[get_global_id(0)] = n; }}" for of in ("float", "double")
+    )
+    given = {**GIVEN, "kernel": "f", "sequence": [{"kernel": "d", "global_size": ["n"]}]}
+    (both,) = load_kernels([_written(file, "\n".join(kernels))], given)
+    assert "cl_khr_fp64" in str(both.missing(having()))
     for text in ("kernel void k(int n) { }", "kernel void k(global int *x, int n) { int unused = x[n]; }"):
         with pytest.raises(InputError, match="its behaviour is undefined"):
             load_kernels([_written(file, text)], GIVEN)

@@ -388,7 +388,7 @@ def test_what_cannot_be_executed_is_named(text: str, words: str, tmp_path: Path)
 
 
 def test_included_files(tmp_path: Path) -> None:
-    """They may have another encoding; messages about those elsewhere contain no words of them."""
+    """They may have another encoding; messages about those elsewhere contain no words of them; lines are the file's."""
     (tmp_path / "text.h").write_bytes(b'constant char text[] = "\xe9";')
     (tmp_path / "own.txt").write_text("secret words;")
     (tmp_path / "kernels").mkdir()
@@ -396,6 +396,9 @@ def test_included_files(tmp_path: Path) -> None:
     assert "\ufffd" in preprocessed('#include "text.h"', tmp_path)
     with pytest.raises(InputError, match=r"own\.txt:1: unknown type name '\.\.\.'$"):
         run(tmp_path / "kernels", '#include "../own.txt"', [])
+    (tmp_path / "get.h").write_text("\n\n\nint get(global int *x) { return x[0]; }\n")
+    (tmp_path / "k.cl").write_text('#include "get.h"\nkernel void k(global int *x) { x[1] = get(x); }')
+    assert [each.line for each in program(compile_file(tmp_path / "k.cl"), "k").accesses] == [2, 2]
 
 
 @pytest.mark.parametrize(("options", "result"), [("", 120), ("-cl-std=CL2.0", 200), ("-cl-std=CL3.0", 300)])

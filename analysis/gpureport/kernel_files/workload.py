@@ -331,7 +331,7 @@ class KernelFileWorkload(Workload):
 
     def missing(self, present: PresentDevice) -> str | None:
         """Types and local memory that the device lacks."""
-        types = {argument.dtype.str[1:] for argument in self.formulas.arguments}
+        types = {argument.dtype.str[1:] for step in self.formulas.steps for argument in step.arguments}
         for kind, extension in (("f8", "cl_khr_fp64"), ("f2", "cl_khr_fp16")):
             if kind in types and extension not in present.extensions:
                 return f"the device does not support {extension}, which its arguments need"

@@ -291,7 +291,7 @@ class Module:
     """
 
     def __init__(self, path: Path, text: str) -> None:
-        self.path, self.text, self.line = path, text, 0
+        self.path, self.text, self.line, self._file = path, text, 0, ""
         self.addresses: dict[str, int] = {}
         self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
         self._nodes: dict[str, str] = dict(re.findall(r"^(!\d+) = (?:distinct )?!(.*)$", text, re.M))
@@ -308,6 +308,7 @@ class Module:
     def notes(self, kernel: str) -> dict[str, list[str]]:
         """Return the strings and numbers of a kernel's metadata, such as ``!{!"float*", i32 1}``, by its name."""
         nodes = dict(re.findall(r"!(\w+) (!\d+)", self.kernels[kernel][0]))
+        self._file = self._fields(nodes["dbg"])["file"]
         self.line = self._line(nodes["dbg"])
         parts = {key: re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes[node]) for key, node in nodes.items()}
         return {key: [text or number for text, number in found] for key, found in parts.items()}
@@ -316,9 +317,11 @@ class Module:
         return dict(re.findall(r'(\w+): ("[^"]*"|[^,)]+)', self._nodes[node]))
 
     def _line(self, node: str) -> int:
-        """Return the line of a debug location; 0: not known."""
+        """Return the line of a debug location in the kernel's file, not in an included one; 0: not known."""
         fields = self._fields(node)
-        while not int(fields["line"]) and "inlinedAt" in fields:
+        while "inlinedAt" in fields and not (
+            int(fields["line"]) and self._fields(fields["scope"])["file"] == self._file
+        ):
             fields = self._fields(fields["inlinedAt"])
         return int(fields["line"])
 
