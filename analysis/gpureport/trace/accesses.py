@@ -60,8 +60,8 @@ COUNTED = (
 """Fields of :class:`.AccessDemand` that are counted, in the order of arrays of them. Sectors of stores are the smallest
 units that are moved."""
 _LANES, _WAVES, _LINES = range(3)
-_MISSED = -2
-"""Places of counts; missed sectors and missing waves are the last two."""
+MISSED, POSSIBLE = slice(-2, None), [COUNTED.index(name) for name in ("sectors", "waves")]
+"""Places of counts: the last two are what missed, of so many sectors and waves."""
 
 
 def distinct(values: Numbers) -> Numbers:
@@ -186,8 +186,8 @@ class Instruction:
         others: float = (self.lanes - self.early[_LANES]) / self.usual[_LANES]
         total: NDArray[np.float64] = self.early + others * self.usual
         if self.absent:
-            total[_MISSED] = self.absent * total[_LINES]
-            total[_MISSED + 1] = min(total[_MISSED], total[_WAVES])
+            missed = self.absent * total[_LINES]
+            total[MISSED] = missed, min(missed, total[_WAVES])
         return total
 
 
@@ -337,7 +337,7 @@ class AccessRecorder(Recorder):
             return 0.0
         missed = self.cache.looked_up(access, buffer, pattern, line, found.together)
         if is_counted:
-            counts[_MISSED:] += missed
+            counts[MISSED] += missed
         found.missed[at] = missed[1] / float(pattern.counts[_WAVES])
         return found.missed[at]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
-from gpureport.trace.accesses import COUNTED, AccessRecorder, Extent, Placement
+from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, execute
 from gpureport.trace.program import LOCAL, Program
@@ -135,10 +135,8 @@ class _Sample:
     def miss_as(self, other: "_Sample") -> None:
         """Let accesses miss as often as those of groups that share a nearest cache."""
         for key in self.counts.keys() & other.counts.keys():
-            for part, whole in (("missed_sectors", "sectors"), ("missing_waves", "waves")):
-                missed, all_of_them = COUNTED.index(part), COUNTED.index(whole)
-                shared = other.counts[key]
-                self.counts[key][missed] = self.counts[key][all_of_them] * shared[missed] / shared[all_of_them]
+            own, shared = self.counts[key], other.counts[key]
+            own[MISSED] = own[POSSIBLE] * shared[MISSED] / shared[POSSIBLE]
 
 
 def dispatch_demand(

@@ -235,10 +235,13 @@ _INTEGER: Mapping[str, Function] = {
     "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
     "bit_reverse": _reversed,
 }
+_OF_BOTH_SIGNS: Mapping[str, Function] = {
+    **{name.replace("_", "."): _INTEGER[name] for name in ("max", "min", "add_sat", "sub_sat")},
+    "cmp": lambda a, b: (a > b).astype(np.int8) - (a < b).astype(np.int8),
+}
 _INTRINSICS: Mapping[str, Function] = {
-    **_numpy("smax=maximum smin=minimum"),
-    "umax": _on_unsigned(np.maximum),
-    "umin": _on_unsigned(np.minimum),
+    **{f"s{name}": function for name, function in _OF_BOTH_SIGNS.items()},
+    **{f"u{name}": _on_unsigned(function) for name, function in _OF_BOTH_SIGNS.items()},
     "abs": lambda a, _: np.abs(a),
     "ctpop": _INTEGER["popcount"],
     "ctlz": lambda a, _: _leading_zeros(a),
@@ -247,12 +250,6 @@ _INTRINSICS: Mapping[str, Function] = {
     "fshr": lambda a, b, c: _funnel(a, b, c, left=False),
     "bswap": lambda a: a.byteswap(),
     "bitreverse": _reversed,
-    "sadd.sat": _saturated(np.add),
-    "ssub.sat": _saturated(np.subtract),
-    "uadd.sat": _on_unsigned(_saturated(np.add)),
-    "usub.sat": _on_unsigned(_saturated(np.subtract)),
-    "scmp": lambda a, b: (a > b).astype(np.int8) - (a < b).astype(np.int8),
-    "ucmp": lambda a, b: (unsigned(a) > unsigned(b)).astype(np.int8) - (unsigned(a) < unsigned(b)).astype(np.int8),
 }
 
 
