@@ -171,7 +171,7 @@ def _small(workload: Workload, points: Sequence[Parameters]) -> tuple[Parameters
 
 def _work_items(workload: Workload, parameters: Parameters) -> int:
     job = workload.verification_job(parameters, np.random.default_rng(0))
-    each = [int(np.prod(dispatch.global_size)) for dispatch in (*job.before, *job.dispatches)]
+    each = [int(np.prod(dispatch.global_size)) for dispatch in (*job.once, *job.before, *job.dispatches)]
     return sum(each) * workload.verification_dispatches * getattr(workload, "generations", 1)
 
 

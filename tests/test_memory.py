@@ -16,13 +16,8 @@ CPU = on_cpu()
 
 def test_the_chase_visits_every_line_once() -> None:
     parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "warm_up": 32}
-    following = latency.PointerChase().job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
-    at, seen = 0, set()
-    for _ in range(50):
-        seen.add(at)
-        at = int(following[at])
-    assert at == 0
-    assert seen == set(range(0, 1600, 32))
+    order = latency.PointerChase().job(parameters, np.random.default_rng(1)).buffers["order6400"].filled()
+    assert sorted(order) == list(range(0, 1600, 32))
 
 
 @pytest.mark.parametrize(("device", "most"), [(TOY, 1), (CPU, CPU.compute_units)])

@@ -49,7 +49,7 @@ def test_results_are_right(workload: Workload) -> None:
         name: np.zeros(buffer.nbytes, np.uint8) if buffer.contents is None else buffer.filled().view(np.uint8)
         for name, buffer in job.buffers.items()
     }
-    for dispatch in (*job.before, *islice(cycle(job.dispatches), max(count, len(job.dispatches)))):
+    for dispatch in (*job.once, *job.before, *islice(cycle(job.dispatches), max(count, len(job.dispatches)))):
         execute(program(module, dispatch.kernel), dispatch.on_host(arrays), dispatch, range(prod(dispatch.groups)))
     for name, expected in workload.expected(point, job, count).items():
         found = arrays[name][: expected.nbytes].view(expected.dtype).reshape(expected.shape)

@@ -86,7 +86,7 @@ def test_kernels_exist(workload: Workload) -> None:
     source += "".join((folder / name).read_text() for name in re.findall(r'^#include "(.*)"', source, re.MULTILINE))
     for parameters in workload.verification():
         job = workload.verification_job(parameters, np.random.default_rng(0))
-        for dispatch in (*job.before, *job.dispatches):
+        for dispatch in (*job.once, *job.before, *job.dispatches):
             assert isinstance(dispatch, Transfer) or f"kernel void {dispatch.kernel}(" in source
             assert {a for a in dispatch.arguments if isinstance(a, str)} <= job.buffers.keys()
 

@@ -1,4 +1,5 @@
 // Latency of dependent loads (pointer chase).
+#include "common/cycle.h"
 
 // One work-item follows a random cycle through all lines and stores its position: state[0] is the index of the element
 // to read next, state[1] the number of steps so far (modulo the number of lines).

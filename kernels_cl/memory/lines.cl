@@ -1,4 +1,5 @@
 // Dependent loads of one work-item that show the lines and sectors of caches.
+#include "common/cycle.h"
 
 // Pairs of loads: each element of a random cycle, then the word that is DISTANCE words farther, which contains zero.
 kernel void pairs(global const uint *restrict next, global uint *restrict state, uint steps)

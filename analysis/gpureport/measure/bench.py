@@ -239,9 +239,10 @@ class Bench:
         )
         buffers = dict(zip(job.buffers, pooled.values(), strict=True))
         if prepared is None or prepared.buffers != buffers:
-            before, timed = (
+            once, before, timed = (
                 tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
-                for dispatches in (job.before, job.dispatches)
+                for dispatches in (job.once, job.before, job.dispatches)
             )
+            self._backend.run(once)
             prepared = self._prepared[point] = _Prepared(program, buffers, before, timed)
         return prepared

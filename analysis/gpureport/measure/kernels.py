@@ -75,7 +75,7 @@ def _compile(backend: Backend, workload: Workload, parameters: Parameters, optio
         buffers = {name: backend.allocate(each) for name, each in contents.items()}
         launch = backend.prepare(program, job.dispatches[0], buffers)
         if launched:
-            backend.run([*(backend.prepare(program, each, buffers) for each in job.before), launch])
+            backend.run([*(backend.prepare(program, each, buffers) for each in (*job.once, *job.before)), launch])
         return backend.compilation(launch)
     except DeviceError:
         return None
@@ -120,7 +120,7 @@ def _check(backend: Backend, workload: Workload, parameters: Parameters, rng: np
     try:
         buffers = {name: backend.allocate(buffer) for name, buffer in {**job.buffers, **guarded}.items()}
         launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]
-        before = [backend.prepare(program, dispatch, buffers) for dispatch in job.before]
+        before = [backend.prepare(program, dispatch, buffers) for dispatch in (*job.once, *job.before)]
         backend.run([*before, *islice(cycle(launches), workload.verification_dispatches)])
         for name, expected in workload.expected(parameters, job, workload.verification_dispatches).items():
             got = backend.read(buffers[name], expected.nbytes).view(expected.dtype)

@@ -125,6 +125,8 @@ class Job:
     """Run repeatedly, in this order (two for ping-pong)."""
     before: tuple[Dispatch, ...] = ()
     """Run once, untimed, before every sample, for example to warm caches."""
+    once: tuple[Dispatch, ...] = ()
+    """Run before all others, after buffers were initialised, for contents that a host would take long to write."""
 
     @classmethod
     def of(cls, buffers: Buffers, kernel: str, size: Shape, local: Shape, arguments: Arguments) -> "Job":

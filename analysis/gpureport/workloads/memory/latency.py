@@ -24,6 +24,7 @@ _BEYOND = 4
 """The range of addresses on a CPU ends at this multiple of the last reach; a GPU's at its memory."""
 _LAST_REACH_BYTES = 16 * 2**20
 """On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
+_MOST_GROUPS = 512
 _NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
 
@@ -51,19 +52,17 @@ def single(kernel: str, *arguments: str | np.generic) -> Dispatch:
     return Dispatch(kernel, (1,), (1,), arguments)
 
 
-def cycle(rng: np.random.Generator, elements: int, apart: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return a random cycle through words with a distance of *apart* words.
-
-    Returns:
-        The words' indices in the order of the cycle, shape (*elements*,); and an array that has, in each of these
-        words, the index of the next one, shape (*elements* x *apart*,). All others are zero.
-    """
+def cycle(rng: np.random.Generator, elements: int, apart: int) -> NDArray[np.uint32]:
+    """Return the indices of words with a distance of *apart* words in a random order, shape (*elements*,)."""
     order = np.arange(elements, dtype=np.uint32)
     rng.shuffle(order)
-    order *= np.uint32(apart)
-    following = np.zeros(elements * apart, dtype=np.uint32)
-    following[order] = np.roll(order, -1)
-    return order, following
+    return order * np.uint32(apart)
+
+
+def linked(buffer: str, order: str, elements: int, local: int) -> Dispatch:
+    """Return the dispatch that links the words of *order* to a cycle."""
+    groups = min(-(-elements // local), _MOST_GROUPS)
+    return Dispatch("link", (groups * local,), (local,), (buffer, order, np.uint32(elements)))
 
 
 class PointerChase(Chase):
@@ -109,20 +108,21 @@ class PointerChase(Chase):
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         size, line, local = parameters["bytes"], parameters["line"], parameters["warm_up"]
         lines = size // line
-        order, following = cycle(rng, lines, line // 4)
+        order = cycle(rng, lines, line // 4)
         next_, order_, state, count = f"next{size}", f"order{size}", f"state{size}", np.uint32(lines)
         warm_up = Dispatch(
             "warm_up", (local * parameters.get("warm_up_groups", 1),), (local,), (next_, order_, state, count, "sink")
         )
         return Job(
             buffers={
-                next_: Buffer(size, following),
+                next_: Buffer(size),
                 order_: Buffer(4 * lines, order),
                 state: Buffer(8, np.array([order[0], 0], dtype=np.uint32)),
                 "sink": Buffer(4),
             },
             dispatches=(single("chase", next_, state, np.uint32(parameters["steps"]), count),),
             before=(warm_up,),
+            once=(linked(next_, order_, lines, local),),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -193,22 +193,21 @@ class Sectors(Chase):
         The caches contain what remains of the cycle's elements, a small part of the buffer: another one evicts them.
         """
         size = parameters["bytes"]
-        order, following = cycle(rng, size // _APART_BYTES, _APART_BYTES // 4)
+        order = cycle(rng, size // _APART_BYTES, _APART_BYTES // 4)
         pairs = single("pairs", f"next{size}", f"state{size}", np.uint32(parameters["steps"]))
         evict = Dispatch("evict", (size // 16,), (64,), (f"others{size}",))
         buffers = {
-            f"next{size}": Buffer(size, following),
+            f"next{size}": Buffer(size, np.zeros(1, np.uint32)),
+            f"order{size}": Buffer(order.nbytes, order),
             f"state{size}": Buffer(4, order[:1].copy()),
             f"others{size}": Buffer(size),
         }
-        return Job(buffers, (pairs,), before=(evict,))
+        return Job(buffers, (pairs,), before=(evict,), once=(linked(f"next{size}", f"order{size}", len(order), 64),))
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         size = parameters["bytes"]
-        following, (at,) = job.buffers[f"next{size}"].filled(), job.buffers[f"state{size}"].filled().tolist()
-        for _ in range(parameters["steps"] * dispatches):
-            at = int(following[at])
-        return {f"state{size}": np.array([at], dtype=np.uint32)}
+        order = job.buffers[f"order{size}"].filled()
+        return {f"state{size}": order[[parameters["steps"] * dispatches % len(order)]]}
 
 
 class Translation(Chase):
