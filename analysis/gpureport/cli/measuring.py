@@ -182,8 +182,11 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)
+    loading = Thread(target=_import, args=("scipy.stats",), daemon=True)  # takes a second
+    loading.start()
     database.read()  # while drivers load
     with working_device(options.device, again) as measurer:
+        loading.join()
         present = as_before(measurer.device, again)
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
@@ -279,10 +282,13 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None,
 def _load(options: RunOptions, device: PresentDevice) -> None:
     """Load what evaluates and shows measurements, which takes seconds: on a GPU while it is measured."""
     if not (device.on_host or isinstance(options, MeasureOptions)):
-        prepare()
-    for name in ("scipy.stats", "gpureport.cli.predicting"):
-        with suppress(Exception):  # who needs it imports it again, and reports the error
-            import_module(name)
+        prepare(pdf=not options.no_pdf)
+    _import("gpureport.cli.predicting")
+
+
+def _import(name: str) -> None:
+    with suppress(Exception):  # who needs it imports it again, and reports the error
+        import_module(name)
 
 
 def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOptions) -> str:

@@ -28,7 +28,7 @@ def render_reports(options: RenderOptions) -> int:
     _refuse_sharing(places)
     to_write = (document for place in places.values() for document in documents(*place))
     with writing(to_write, force=options.force):
-        prepare()
+        prepare(pdf=not options.no_pdf)
         database = open_database(options.entries)
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
         for file, report in opened:

@@ -51,15 +51,16 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
     return wait
 
 
-def prepare() -> None:
+def prepare(*, pdf: bool) -> None:
     """Let other processes import what draws figures and makes PDFs, while this one does something else."""
     for _ in range(MOST):
-        started(_import_libraries, None)
+        started(_import_libraries, pdf)
 
 
-def _import_libraries(_: None) -> None:
+def _import_libraries(pdf: bool) -> None:
     import_module("seaborn")
-    import_module("gpureport.report.pdf").pdf_problem()  # imports WeasyPrint where it can
+    if pdf:
+        import_module("gpureport.report.pdf").pdf_problem()  # imports WeasyPrint where it can
 
 
 def in_parallel(function: Callable[[A], R], arguments: Iterable[A], fewest: int = 2) -> list[R]:

@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -128,9 +129,11 @@ class Database:
         return file.model_copy(update=own)
 
     def read(self) -> None:
-        """Read all entries now; otherwise :meth:`match` reads them."""
+        """Read all entries and architectures now; otherwise :meth:`match` reads them, and reports their errors."""
         for entry in self.entries.values():
             entry.file  # noqa: B018 - cached
+        with suppress(InputError):
+            self.architectures()
 
     def resolve(self, text: str) -> Device:
         """Return the device with this id or name, as :meth:`find` finds it."""
