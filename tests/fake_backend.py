@@ -1,7 +1,7 @@
 """A simulated device: its clock advances only by the dispatches that run, so that timing is exact."""
 # ruff: noqa: ARG002 - see the OpenCL backend and the model
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -93,8 +93,6 @@ class FakeBackend:
         program = ProgramId(next(self._ids))
         self._options[program] = options
         return program
-
-    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None: ...
 
     def allocate(self, buffer: Buffer) -> BufferId:
         if sum(a.nbytes for a in self.buffers.values()) + buffer.nbytes > self.memory_bytes:

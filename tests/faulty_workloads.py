@@ -1,14 +1,10 @@
 """Copies on the device that is present, with different faults: for example endless, or writing to address 0."""
 
-import os
-import signal
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Job, Limits, Parameters, Sweep
+from gpureport.workloads.model import Limits, Parameters, Sweep
 from tests.fake_run import Copy
 
 SOURCE = str(Path(__file__).parent / "data" / "faulty_kernels.cl")
@@ -35,21 +31,6 @@ class Faulty(Copy):
 Sound, After = partial(Faulty, "sound"), partial(Faulty, "after")
 Endless, Crashing, Wrong = (partial(Faulty, *of) for of in (("endless", "1"), ("crashing", "2"), ("wrong", "3")))
 Unbuildable = partial(Faulty, "unbuildable", "(")
-
-
-class CrashingOnce(Faulty):
-    """Ends the driver process in the second sweep, if the file ``crashed`` does not exist."""
-
-    def __init__(self) -> None:
-        super().__init__("crashing_once")
-        self._spared = os.getpid()
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        crashed = Path("crashed")
-        if parameters["items"] > 2**9 and os.getpid() != self._spared and not crashed.exists():
-            crashed.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().job(parameters, rng)
 
 
 class Huge(Faulty):

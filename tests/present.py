@@ -1,6 +1,6 @@
 """The devices of tests: fakes without a runtime, and the real device that runs kernels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -91,6 +91,8 @@ class _InProcess(DriverProcess):
     def arrived(self) -> tuple[()]:
         return ()
 
+    def kill(self) -> None: ...
+
     def end(self) -> None: ...
 
 
@@ -104,6 +106,8 @@ class LocalMeasurer(Measurer):
 
     def _replace(self) -> None:
         self._child.use(self._backend, self._began_s)  # type: ignore[attr-defined]
+
+    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None: ...
 
 
 def stand_in(

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from gpureport.errors import DeviceError
 from gpureport.isolation import _BEGIN
 from gpureport.measure import child
 from gpureport.measure import measurer as remote
+from gpureport.measure.backends import opencl
+from gpureport.measure.backends.builds import BuildLogs
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
@@ -31,7 +32,7 @@ from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Faulty, Huge, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, Endless, Faulty, Huge, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = [
@@ -63,8 +64,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measurer]:
 @pytest.fixture
 def measurer(opened: Measurer) -> Measurer:
     """One for all tests; in a new process if the last one has ended or is suspect."""
-    if opened._suspect or opened._building_ahead or opened._child.ended or opened._child._process.poll() is not None:
-        opened._suspect = opened._building_ahead = False
+    if opened._suspect or opened._child.ended or opened._child._process.poll() is not None:
+        opened._suspect = False
         opened.reopen()
     return opened
 
@@ -117,24 +118,10 @@ def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
     assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
 
 
-def test_a_retry_keeps_the_completed_sweeps(measurer: Measurer) -> None:
-    measurer.build_ahead([])
-    steps = Steps()
-    found = measured(measurer, CrashingOnce(), steps)
-    assert [each.key.sweep for each in found.measurements] == ["size", "many"]
-    assert all(point.samples_s for each in found.measurements for point in each.points)
-    labels = [label.removeprefix("test/crashing_once: ") for label, _ in steps.seen]
-    assert [label for label, _ in groupby(labels)] == ["checking results", "size", "many", "checking results", "many"]
-
-
-@pytest.mark.parametrize("workload", [None, Sound()])
-def test_an_end_that_loses_only_builds_is_no_failure(measurer: Measurer, workload: Faulty | None) -> None:
+def test_an_end_that_loses_only_builds_is_no_failure(measurer: Measurer) -> None:
     os.kill(measurer._child._process.pid, signal.SIGKILL)
-    if workload:
-        sweeps = workload.sweeps(load_database().match(measurer.device).device, LIMITS)
-        assert set(measurer.compiled(workload, sweeps)["size"]) == {None}
-    else:
-        measurer.build_ahead([])
+    sweeps = Sound().sweeps(load_database().match(measurer.device).device, LIMITS)
+    assert set(measurer.compiled(Sound(), sweeps)["size"]) == {None}
     found = measured(measurer, Sound())
     assert not any(each.failed for each in found.measurements)
 
@@ -175,14 +162,39 @@ def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
     try:
         os.kill(child._process.pid, signal.SIGSTOP)
         child.send("devices", bytes(2**24))
-        with pytest.raises(EndedError, match=r"its driver did not answer within 0\.4 s") as ended:
+        with pytest.raises(EndedError, match=r"its driver did not answer within 0\.4 s"):
             child.answer(0.4)
-        assert ended.value.hung
         assert child.ended
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
         child.end()
+
+
+def test_a_builder_leaves_logs_for_the_process_that_measures_and_ends(tmp_path: Path) -> None:
+    """Also of a program that does not build; the next process finds logs of builds that began."""
+    keys = [("common/check.cl", f"-DGROUP={size}") for size in ("8", "4", "(")]
+    builder = Child(working().runtime, tmp_path)
+    builder.send("build_ahead", working(), keys[1:], tmp_path)
+    builder.close()
+    assert builder._process.wait(60) == 0
+    builder.end()
+
+    logs = BuildLogs(tmp_path)
+    assert len([*tmp_path.glob("*.log")]) == 2
+    with logs.written(*keys[0]) as log:
+        log += ["Used 11 ", "registers"]
+    assert logs.read(*keys[0]) == "Used 11 registers"
+    assert logs.read("common/hold.cl", "") == ""
+
+
+def test_a_driver_that_gives_no_log_leaves_that_of_the_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opencl, "tidy", lambda *_: "")
+    logs = BuildLogs(tmp_path)
+    with logs.written("common/hold.cl", "") as log:
+        log.append("Used 11 registers")
+    backend = opencl.OpenCLBackend(working(), logs)
+    assert backend._programs[backend.build("common/hold.cl", "")].log == "Used 11 registers"
 
 
 def running(program: str, monkeypatch: pytest.MonkeyPatch) -> Child:
@@ -205,9 +217,8 @@ def test_a_process_that_stops_within_a_message_is_ended_after_the_limit(
     program = f"import os, time; os.write(1, {sent!r}); time.sleep(30)"
     stopped = running(program, monkeypatch)
     began = time.monotonic()
-    with pytest.raises(EndedError, match=r"did not answer within 0\.4 s") as ended:
+    with pytest.raises(EndedError, match=r"did not answer within 0\.4 s"):
         stopped.answer(0.4)
-    assert ended.value.hung
     assert stopped.ended
     assert 0.3 < time.monotonic() - began < 15.0
     with pytest.raises(EndedError, match="has ended"):

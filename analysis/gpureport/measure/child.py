@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
@@ -36,15 +37,7 @@ _children: dict[Runtime, "Child | None"] = {}
 
 
 class EndedError(DeviceError):
-    """The process ended, or was ended, before it answered.
-
-    Attributes:
-        hung: whether it was ended because it sent nothing for too long.
-    """
-
-    def __init__(self, message: str, *, hung: bool) -> None:
-        super().__init__(message)
-        self.hung = hung
+    """The process ended, or was ended, before it answered."""
 
 
 class Child:
@@ -52,6 +45,7 @@ class Child:
 
     Attributes:
         doing: what it does, by its last progress message since the last request.
+        folder: its temporary files.
         ended: whether the process is known to have ended.
     """
 
@@ -59,17 +53,20 @@ class Child:
     ended = False
     _printed = b""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, store: Path | None = None) -> None:
         """Start the process, which loads no other runtime. Its folder of temporary files is removed when it ends.
+
+        NVIDIA's driver stores programs in the folder *store*, or else in that one.
 
         Raises:
             DeviceError: the system starts no process.
         """
         self._requests, self._messages = SimpleQueue[bytes](), SimpleQueue[Message]()
         with ExitStack() as failed:
-            scratch = str(failed.enter_context(scratch_folder()))  # of the process, which may be killed
-            # Without a cache, NVIDIA's driver takes two seconds to open a device.
-            own = {"TMPDIR": scratch, "CUDA_CACHE_PATH": scratch, "CUDA_CACHE_DISABLE": "0"}
+            self.folder = failed.enter_context(scratch_folder())  # of the process, which may be killed
+            # Without a store, NVIDIA's driver takes two seconds to open a device.
+            stored = {"CUDA_CACHE_PATH": str(store or self.folder), "CUDA_CACHE_DISABLE": "0"}
+            own = {"TMPDIR": str(self.folder), **stored}
             try:
                 environment = {**os.environ, **runtime.environment(), **own}
                 self._process = process_of("gpureport.measure.driver_process", subprocess.PIPE, environment)
@@ -90,6 +87,10 @@ class Child:
         """Send a request; the last one was answered. If the process ends, :meth:`answer` raises the error."""
         self._since_s, self.doing = time.monotonic(), ""
         self._requests.put(pickle.dumps((name, arguments)))
+
+    def close(self) -> None:
+        """Let the process end when it has answered all requests."""
+        self._requests.put(b"")
 
     def _exchange(self, requests: IO[bytes], replies: IO[bytes]) -> None:
         """Send each request, and receive all replies. This may wait for the process, and ends with it."""
@@ -122,7 +123,7 @@ class Child:
             if kind == "refusal":
                 raise value
             if kind == "end":
-                raise EndedError(self._ending(), hung=False)
+                raise EndedError(self._ending())
             if kind == "item" and items is not None:
                 items.append(value)
             if kind == "progress":
@@ -140,13 +141,13 @@ class Child:
 
     def _receive(self, limit_s: float) -> Message:
         if self.ended:
-            raise EndedError("its driver process has ended", hung=False)
+            raise EndedError("its driver process has ended")
         left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
         for _ in range(max(1, round(left_s / _POLL_S))):  # time in which this process is suspended does not count
             with suppress(Empty):
                 return self._messages.get(timeout=_POLL_S)
         self.end()
-        raise EndedError(f"its driver did not answer within {limit_s:g} s", hung=True)
+        raise EndedError(f"its driver did not answer within {limit_s:g} s")
 
     def _ending(self) -> str:
         with suppress(subprocess.TimeoutExpired):
@@ -159,7 +160,7 @@ class Child:
     def kill(self) -> None:
         """Begin to end the process, as :meth:`end`; a driver takes up to a second to free its device."""
         self.ended = True
-        self._requests.put(b"")
+        self.close()
         kill(self._process)
 
     def end(self) -> None:

@@ -7,6 +7,8 @@ import pickle
 import time
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
+from tempfile import gettempdir
 from threading import Thread
 from typing import Any, BinaryIO
 
@@ -15,6 +17,7 @@ import numpy as np
 from gpureport.errors import DeviceError, GpuReportError, limit_remark
 from gpureport.isolation import channel
 from gpureport.measure.backends import sensors
+from gpureport.measure.backends.builds import BuildLogs
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.runtimes import RuntimeDevice
@@ -82,7 +85,7 @@ class DriverProcess:
             DeviceError: it cannot be opened, or runs no kernel.
         """
         try:
-            backend = OpenCLBackend(candidate)
+            backend = OpenCLBackend(candidate, BuildLogs(Path(gettempdir())))
             problem = kernel_problem(backend)
         except IndexError:
             raise DeviceError("its driver no longer lists it") from None
@@ -90,6 +93,7 @@ class DriverProcess:
             raise DeviceError(problem)
         self.use(backend, began_s)
         self._watch.__enter__()
+        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # finds drift, and takes a second
         return backend.device
 
     def use(self, backend: Backend, began_s: float) -> None:
@@ -97,10 +101,9 @@ class DriverProcess:
         self._watch = Watch(backend, began_s=began_s)
         self._backend = self._watch.counted(backend)
 
-    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds, and load what finds drift."""
-        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # takes a second
-        self._backend.build_ahead(requests)
+    def build_ahead(self, candidate: RuntimeDevice, requests: Iterable[tuple[str, str]], folder: Path) -> None:
+        """Build programs for a process that measures, whose temporary *folder* gets their logs."""
+        OpenCLBackend(candidate).build_ahead(requests, BuildLogs(folder))
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Return the compiler's facts about sweeps; send a progress message for each sweep."""

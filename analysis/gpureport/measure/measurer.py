@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from typing import Self, TypeVar, cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
@@ -15,6 +16,7 @@ from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, unmeasured
 from gpureport.records.measurement import Compilation, Energy, Measurement, Reading
 from gpureport.spec.models import Device, PresentDevice
+from gpureport.system import usable_cores
 from gpureport.workloads.grid import WORKING_SET
 from gpureport.workloads.model import Limits, Sweep, Workload
 
@@ -24,6 +26,8 @@ SILENCE_LIMIT_S = 60.0
 compiling, initialising gigabytes and a busy machine."""
 Compilations = Mapping[str, tuple[Compilation | None, ...]]
 """By sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`."""
+_BUILDERS, _BUILDERS_PROGRAMS = 3, 32
+"""Most processes that build programs, each of which needs some memory of the device, and programs for each."""
 _NOTHING = Sweep("check", WORKING_SET, (), "check")
 _CHECKING = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
 
@@ -60,7 +64,7 @@ class Measurer:
         self.candidate = candidate
         self._task: Task | None = None
         self._done: list[Measurement] = []
-        self._building_ahead = False
+        self._builders: list[Child] = []
         self._suspect = False  # a kernel failed: drivers may refuse all later calls of the same process
         self._began_s = self.now()
         self._child = self._begin(child)
@@ -90,13 +94,13 @@ class Measurer:
         self._replace()
 
     def _replace(self) -> None:
-        self._child.end()
+        self._end()
         self._child = self._begin()
         self.opened()
 
     def _send(self, name: str, *arguments: object) -> None:
         if self._child.ended or self._suspect:
-            self._building_ahead = self._suspect = False
+            self._suspect = False
             self._replace()
         self._child.send(name, *arguments)
 
@@ -104,7 +108,14 @@ class Measurer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._child.end()
+        Thread(target=self._end).start()  # a driver takes up to a second to free its device
+
+    def _end(self) -> None:
+        for child in (*self._builders, self._child):
+            child.kill()
+        for child in (*self._builders, self._child):
+            child.end()
+        self._builders.clear()
 
     @property
     def device(self) -> PresentDevice:
@@ -116,11 +127,18 @@ class Measurer:
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds of (source, options), where that saves time."""
-        self._building_ahead = True
-        self._child.send("build_ahead", tuple(requests))
-        with suppress(EndedError):
-            self._child.answer(SILENCE_LIMIT_S)
+        """Begin builds of (source, options) in other processes, where that saves time: not of code for a CPU.
+
+        Its compilers make code for each size of work-group, when the first one starts. If a builder fails, the process
+        that measures builds its programs.
+        """
+        needed = tuple(dict.fromkeys(requests))
+        most = min(_BUILDERS, -(-len(needed) // _BUILDERS_PROGRAMS), max(1, len(usable_cores()) // 2))
+        with suppress(GpuReportError):  # no process can be started
+            for number in () if self.device.on_host else range(most):
+                self._builders.append(builder := Child(self.candidate.runtime, self._child.folder))
+                builder.send("build_ahead", self.candidate, needed[number::most], self._child.folder)
+                builder.close()
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Build kernels; on a CPU, the smallest points run once. If the process ends, no facts are known."""
@@ -152,12 +170,6 @@ class Measurer:
         except DeviceError as error:
             self._suspect, measured = True, Measured()
             reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
-            if self._building_ahead and isinstance(error, EndedError) and not error.hung:
-                try:  # another workload's build ahead may have caused the crash: continue without any
-                    self._send("measure", replace(task, sweeps=task.sweeps[len(self._done) :]))
-                    return self.finish(progress)
-                except DeviceError as lost:
-                    reason = str(lost)
             self._done += [unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :]]
         else:
             self._suspect = any(measurement.failed for measurement in self._done)

@@ -103,7 +103,7 @@ class _Run:
         """Return the unfinished workloads in the order in which they are measured, and start builds in this order.
 
         Microbenchmarks come first. Isolated dispatches end both groups: their times depend on the host, which builds.
-        On a GPU, both begin with workloads of few programs, while threads of the driver's process build the others.
+        On a GPU, both begin with workloads of few programs, while other processes build the others.
         """
         unfinished, present = [part for part in self.parts if not part.measurements], self.measurer.device
         keys = {part.name: dict.fromkeys(programs(part.workload, part.sweeps, present)) for part in unfinished}

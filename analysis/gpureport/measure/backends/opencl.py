@@ -6,7 +6,6 @@ import shlex
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
@@ -20,6 +19,7 @@ from gpureport.data import data_dir
 from gpureport.errors import DeviceError
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.answers import DeviceQuery, compilation, describe, first_error, kind, tidy
+from gpureport.measure.backends.builds import BuildLogs
 from gpureport.measure.backends.common import AllocationError, BufferId, LaunchId, ProgramId
 from gpureport.measure.backends.machine import free_bytes
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
@@ -28,8 +28,8 @@ from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Transfer
 
-# A cached binary has no compiler log, in which NVIDIA reports registers: a process of a device has a new cache, any
-# other one has none. The variables are read once, on loading.
+# A stored binary has no compiler log, in which NVIDIA reports registers: a process of a device shares a new store with
+# its builders, any other one has none. The variables are read once, on loading.
 os.environ["PYOPENCL_NO_CACHE"] = "1"
 os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
 
@@ -43,7 +43,6 @@ warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of eac
 
 _T = TypeVar("_T")
 _Array = NDArray[np.uint8]
-_BUILDERS = 2  # threads: more compile no faster, and keep programs that are needed first waiting for the others
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _BLOCKING_SOURCE = "common/hold.cl"
 _PROBE_ITERATIONS = 20_000
@@ -130,8 +129,8 @@ class OpenCLBackend:
     The environment of the process selects its runtime, see :meth:`.Runtime.environment`.
     """
 
-    def __init__(self, candidate: RuntimeDevice) -> None:
-        """Open a device, and load its runtime.
+    def __init__(self, candidate: RuntimeDevice, logs: BuildLogs | None = None) -> None:
+        """Open a device, and load its runtime; *logs* are those of programs that other processes build.
 
         Raises:
             DeviceError: the device cannot be opened.
@@ -148,7 +147,8 @@ class OpenCLBackend:
             self._queue = self._make_queue()
         self._enqueue_s = 5e-6
         self._ids = count()
-        self._builds: dict[tuple[str, str], Future[ProgramId]] = {}
+        self._logs = logs
+        self._builds: dict[tuple[str, str], ProgramId | DeviceError] = {}
         self._programs: dict[ProgramId, _Program] = {}
         self._memory: dict[BufferId, _Memory] = {}
         self._launches: dict[LaunchId, _Launch | _Transfer] = {}
@@ -172,15 +172,11 @@ class OpenCLBackend:
         """Return the seconds of a monotonic clock."""
         return time.monotonic()
 
-    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds of (source, options) in threads: the driver's compiler runs without Python's global lock."""
-        if self.device.on_host:  # its code exists after the first launch with a work-group size
-            return
-        builders = ThreadPoolExecutor(_BUILDERS)
-        for key in dict.fromkeys(requests):
-            if key not in self._builds:
-                self._builds[key] = builders.submit(self._build, *key)
-        builders.shutdown(wait=False)
+    def build_ahead(self, requests: Iterable[tuple[str, str]], logs: BuildLogs) -> None:
+        """Build each (source, options) for another process, which gets it from the driver's store, and its log."""
+        for source, options in requests:
+            with contextlib.suppress(DeviceError), logs.written(source, options) as log:
+                log.append(self._programs[self.build(source, options)].log)
 
     def build(self, source: str, options: str) -> ProgramId:
         """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached.
@@ -190,16 +186,16 @@ class OpenCLBackend:
         """
         key = source, options
         if key not in self._builds:
-            made = Future[ProgramId]()
             try:
-                made.set_result(self._build(source, options))
+                self._builds[key] = self._build(source, options)
             except DeviceError as error:
-                made.set_exception(error)
-            self._builds[key] = made
-        return self._builds[key].result()
+                self._builds[key] = error
+        if isinstance(built := self._builds[key], DeviceError):
+            raise built
+        return built
 
     def _build(self, source: str, options: str) -> ProgramId:
-        folder = data_dir("kernels_cl")
+        folder, own = data_dir("kernels_cl"), options
         options = f"{options} {self.device.implementation.options}".strip()
         path = folder / source
         of_user = Path(source).is_absolute()
@@ -212,7 +208,7 @@ class OpenCLBackend:
         except cl.Error as error:
             failure = error
         reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
-        log = tidy(str(reported or failure or ""), name)
+        log = tidy(str(reported or failure or ""), name) or (self._logs.read(source, own) if self._logs else "")
         if failure is not None:
             raise DeviceError(f"{name} does not build: {first_error(log)}") from failure
         identity = ProgramId(next(self._ids))

@@ -1,0 +1,46 @@
+"""Compiler logs of programs that other processes build for one that measures.
+
+These processes share the driver's store of programs, so that builds do not delay kernels: one lock of the driver would
+make launches wait for compilers. Drivers give no log of a program from their store.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpureport.files import write_file
+
+_WAIT_S, _POLL_S = 2.0, 0.001
+_END = "\n\0"
+
+
+@dataclass(frozen=True)
+class BuildLogs:
+    """Logs by source and options, as files of a folder. A file is empty until the build has ended."""
+
+    folder: Path
+
+    def _file(self, source: str, options: str) -> Path:
+        return self.folder / f"{hashlib.sha256(repr((source, options)).encode()).hexdigest()[:32]}.log"
+
+    @contextmanager
+    def written(self, source: str, options: str) -> Iterator[list[str]]:
+        """Yield a list for the parts of a log, which is written at the end, also if the build fails."""
+        file, parts = self._file(source, options), list[str]()
+        write_file(file, "")
+        try:
+            yield parts
+        finally:
+            write_file(file, f"{''.join(parts)}{_END}")
+
+    def read(self, source: str, options: str) -> str:
+        """Return the log of a program that another process began to build, or that nobody did: then it is empty."""
+        file, until = self._file(source, options), time.monotonic() + _WAIT_S
+        while file.exists() and time.monotonic() < until:
+            if (text := file.read_text(encoding="utf-8")).endswith(_END):
+                return text.removesuffix(_END)
+            time.sleep(_POLL_S)
+        return ""
