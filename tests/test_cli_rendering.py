@@ -69,7 +69,7 @@ def test_a_program_that_ends_while_processes_start_leaves_no_folder(tmp_path: Pa
         make = tempfile.mkdtemp
         tempfile.mkdtemp = lambda **options: (make(**options), time.sleep(0.5))[0]
         processes.usable_cores = lambda: [0, 1]
-        processes.prepare()
+        processes.prepare(pdf=True)
         time.sleep(0.2)
     """
     command, environment = [sys.executable, "-c", dedent(program)], {**os.environ, "TMPDIR": str(tmp_path)}

@@ -182,7 +182,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)
-    loading = Thread(target=_import, args=("scipy.stats",), daemon=True)  # takes a second
+    loading = Thread(target=_import, args=("scipy.optimize",), daemon=True)  # takes a second
     loading.start()
     database.read()  # while drivers load
     with working_device(options.device, again) as measurer:
@@ -283,7 +283,8 @@ def _load(options: RunOptions, device: PresentDevice) -> None:
     """Load what evaluates and shows measurements, which takes seconds: on a GPU while it is measured."""
     if not (device.on_host or isinstance(options, MeasureOptions)):
         prepare(pdf=not options.no_pdf)
-    _import("gpureport.cli.predicting")
+    for name in ("scipy.stats", "gpureport.cli.predicting"):
+        _import(name)
 
 
 def _import(name: str) -> None:
