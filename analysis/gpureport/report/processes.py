@@ -1,5 +1,6 @@
 """Other processes that draw figures, make PDFs, predict and read reports."""
 
+import atexit
 import os
 import pickle
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 from gpureport.errors import GpuReportError
 from gpureport.files import scratch_folder_until_exit
 from gpureport.isolation import process_of, skip_output
-from gpureport.system import usable_cores
+from gpureport.system import kill, usable_cores
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -103,6 +104,12 @@ def _answer(process: "subprocess.Popen[bytes]", function: Callable[[A], R], argu
 def _process(folder: Path) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, "TMPDIR": str(folder)}
     process = process_of("gpureport.isolation", subprocess.DEVNULL, environment)
+    atexit.register(_end, process)  # before its folder is removed
     assert process.stdout  # noqa: S101 - a pipe
     skip_output(process.stdout)
     return process
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    kill(process)
+    process.wait()
