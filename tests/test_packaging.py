@@ -13,7 +13,7 @@ import yaml
 from gpureport import __version__
 
 ROOT = Path(__file__).parents[1]
-DATA = ("devices", "kernels_cl", "templates")
+DATA = ("devices", "kernels_cl", "tables", "templates")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Literal
 _PACKAGE = Path(__file__).parent
 
 
-def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> Path:
+def data_dir(name: Literal["devices", "kernels_cl", "tables", "templates", "reports"]) -> Path:
     """Return the folder *name*.
 
     Raises:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
 from stat import S_ISREG
+from typing import Any
 
 import yaml
 from jiter import from_json
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.text import shorten
 
@@ -92,6 +94,11 @@ def read_yaml(path: Path) -> Yaml:
         FileError: it cannot be read, is too large, or is invalid.
     """
     return parse_yaml(_text(path, _bytes(path, MOST_YAML_BYTES)), str(path))
+
+
+def read_table(name: str) -> Any:  # noqa: ANN401 - rows of any kind
+    """Return the contents of a shipped table, ``tables/NAME.yaml``."""
+    return read_yaml(data_dir("tables") / f"{name}.yaml").data
 
 
 def read_text(path: Path) -> str:
