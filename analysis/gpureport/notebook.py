@@ -211,7 +211,7 @@ def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> pd.
 
     Args:
         folder: of the store; by default that of the environment variable ``GPUREPORT_STORE``.
-        table: ``key_figures``, ``runs`` or ``points``, see :data:`gpureport.fleet.schema.TABLES`.
+        table: ``key_figures``, ``runs`` or ``points``, see ``tables/store.yaml``.
 
     Raises:
         InputError: there is no store, or no such table.

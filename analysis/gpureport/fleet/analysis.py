@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import NO_SPEED
 from gpureport.fleet.causes import Reason, reasons
@@ -25,7 +26,7 @@ from gpureport.fleet.peers import (
     nanmedian,
     significant_parts,
 )
-from gpureport.fleet.schema import TABLES, TEXT
+from gpureport.fleet.schema import TABLES
 from gpureport.fleet.store import Store
 from gpureport.grouping import grouped
 from gpureport.observe.significance import Flags
@@ -37,65 +38,6 @@ if TYPE_CHECKING:
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
 _FEWEST_IN_STATE = 2  # runs in which only sweeps differ
-_RUNS = """
-CREATE TEMP TABLE numbered AS
-SELECT * REPLACE (coalesce(pci_address, '') AS pci_address, CAST(cores AS VARCHAR) AS cores),
-    row_number() OVER (ORDER BY created_at, run) - 1 AS number,
-    dense_rank() OVER (ORDER BY model, device, compute_units, quick) AS peers,
-    dense_rank() OVER (PARTITION BY model, device, compute_units, quick ORDER BY node, coalesce(pci_address, '')) - 1
-        AS member,
-    dense_rank() OVER (PARTITION BY model, device, compute_units, quick ORDER BY date_trunc('day', created_at)) - 1
-        AS day
-FROM runs
-"""
-"""All runs, with indices in the order of time, of their group, and of their device and day within the group."""
-_OWN = """
-SELECT peers, number, family || '/' || variant || '/' || sweep AS sweep, point, layer,
-    CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
-    CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
-    CAST(ln(predicted_high / predicted) AS FLOAT) AS width,
-    CASE WHEN measured_low > 0 AND measured_high >= measured_low THEN ln(measured_high / measured_low) / 3.92 END
-        AS noise
-FROM points JOIN (SELECT run, number, peers FROM numbered) USING (run)
-WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
-    AND predicted_high BETWEEN predicted AND 1e60 AND family || variant || points.sweep || point || layer || unit != ''
-"""
-"""Points with possible values; the last condition leaves out rows in which one of the texts is null."""
-_POINTS = f"""
-CREATE TEMP TABLE common AS
-WITH sizes AS (SELECT peers, count(*) AS runs FROM numbered GROUP BY peers)
-SELECT peers, sweep, point, layer, measured, predicted, width, noise,
-    dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
-FROM (
-    SELECT peers, sweep, point, mode(layer) AS layer, median(measured) AS measured, median(predicted) AS predicted,
-        median(width) AS width, median(noise) AS noise, count(*) AS found
-    FROM ({_OWN}) GROUP BY peers, sweep, point
-) JOIN sizes USING (peers) WHERE 2 * found > runs
-"""  # noqa: S608 - no input
-"""Points that most runs of a model have, with their medians over the runs.
-
-All runs of a model are compared with one prediction, the median: predictions change with gpureport's version and with
-the clock that a device reports.
-"""
-_PARTS = """
-SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width,
-    coalesce(median(noise), 0) AS noise
-FROM common GROUP BY peers, sweep, layer, part ORDER BY part
-"""
-_VALUES = f"""
-SELECT number, peers, part, median(own.measured - common.measured) AS deviation
-FROM ({_OWN}) own JOIN common USING (peers, sweep, point) GROUP BY number, peers, part
-"""  # noqa: S608 - no input
-"""Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
-_FIGURES = """
-SELECT *, median(measured) OVER (PARTITION BY peers, name) AS usual FROM (
-    SELECT peers, member, name, arg_max(unit, number) AS unit, arg_max(measured, number) AS measured,
-        arg_max(predicted, number) AS predicted
-    FROM key_figures JOIN (SELECT run, number, peers, member FROM numbered) USING (run)
-    WHERE measured BETWEEN 1e-60 AND 1e60 AND name || unit != '' GROUP BY ALL
-) ORDER BY name, member
-"""
-"""Key figures of the last run of each device, with the medians of its model."""
 
 
 Layers = Mapping[str, float]
@@ -294,12 +236,11 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
 
 
 def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
-    connection.execute(_RUNS)
-    connection.execute(_POINTS)
-    tables = ("SELECT * FROM numbered ORDER BY number", _PARTS, _VALUES, _FIGURES)
-    runs, parts, values, figures = (connection.execute(table).df() for table in tables)
+    connection.execute((data_dir("tables") / "fleet.sql").read_text("utf-8"))
+    names = "numbered", "parts", "deviations", "figures"
+    runs, parts, values, figures = (connection.table(name).df() for name in names)
     groups = []
-    texts = [name for name, column in TABLES["runs"].items() if column is TEXT]
+    texts = [name for name, column in TABLES["runs"].items() if column == "VARCHAR"]
     runs[texts] = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
     several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     values_of = dict(iter(values.groupby("peers")))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, scratch_folder, write_file
-from gpureport.fleet.schema import COLUMNS, MOMENT, NUMBER, TABLES, TEXT, TRUTH, WHOLE, StoredRun
+from gpureport.fleet.schema import COLUMNS, TABLES, Kind, StoredRun
 from gpureport.inputs import is_there
 from gpureport.system import usable_cores
 from gpureport.text import quoted
@@ -34,7 +34,13 @@ _MEMORY = "1GB"
 _MOST_THREADS = 16
 _MOST_CHARACTERS = 10_000_000
 _NUMBERS = ("int", "integer", "float", "double", "decimal")  # ends of names of DuckDB's types
-_EXAMPLES = {TEXT: "'°'", NUMBER: "0.5", WHOLE: "1", TRUTH: "true", MOMENT: "'2000-01-01'"}
+_EXAMPLES: Mapping[Kind, str] = {
+    "VARCHAR": "'°'",
+    "DOUBLE": "0.5",
+    "BIGINT": "1",
+    "BOOLEAN": "true",
+    "TIMESTAMP": "'2000-01-01'",
+}
 """Values in SQL that columns of other types, such as bytes, cannot have."""
 _DAMAGED = "is damaged, unreadable or no Parquet file; remove it, then add its report again"
 _IRREGULAR = "is no regular file with a printable name; remove it"
@@ -213,7 +219,7 @@ def _why_empty(folder: Path) -> str:
 
 
 @contextmanager
-def _connected(files: Iterable[Path], examples: Mapping[str, str] = {}) -> "Iterator[DuckDBPyConnection]":
+def _connected(files: Iterable[Path], examples: Mapping[Kind, str] = {}) -> "Iterator[DuckDBPyConnection]":
     """Yield a connection with the view ``stored``: all columns of ours of *files*, and a row of *examples*, if any."""
     import duckdb
 
