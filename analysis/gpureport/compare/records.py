@@ -49,7 +49,7 @@ class Condition(Record):
     """A condition, other than the device, that differs between the machines."""
 
     what: str
-    values: dict[str, str]
+    values: dict[str, str] = Field(default_factory=dict)
     """By the machine's name."""
     effect: str
     """Its effect on the comparison, in a sentence."""
