@@ -26,11 +26,6 @@ Columns = tuple[list[int], list[int]]
 NONE_SHARED: Columns = ([], [])
 
 
-def contrast(machine: str, baseline: str, contests: Iterable[WorkloadComparison]) -> Contrast:
-    """Group the speed ratios of a predicted *machine* by what limits the *baseline*."""
-    return Contrast(machine=machine, effects=limit_effects(machine, baseline, contests))
-
-
 def shared_facts(first: Run, other: Run) -> Columns:
     """Return the facts that the devices of two predictions take from one architecture."""
     devices, theirs = (first.device, other.device), {fact.path: i for i, fact in enumerate(other.facts)}
@@ -49,8 +44,8 @@ def is_shared(devices: tuple[Device, Device], path: str) -> bool:
     return origin is not None and origin == other.provenance.get(path)
 
 
-def limit_effects(machine: str, baseline: str, contests: Iterable[WorkloadComparison]) -> tuple[Effect, ...]:
-    """Return the effect for each kind of limit on the *baseline*, the most important one first.
+def contrast(machine: str, baseline: str, contests: Iterable[WorkloadComparison]) -> Contrast:
+    """Group the speed ratios of a predicted *machine* by the kind of limit on the *baseline*, the most important first.
 
     Memory is the first. Launch cost and transfers are the last: they limit few kernels.
     """
@@ -65,7 +60,8 @@ def limit_effects(machine: str, baseline: str, contests: Iterable[WorkloadCompar
         for workload, base, own in both
         if base and own and own.to_baseline and base.bottleneck and own.bottleneck
     )
-    return tuple(sorted((_effect(name, members) for name, members in by_kind.items()), key=weight))
+    effects = sorted((_effect(name, members) for name, members in by_kind.items()), key=weight)
+    return Contrast(machine=machine, effects=tuple(effects))
 
 
 def _effect(name: Kind, members: Iterable[tuple[str, tuple[RatioEstimate, Kind]]]) -> Effect:
