@@ -1,4 +1,4 @@
-"""Statistics of residuals, and the accuracy targets of the project. Pure functions and data."""
+"""Statistics of residuals, and the accuracy targets of the project (``tables/targets.yaml``). Pure functions."""
 
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
@@ -6,7 +6,9 @@ from math import inf, isnan, log
 from typing import Literal, NamedTuple, cast
 
 import pandas as pd
+from pydantic import TypeAdapter
 
+from gpureport.inputs import read_table
 from gpureport.records.curves import BASES, Basis
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.validate.residuals import What
@@ -158,52 +160,9 @@ def _reached(target: Target, errors: "pd.Series[float]") -> float:
     return float(errors.quantile(share, interpolation="higher" if inf in errors.to_numpy() else "linear"))
 
 
-_H200, _H100, _CPU, _A40 = ("nvidia/h200_sxm",), ("nvidia/h100_sxm",), ("cpu/*",), ("nvidia/a40",)
-_BENCHED = ("nvidia/a100*", "nvidia/a40", "nvidia/h100*", "amd/mi210")
-_CPU_MEMORY, _CPU_STREAMS, _TRANSFERS = ("cpu_memory/*",), ("cpu_streams/*",), ("transfer/*",)
-_MEMORY, _RESIDENT, _TRANSPOSES = ("memory/*",), ("memory/*/resident",), ("bit_transpose/*",)
-_LIFE, _LIFE_TABLE, _LIFE_BLOCKS = ("game_of_life/*",), ("game_of_life/*/[!w]*",), ("game_of_life/*/work_group*",)
-_AMD = ("amd/*",)
-_STREAMS = ("stream/*", "cached stream/*", "lattice Boltzmann/*")
-_TAPERED = ("memory/copy/*", "memory/read/*", "memory/write/*", "memory/triad/*", "particles/*", "bit_transpose/*")
-
-TARGETS = (
-    Target("H200, all families", "times", "median", 1.15, 1.06, _H200),
-    Target("H200, all families", "times", "90 %", 1.40, 1.15, _H200),
-    Target("H200, caches", "latency cliffs", "worst", 1.10, None, _H200),
-    Target("H200, caches", "bandwidth cliffs", "worst", 1.10, 1.05, _H200),
-    Target("H200, caches, streams", "bandwidth cliffs", "worst", 1.10, None, _H200, _MEMORY),
-    Target("PoCL, all families", "times", "median", 1.25, 1.25, _CPU),
-    Target("PoCL, all families", "times", "90 %", 1.80, 1.80, _CPU),
-    Target("PoCL, caches", "latency cliffs", "worst", 1.10, None, _CPU),
-    Target("PoCL, caches", "bandwidth cliffs", "worst", 1.10, 1.05, _CPU),
-    Target("PoCL, caches, streams", "bandwidth cliffs", "worst", 1.10, None, _CPU, _MEMORY),
-    Target("Intel's runtime for CPUs, essential workloads", "times", "median", 1.30, 1.30, _CPU, compiler="intel"),
-    Target("Intel's runtime for CPUs, essential workloads", "times", "90 %", 2.20, 2.20, _CPU, compiler="intel"),
-    Target("H200, streams, particles, transposes", "n90", "median", 1.20, 1.10, _H200, _TAPERED),
-    Target(
-        "RX 7900 XT, particles", "times", "median", 1.15, None, ("amd/rx_7900_xt",), ("particles/*",), published=True
-    ),
-    Target("A40, Game of Life, table", "times", "median", 1.20, None, _A40, _LIFE_TABLE, published=True),
-    Target("A40, Game of Life, block sizes", "times", "median", 1.20, None, _A40, _LIFE_BLOCKS, published=True),
-    Target("RTX 2070, Game of Life", "times", "worst", 1.20, None, ("nvidia/rtx_2070",), _LIFE, published=True),
-    Target("RTX 2060, transposes", "knees", "median", 1.25, None, ("nvidia/rtx_2060",), _TRANSPOSES, published=True),
-    Target("HD 520, transposes", "knees", "median", 1.25, None, ("intel/hd_520",), _TRANSPOSES, published=True),
-    Target("A100, A40, H100, MI210", "plateaus", "worst", 1.10, None, _BENCHED, _RESIDENT, published=True),
-    Target("A100, A40, H100, MI210", "n90", "median", 1.20, None, _BENCHED, _RESIDENT, published=True),
-    Target("A100, A40, H100, MI210", "latency cliffs", "worst", 1.10, None, _BENCHED, _MEMORY, published=True),
-    Target("A100, A40, H100, MI210", "bandwidth cliffs", "worst", 1.10, None, _BENCHED, _MEMORY, published=True),
-    Target("CPUs, cloud machines", "latencies", "median", 1.20, None, workloads=_CPU_MEMORY, published=True),
-    Target("CPUs, cloud machines", "latencies", "90 %", 1.65, None, workloads=_CPU_MEMORY, published=True),
-    Target("CPUs, cloud machines", "bandwidths", "median", 1.25, None, workloads=_CPU_MEMORY, published=True),
-    Target("CPUs, cloud machines", "bandwidths", "90 %", 2.10, None, workloads=_CPU_MEMORY, published=True),
-    Target("CPUs, bare metal, streams", "bandwidths", "median", 1.15, None, workloads=_CPU_STREAMS, published=True),
-    Target("CPUs, bare metal, streams", "bandwidths", "90 %", 1.35, None, workloads=_CPU_STREAMS, published=True),
-    Target("GPUs of cloud machines, transfers", "bandwidths", "median", 1.10, None, ("*",), _TRANSFERS, published=True),
-    Target("GPUs of cloud machines, transfers", "bandwidths", "90 %", 1.20, None, ("*",), _TRANSFERS, published=True),
-    Target("H100 of cloud machines, transfers", "bandwidths", "median", 1.10, None, _H100, _TRANSFERS, published=True),
-    Target("AMD GPUs, unseen, streams", "times", "median", 1.15, None, _AMD, _STREAMS, published=True, rows="unseen"),
-    Target("AMD GPUs, unseen, streams", "times", "90 %", 1.35, None, _AMD, _STREAMS, published=True, rows="unseen"),
-    Target("GDDR with ECC, streams", "times", "median", 1.10, None, ("*",), _STREAMS, published=True, rows="ecc"),
-    Target("GDDR with ECC, streams", "times", "90 %", 1.25, None, ("*",), _STREAMS, published=True, rows="ecc"),
+TARGETS = tuple(
+    TypeAdapter(Target).validate_python({name: value for name, value in (group | limit).items() if name != "limits"})
+    for group in read_table("targets")
+    for limit in group["limits"]
 )
+"""``tables/targets.yaml``: a target for each limit of a group of results."""
