@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from gpureport.inputs import read_table
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
 from gpureport.validate.operators import Row, on_rocm
@@ -18,41 +19,19 @@ class Timing(NamedTuple):
     """Relative standard deviation of both."""
 
 
-_PYTORCH = (
-    constant(
-        Timing(12e-6, 30e-6, 0.15),
-        "operators of all sizes (sitar-lab/NeuSight @6945927, dataset)",
-        measured_on=("nvidia/a100_pcie_40", "nvidia/p4"),
-        held_out="the least times of V100 and T4 are 32.7 and 26.8 µs",
-        only="PyTorch",
-    ),
-    constant(
-        Timing(10e-6, 19.5e-6, 0.15),
-        "the same of an MI100",
-        measured_on=("amd/mi100",),
-        held_out="no other device",
-        only="PyTorch",
-    ),
-)
-"""Events of an idle stream around the call of an operator, on CUDA and on ROCm. The first one passes before the host
-reaches the kernel, and the second one cannot pass before the host records it."""
-_PYTORCH_GRAPH = (
-    constant(
-        Timing(5e-6, 17e-6, 0.3),
-        "element-wise nodes of all sizes (sitar-lab/NeuSight @6945927, label); the least are 12.7, 17.4 and 24.7 µs",
-        measured_on=("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/p4"),
-        held_out="the least times of A100 80 GB, T4 and V100 are 21.5, 24.6 and 25.6 µs",
-        only="PyTorch",
-    ),
-    constant(
-        Timing(9e-6, 19e-6, 0.15),
-        "the same of an MI100",
-        measured_on=("amd/mi100",),
-        held_out="no other device",
-        only="PyTorch",
-    ),
-)
-"""The same around the nodes of a graph."""
+def _declared(row: Mapping[str, Any]) -> dict[str, Timing]:
+    measured_on, held_out = tuple(row["measured_on"]), row["held_out"]
+    return {
+        name: constant(Timing(**timing), row["source"], measured_on=measured_on, held_out=held_out, only="PyTorch")
+        for name, timing in row["timings"].items()
+    }
+
+
+_LISTED = {
+    way: {name: timing for row in rows for name, timing in _declared(row).items()}
+    for way, rows in read_table("timings").items()
+}
+"""``tables/timings.yaml``: by way of timing, that of a software stack or of an operator."""
 _LONGER_CALLS = {
     name: constant(
         longer,
@@ -66,35 +45,16 @@ _LONGER_CALLS = {
 """Host time of operators with more outputs or steps / that of element-wise ones. The difference delays the kernel."""
 
 
-def _of_pytorch(on_each: tuple[Timing, Timing], row: Row, device: Device) -> Timing:
-    before_s, least_s, deviation = on_each[on_rocm(device)]
+def _of_pytorch(way: str, row: Row, device: Device) -> Timing:
+    before_s, least_s, deviation = _LISTED[way]["ROCm" if on_rocm(device) else "CUDA"]
     longer = _LONGER_CALLS.get(str(row.get("operator")), 1.0)
     if row.get("operator") == "linear" and on_rocm(device):
         longer += 1.0  # the copy of the bias is a call of its own
     return Timing(before_s + (longer - 1) * least_s, longer * least_s, deviation)
 
 
-_PYTORCH_HOST = {
-    operator: constant(
-        timing,
-        "times of all sizes (PrincetonUniversity/LLMCompass @2e015fd, ae/figure5)",
-        measured_on=("nvidia/a100_sxm_80",),
-        held_out="no other device",
-        only="PyTorch",
-    )
-    for operator, timing in {
-        "softmax": Timing(8e-6, 13e-6, 0.1),
-        "matmul": Timing(23e-6, 29e-6, 0.1),
-        "gelu": Timing(33e-6, 47e-6, 0.1),
-        "layer_norm": Timing(33e-6, 47e-6, 0.1),
-    }.items()
-}
-"""The host's clock around a call and the wait for its end. PyTorch compiled the last two functions, which then check
-their arguments."""
-
-
 def _by_host(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all ways
-    return _PYTORCH_HOST.get(str(row.get("operator")), Timing())
+    return _LISTED["PyTorch, host"].get(str(row.get("operator")), Timing())
 
 
 _CUDA_LAUNCH_S = constant(
@@ -112,8 +72,7 @@ def _of_cuda(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all wa
 
 TIMINGS: Mapping[str, Callable[[Row, Device], Timing]] = {
     "CUDA, queued": _of_cuda,
-    "PyTorch, events": partial(_of_pytorch, _PYTORCH),
-    "PyTorch, events in a graph": partial(_of_pytorch, _PYTORCH_GRAPH),
+    **{way: partial(_of_pytorch, way) for way in ("PyTorch, events", "PyTorch, events in a graph")},
     "PyTorch, host": _by_host,
 }
 """By name of the way of timing; a kernel's own time if it is not listed."""
