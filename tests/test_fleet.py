@@ -528,7 +528,7 @@ def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(
 
 
 def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:
-    peers = [Mock(members=range(size)) for size in (2, 3, 1)]
+    peers = [Mock(labels=range(size)) for size in (2, 3, 1)]
     assert _drawn(Mock(peers=peers, outliers=[Mock(peers=peers[2])])) == [peers[2], peers[1]]
 
 
@@ -555,7 +555,7 @@ def test_sweeps_alone_make_an_outlier_only_if_they_differ_again(
 
     outliers = analyse(Store(tmp_path)).outliers
     assert len(outliers) == found
-    assert all(outlier.member.node == "node2" for outlier in outliers)
+    assert all(outlier.label == "node2" for outlier in outliers)
 
 
 def test_no_layer_with_slow_sweeps_is_called_unaffected() -> None:
@@ -581,7 +581,7 @@ def test_noise_within_runs_is_no_difference_between_devices(
         )
         Store(tmp_path).add({**own, "points": points})
 
-    assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == found
+    assert [outlier.label for outlier in analyse(Store(tmp_path)).outliers] == found
 
 
 @pytest.mark.parametrize("nodes", [3, pytest.param(8, marks=pytest.mark.slow)])
@@ -603,7 +603,7 @@ def test_a_change_of_all_devices_has_a_date_and_a_cause(
     assert sentence(change).startswith(f"Since 2026-11-05, all {nodes} devices")
     assert re.search(r"(4\.[89]|5\.0) % slower.*580\.2.*570\.1", sentence(change))
     assert "power limit" not in sentence(change)
-    assert [outlier.member.node for outlier in found.outliers] == ["node1"]
+    assert [outlier.label for outlier in found.outliers] == ["node1"]
     assert found.outliers[0].effect == pytest.approx(-0.08, abs=0.006)
     assert found.outliers[0].since == pd.Timestamp(2026, 11, 7, 10)
     assert main(["fleet", "report", "--store", str(store.folder)]) == 0
@@ -681,7 +681,7 @@ def test_runs_of_different_kinds_are_compared_apart(run: StoredRun, tmp_path: Pa
     (outlier,) = found.outliers
     assert "16" in outlier.peers.title
     assert "quick" in outlier.peers.title
-    assert outlier.member.node == "node3"
+    assert outlier.label == "node3"
 
 
 def test_outliers_give_an_exit_code(fleet_store: Store, capsys: Captured) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -46,26 +46,14 @@ Sweeps = Sequence[tuple[Part, float]]
 """Parts of sweeps with the effects on them."""
 
 
-class Member(NamedTuple):
-    """A device of a fleet."""
-
-    number: int
-    """Its index among those of the model."""
-    node: str
-    device: str
-    pci_address: str
-    """Distinguishes devices of a node; empty if unknown."""
-    label: str
-    """Unique name: the node, and the address if the node has several devices of the model."""
-
-
 @dataclass(frozen=True, eq=False)
 class Peers:
     """The devices of a model, measured in the same way."""
 
     title: str
     """Unique name: that of the device, with its entry, compute units or kind of run if there are several."""
-    members: tuple[Member, ...]
+    labels: tuple[str, ...]
+    """Unique names of the devices, by their index: the node, and the address if the node has several of the model."""
     runs: pd.DataFrame
     """Rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices)."""
     parts: tuple[Part, ...]
@@ -87,7 +75,7 @@ class Peers:
     @property
     def compared(self) -> bool:
         """Whether there are enough devices to compare them with one another."""
-        return len(self.members) >= FEWEST_PEERS
+        return len(self.labels) >= FEWEST_PEERS
 
     @cached_property
     def last(self) -> pd.DataFrame:
@@ -102,11 +90,11 @@ class Peers:
         rows = zip(known["member"].tolist(), zip(known["name"], known["ratio"], strict=True), strict=True)
         return {member: dict(own) for member, own in grouped(rows).items()}
 
-    def of(self, member: Member) -> Flags:
+    def of(self, member: int) -> Flags:
         """Return which runs are those of a device (runs,)."""
-        return np.asarray(self.runs["member"] == member.number)
+        return np.asarray(self.runs["member"] == member)
 
-    def since(self, member: Member) -> datetime | None:
+    def since(self, member: int) -> datetime | None:
         """Return the start of a device's first run in its present state; ``None``: it never changed."""
         own = self.of(member)
         if self.effects.present[own].all():
@@ -128,8 +116,8 @@ class Difference:
     """
 
     peers: Peers
-    member: Member | None
-    """The device; ``None``: the model as a whole."""
+    member: int | None
+    """Index of the device; ``None``: the model as a whole."""
     layers: Layers
     """Effect on each layer."""
     sweeps: Sweeps
@@ -167,9 +155,14 @@ class Difference:
         return {*affected(self.layers), *(part.layer for part, own in self.sweeps if _shares(own, worst))}
 
     @property
+    def label(self) -> str:
+        """Name of the device; empty: the model as a whole."""
+        return "" if self.member is None else self.peers.labels[self.member]
+
+    @property
     def recorded(self) -> bool:
         """Whether conditions of the device's last run are recorded."""
-        return self.member is not None and bool(self.peers.last["driver"].iloc[self.member.number])
+        return self.member is not None and bool(self.peers.last["driver"].iloc[self.member])
 
 
 @dataclass(frozen=True)
@@ -208,7 +201,8 @@ class Fleet:
 
 
 def _devices(peers: Iterable[Peers]) -> int:
-    return len({(m.node, m.device, m.pci_address) for each in peers for m in each.members})
+    lasts = (each.last[["node", "device", "pci_address"]] for each in peers)
+    return len({place for last in lasts for place in last.itertuples(index=False, name=None)})
 
 
 def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
@@ -254,7 +248,7 @@ def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
         groups.append(
             Peers(
                 title=_title(first, several.loc[first["device"]]),
-                members=tuple(_members(own)),
+                labels=_labels(own),
                 runs=own.reset_index(drop=True),
                 parts=named,
                 values=matrix,
@@ -278,13 +272,10 @@ def _title(first: pd.Series, several: pd.Series) -> str:
     return ", ".join([first["device"], *(text for name, text in facts.items() if several[name])])
 
 
-def _members(runs: pd.DataFrame) -> Iterator[Member]:
+def _labels(runs: pd.DataFrame) -> tuple[str, ...]:
     first = runs.drop_duplicates("member").sort_values("member")
-    places = list(zip(first["node"], first["pci_address"], strict=True))
-    devices, device = Counter(node for node, _ in places), str(runs["device"].iloc[0])
-    for number, (node, address) in enumerate(places):
-        label = node if devices[node] == 1 else f"{node} {address}"
-        yield Member(number, node, device, address, label)
+    devices, places = Counter(first["node"]), zip(first["node"], first["pci_address"], strict=True)
+    return tuple(node if devices[node] == 1 else f"{node} {address}" for node, address in places)
 
 
 def affected(layers: Layers) -> tuple[str, ...]:
@@ -303,20 +294,20 @@ def _shares(effect: float, worst: float) -> bool:
 
 def _against_peers(peers: Peers, flags: Flags) -> Iterator[Difference]:
     """Yield the devices with significant effects on a layer, or in several runs on sweeps."""
-    for member in (member for member in peers.members if flags[member.number].any()):
-        layers = {name: float(own[member.number]) for name, own in peers.layers.items()}
+    for member in np.flatnonzero(flags.any(axis=1)).tolist():
+        layers = {name: float(own[member]) for name, own in peers.layers.items()}
         layers = {name: effect for name, effect in layers.items() if not np.isnan(effect)}
-        sweeps = peers.known(np.where(flags[member.number], peers.effects.devices[member.number], np.nan))
+        sweeps = peers.known(np.where(flags[member], peers.effects.devices[member], np.nan))
         outlier = _outlier(Difference(peers, member, layers, sweeps), member)
         alone = len({part.sweep for part, _ in sweeps}) == 1 or outlier.of_sweeps
         if not alone or (peers.effects.present & peers.of(member)).sum() >= _FEWEST_IN_STATE:
             yield outlier
 
 
-def _outlier(difference: Difference, member: Member) -> Difference:
+def _outlier(difference: Difference, member: int) -> Difference:
     peers = difference.peers
     runs, since = peers.runs[peers.of(member)], peers.since(member)
-    others = peers.last[peers.last["member"] != member.number].head(_MOST_PEERS)
+    others = peers.last[peers.last["member"] != member].head(_MOST_PEERS)
     earlier = runs["uuid"][runs["created_at"] < since] if since else ()
     why = reasons(difference.effect, runs.tail(1), others, earlier)
     return replace(difference, reasons=tuple(why), since=since)

@@ -49,7 +49,7 @@ def conclusion(fleet: Fleet) -> str:
 
 def reservations(fleet: Fleet) -> tuple[str, ...]:
     """Return sentences about the limits of the result."""
-    few = any(len(each.peers.members) < MANY for each in fleet.outliers)
+    few = any(len(each.peers.labels) < MANY for each in fleet.outliers)
     loads = [load for each in fleet.peers for load in each.last["others_utilisation"]]
     loaded = sum(load >= LOAD for load in loads)
     return paragraphs("reservations", FILE, few=few, many=MANY, loaded=loaded, known=len(loads))
@@ -105,7 +105,7 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         "strips": [strips[peers] for peers in drawn if peers in strips],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
         "models": [
-            (f"{each.title}: {counted(len(each.members), 'device')}", strips.get(each), _figures(each))
+            (f"{each.title}: {counted(len(each.labels), 'device')}", strips.get(each), _figures(each))
             for each in fleet.peers
         ],
         "devices": _devices(fleet, folder),
@@ -114,11 +114,11 @@ def _content(fleet: Fleet, folder: Path) -> Content:
 
 def _drawn(fleet: Fleet) -> list[Peers]:
     outliers = Counter(outlier.peers for outlier in fleet.outliers)
-    return sorted(fleet.peers, key=lambda each: (-outliers[each], -len(each.members)))[:_MOST_MODELS]
+    return sorted(fleet.peers, key=lambda each: (-outliers[each], -len(each.labels)))[:_MOST_MODELS]
 
 
 def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
-    return {each.member.number: each for each in fleet.outliers if each.member and each.peers is peers}
+    return {each.member: each for each in fleet.outliers if each.member is not None and each.peers is peers}
 
 
 def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]:
@@ -128,7 +128,7 @@ def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]
         found = peers.speeds("usual")
         rest = sorted(found.keys() - odd, key=lambda m: (-max(abs(np.log(list(found[m].values())))), m))
         rows = [
-            (peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), found[m])
+            (peers.labels[m], "outlier" if m in odd else counted(counts[m], "run"), found[m])
             for m in (*odd, *rest)
             if m in found
         ]
@@ -137,7 +137,7 @@ def _ratios(fleet: Fleet, every: Sequence[Peers]) -> Iterator[tuple[str, Table]]
         )
         yield from _ratio_table(rows, caption)
     rows = [
-        (peers.members[m].label, f"{peers.title}, {counted(np.bincount(peers.runs['member'])[m], 'run')}", ratios)
+        (peers.labels[m], f"{peers.title}, {counted(np.bincount(peers.runs['member'])[m], 'run')}", ratios)
         for peers in fleet.peers
         if not peers.compared
         for m, ratios in peers.speeds("predicted").items()
@@ -162,7 +162,7 @@ def _strips(fleet: Fleet, peers: Peers) -> Picture:
     for row, values in enumerate(layers.values()):
         for number in np.flatnonzero(~np.isnan(values)).tolist():
             if number in odd:
-                outliers.append((float(values[number]), row - 0.1, peers.members[number].label))
+                outliers.append((float(values[number]), row - 0.1, peers.labels[number]))
             else:
                 usual.append((float(values[number]), row + 0.2 * (2 * (number * 0.618 % 1) - 1)))
     series = [Series.of("devices", "muted", "small dots", usual)] if usual else []
@@ -185,9 +185,8 @@ def _trends(fleet: Fleet, peers: Peers) -> Iterator[Picture]:
     """Draw each layer over time: the range of nine in ten runs and their median by day; some devices as lines."""
     if peers.runs["day"].max() == 0:
         return
-    single = peers.members if len(peers.members) == 1 else ()  # which needs no median
-    shown = single or [peers.members[number] for number in _odd(fleet, peers)]
-    lines = [(member.label, np.flatnonzero(peers.of(member))) for member in shown]
+    single = len(peers.labels) == 1  # which needs no median
+    lines = [(peers.labels[m], np.flatnonzero(peers.of(m))) for m in ([0] if single else _odd(fleet, peers))]
     seconds = np.array([time.tz_localize(UTC).timestamp() for time in peers.runs["created_at"]])  # a store has UTC
     time = Axis(scale="time", ends=(float(seconds.min()), float(seconds.max())))
     panels = list[Panel]()
@@ -221,12 +220,13 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
     rows, links = [], []
     for peers in fleet.peers:
         odd, counts, last_runs = _odd(fleet, peers), np.bincount(peers.runs["member"]), peers.last
-        for member, last, report in zip(peers.members, last_runs["created_at"], last_runs["report"], strict=True):
-            outlier = odd.get(member.number)
+        shown = zip(peers.labels, last_runs["created_at"], last_runs["report"], strict=True)
+        for number, (label, last, report) in enumerate(shown):
+            outlier = odd.get(number)
             normal = "like its peers" if peers.compared else "too few peers"
             state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
             effect = precise_percent(expm1(outlier.effect), "+") if outlier else ""
-            rows.append((member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}"))
+            rows.append((label, peers.title, state, effect, str(counts[number]), f"{last:%Y-%m-%d}"))
             links.append(_report_link(report or "", folder))
     columns = ("device", "model", "state", "difference", "runs", "last run")
     return Table(columns, tuple(rows), tuple(links))
