@@ -1,8 +1,8 @@
 """Comparison of prediction and observation: verdicts, tested hypotheses, advice on kernels."""
 
-from math import inf
 from typing import Literal, Self
 
+from gpureport.inputs import read_table
 from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
     Ceiling,
@@ -15,16 +15,24 @@ from gpureport.records.quantities import (
     Whole,
 )
 
-AGREEMENT = 1.2
+_ROWS = read_table("verdicts")
+"""``tables/verdicts.yaml``."""
+AGREEMENT: float = _ROWS["agrees"]["most"]
 """Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
 errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
-UNCERTAIN = 2.0
+UNCERTAIN: float = _ROWS["within interval"]["most"]
 """Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
 MENTIONED = 0.75
 """A hypothesis is mentioned if it leaves at most this share of the error."""
 AccessKind = Literal["load", "store", "atomic"]
 AddressSpace = Literal["global", "constant", "local"]
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
+
+
+def _row(label: str) -> tuple[object, ...]:
+    row = _ROWS[label]
+    definition = row["definition"].format(agreement=AGREEMENT, uncertain=UNCERTAIN)
+    return label, row["mark"], row["outcome"], row["style"], float(row["most"]), row["meet"], definition
 
 
 class Verdict(Labelled):
@@ -43,42 +51,14 @@ class Verdict(Labelled):
     definition: str
     """A sentence for the glossary and for documents."""
 
-    AGREES = (
-        *("agrees", "✓", "as predicted", "agrees", AGREEMENT, False),
-        f"value and prediction differ by at most a factor of {AGREEMENT}.",
-    )
-    WITHIN = (
-        *("within interval", "≈", "as predicted", "", UNCERTAIN, True),
-        (
-            f"value and prediction differ by a factor of {AGREEMENT} to {UNCERTAIN:g}, but their 95 % intervals "
-            "overlap: the data show neither agreement nor difference. For cliffs of CPUs, whose caches others use, the "
-            "factor may be larger if the predicted interval contains the value."
-        ),
-    )
-    UNDETERMINED = (
-        *("not determined", "▽", "unclear", "", inf, True),
-        (
-            f"value and prediction differ by more than a factor of {UNCERTAIN:g}, but their 95 % intervals overlap: "
-            "they are too wide to show a difference."
-        ),
-    )
-    NOT_COMPARED = (
-        *("not compared", "□", "no counterpart", "", 0, False),
-        (
-            "the n90 of value and prediction belong to plateaus of different levels, whose rates differ by more than a "
-            f"factor of {AGREEMENT}, so their ratio has no meaning."
-        ),
-    )
-    NOT_PREDICTED = "not predicted", "◇", "no counterpart", "", 0, False, "a feature was found, but not predicted."
-    NOT_OBSERVED = "not observed", "○", "no counterpart", "", 0, False, "a feature was predicted, but not found."
-    OFF = (
-        *("off", "△", "off", "off", inf, False),
-        (f"value and prediction differ by more than a factor of {AGREEMENT}, and their 95 % intervals do not overlap."),
-    )
-    ERROR = (
-        *("error", "✗", "off", "off", 0, False),
-        "a result is wrong, or faster than a limit of the entry because entry, model or measurement is wrong.",
-    )
+    AGREES = _row("agrees")
+    WITHIN = _row("within interval")
+    UNDETERMINED = _row("not determined")
+    NOT_COMPARED = _row("not compared")
+    NOT_PREDICTED = _row("not predicted")
+    NOT_OBSERVED = _row("not observed")
+    OFF = _row("off")
+    ERROR = _row("error")
 
     @classmethod
     def of(cls, ratio: float, *, meet: bool) -> Self:
