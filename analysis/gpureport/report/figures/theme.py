@@ -42,32 +42,13 @@ FACES = (
 """Family, weight and file of the shipped fonts, of which figures use the first family."""
 _SETTINGS = {
     "font.family": [FONT, "DejaVu Sans"],
-    "font.size": SMALL_PT,
-    "text.color": COLOURS["ink"],
-    "text.parse_math": False,  # names may contain dollar signs
+    **dict.fromkeys(("font.size", "xtick.labelsize", "ytick.labelsize"), SMALL_PT),
     "axes.labelsize": FONT_PT,
-    "axes.linewidth": 0.6,
+    "text.color": COLOURS["ink"],
     "axes.edgecolor": COLOURS["muted"],
-    "axes.grid": True,
-    "axes.axisbelow": True,
     "grid.color": COLOURS["faint"],
-    "grid.linewidth": 0.4,
-    "xtick.labelsize": SMALL_PT,
-    "ytick.labelsize": SMALL_PT,
-    "xtick.major.size": 0,  # the grid shows the ticks, with fewer elements
-    "ytick.major.size": 0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "xtick.major.pad": 4.0,
-    "ytick.major.pad": 2.0,
-    "xtick.minor.bottom": False,
-    "ytick.minor.left": False,
-    "lines.linewidth": 0.9,
-    "path.simplify": False,  # it drops lines without length from long paths: dots
-    "svg.fonttype": "none",  # text stays text
 }
+"""Beside those of ``templates/figures.mplstyle``."""
 
 
 @contextmanager
@@ -77,8 +58,9 @@ def theme() -> Iterator[None]:
     import seaborn as sns
 
     _register_fonts()
-    # Seaborn's style contains only its own settings, so both are needed.
-    settings: dict[Any, Any] = {**sns.axes_style("ticks"), **_SETTINGS}
+    # Seaborn's style contains only its own settings, so all are needed.
+    style = mpl.rc_params_from_file(data_dir("templates") / "figures.mplstyle", use_default_template=False)
+    settings: dict[Any, Any] = {**sns.axes_style("ticks"), **style, **_SETTINGS}
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # pages have fallback fonts
         yield
