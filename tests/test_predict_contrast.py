@@ -86,6 +86,15 @@ def test_ratios_refer_to_columns_of_other_units_if_there_are_any(columns: tuple[
     ]
 
 
+def test_transfers_of_pinned_and_of_ordinary_memory_have_ratios_of_their_own() -> None:
+    names = ("transfer/pinned", "transfer/pageable")
+    found = _compared(TOY, altered(TOY, id="other", name="Other"), *names)
+    (contrast,) = found.contrasts
+    assert [each.kernels for each in contrast.effects if each.bottleneck == Kind.LINK] == [(name,) for name in names]
+    rows = [row[0] for row in works_table(found).rows]
+    assert rows == ["Transfer bandwidth, pinned", "Transfer bandwidth, pageable"]
+
+
 def test_of_a_prediction_buyers_see_the_read_bandwidth_of_its_page_one() -> None:
     report, forecast = predicted(TOY, select(("memory/read",)), quick=True)
     (read,) = (figure for figure in key_figures(report) if figure.name == "Memory read")

@@ -47,7 +47,7 @@ def is_shared(devices: tuple[Device, Device], path: str) -> bool:
 def contrast(machine: str, baseline: str, contests: Iterable[WorkloadComparison]) -> Contrast:
     """Group the speed ratios of a predicted *machine* by the kind of limit on the *baseline*, the most important first.
 
-    Memory is the first. Launch cost and transfers are the last: they limit few kernels.
+    Memory is the first. Launch cost and transfers, each kind of memory apart, are the last: they limit few kernels.
     """
 
     def weight(effect: Effect) -> tuple[bool, bool, float]:
@@ -56,11 +56,14 @@ def contrast(machine: str, baseline: str, contests: Iterable[WorkloadComparison]
 
     both = ((each.workload, best_of((each,), baseline), best_of((each,), machine)) for each in contests)
     by_kind = grouped(
-        (base.bottleneck, (workload, (own.to_baseline, own.bottleneck)))
+        (
+            (base.bottleneck, workload if base.bottleneck is Kind.LINK else ""),
+            (workload, (own.to_baseline, own.bottleneck)),
+        )
         for workload, base, own in both
         if base and own and own.to_baseline and base.bottleneck and own.bottleneck
     )
-    effects = sorted((_effect(name, members) for name, members in by_kind.items()), key=weight)
+    effects = sorted((_effect(kind, members) for (kind, _), members in by_kind.items()), key=weight)
     return Contrast(machine=machine, effects=tuple(effects))
 
 

@@ -19,6 +19,8 @@ _ORDER = (
     *("memory", "local_memory", "atomics", "instructions", "launch"),
 )
 """Families in the order in which they are shown; others follow those of their kind."""
+_APART = "transfer"
+"""The family whose variants are different kinds of work: copies of pinned and of ordinary memory."""
 SEVERAL = 3
 """Fewest kernels (variants) for an interval over kernels, and for an order of machines."""
 
@@ -43,8 +45,9 @@ class Work:
     @property
     def label(self) -> str:
         """What the values are: ``latency``, ``read bandwidth``, or ``bandwidth`` of several kinds."""
-        several = len({contest.metric.label for contest in self.contests}) > 1
-        return "bandwidth" if several and self.unit == "B/s" else self.contests[0].metric.label
+        several, label = len({contest.metric.label for contest in self.contests}) > 1, self.contests[0].metric.label
+        label = f"{label}, {self.contests[0].variant}" if self.family == _APART else label
+        return "bandwidth" if several and self.unit == "B/s" else label
 
     @property
     def unit(self) -> str:
@@ -83,7 +86,10 @@ def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]
 def works(comparison: Comparison) -> tuple[Work, ...]:
     """Return the kinds of work, in the order of :func:`families`."""
     numbered = ((number, c) for number, contests in enumerate(families(comparison).values()) for c in contests)
-    found = grouped(((number, c.metric.kind, PLACES.index(c.place), c.metric.unit), c) for number, c in numbered)
+    found = grouped(
+        ((number, c.metric.kind, PLACES.index(c.place), c.metric.unit, c.variant if c.family == _APART else ""), c)
+        for number, c in numbered
+    )
     ordered = (found[key] for key in sorted(found, key=lambda key: key[:3]))
     return tuple(Work(tuple(own), comparison.families.get(own[0].family, "")) for own in ordered)
 
