@@ -95,8 +95,6 @@ class KeyFigure:
     """The figure of a nearer level, if the measured curve shows no transition between both."""
     factor: float = 1.0
     """Factor of the feature's value, such as 2 operations for a multiply-add."""
-    main: bool = True
-    """Whether it is one of the figures that users ask for first."""
     at_most: bool = False
     """Whether the specification is the listed limit of power, which measured power may exceed."""
     inputs: tuple[str, ...] = ()
@@ -302,13 +300,13 @@ def _rates(device: Device) -> Iterator[KeyFigure]:
         limited_by, form = listed_class(case, listed), _MATRIX.get(case)
         if limited_by not in listed or (form and unit is None):
             continue
-        name, of_unit, factor, main = rates[case]
+        name, of_unit, factor = rates[case]
         rate = factor * device.rate_per_s(limited_by) * (device.architecture.listed_fp32 if case == "fp32" else 1.0)
         inputs = (f"rates.{limited_by}",)
         limit = _is_documented(device, *inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
         place = Place("matrix/rate" if form else workload, "", "case", Level(name=case))
-        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit, place, factor=factor, main=main, inputs=inputs)
+        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit, place, factor=factor, inputs=inputs)
         if unit and form:
             figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
             if peak := device.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
@@ -336,23 +334,23 @@ def _transfers(device: Device) -> Iterator[KeyFigure]:
     limit = link.kind != "shared"
     rate = link.bandwidth_bytes_per_s if limit else None if device.architecture.on_host else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
-        place, main = Place("transfer/pinned", sweep, "plateau", Level(name=TRANSFER)), sweep == "to_device"
-        yield KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit, place, main=main, inputs=("link.bandwidth",))
+        place = Place("transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
+        yield KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit, place, inputs=("link.bandwidth",))
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:
     limit = report.device.board_power_w
     powers = {load.name: load.power_w for load in (report.energy.loads if report.energy else ()) if load.power_w}
     if idle := powers.pop(IDLE, None):
-        yield KeyFigure(Quantity.POWER, IDLE, "W", None, measured=Estimate(idle), main=False)
+        yield KeyFigure(Quantity.POWER, IDLE, "W", None, measured=Estimate(idle))
     if highest := max(powers.values(), default=None):
         measured = Estimate(highest)
-        yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=bool(limit), main=False)
+        yield KeyFigure(Quantity.POWER, HIGHEST, "W", limit, measured=measured, at_most=bool(limit))
     for name, work, unit in _ENERGIES:
         load = report.energy.load(name) if report.energy else None
         if load and load.energy_per_work_j:
             measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)
-            yield KeyFigure(Quantity.ENERGY, work, unit, None, predicted=predicted, measured=measured, main=False)
+            yield KeyFigure(Quantity.ENERGY, work, unit, None, predicted=predicted, measured=measured)
 
 
 def _exact(device: Device, counted: int | None) -> Iterator[KeyFigure]:

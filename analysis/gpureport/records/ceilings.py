@@ -56,8 +56,6 @@ class Rate(NamedTuple):
     unit: Literal["FLOP/s", "op/s"]
     operations: float
     """Operations of one instruction."""
-    main: bool = False
-    """Whether page one shows it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gpureport.findings.whole_device import TRANSFERS, link_under_load, slow_link
 from gpureport.predict.energy import predicted_energy_j
 from gpureport.records.curves import Position
-from gpureport.records.measurement import IDLE, PowerLoad
+from gpureport.records.measurement import PowerLoad
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.picture import Picture
@@ -30,24 +30,15 @@ _DIRECTIONS = {
 
 
 def answers(report: Report) -> tuple[str, ...]:
-    """Return the sentences on link and power."""
-    energy = report.energy
-    loads = [load for load in energy.loads if load.name != IDLE and load.power_w] if energy else []
+    """Return the sentences on the link, and on missing sensors of power."""
     return paragraphs(
         "whole_device",
         link=report.device.host_link if any(each.key.family == "transfer" for each in report.predictions) else None,
         assumed=report.device.link is None,
         under_load=link_under_load(report),
         slow=slow_link(report),
-        missing=energy.missing if energy else "",
-        idle=energy.load(IDLE) if energy else None,
-        most=max(loads, key=lambda load: load.power_w or 0.0, default=None),
-        limit=_power_limit_w(report),
+        missing=report.energy.missing if report.energy else "",
     )
-
-
-def _power_limit_w(report: Report) -> float | None:
-    return (report.energy and report.energy.limit_w) or report.device.board_power_w
 
 
 def power_pictures(report: Report) -> tuple[Picture, ...]:
@@ -88,7 +79,7 @@ def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
 
 def energy_table(report: Report) -> Table:
     """List power, clocks and energy of each load."""
-    limit = _power_limit_w(report)
+    limit = (report.energy and report.energy.limit_w) or report.device.board_power_w
     return Table.of(_load_row(report, load, limit) for load in (report.energy.loads if report.energy else ()))
 
 
