@@ -114,5 +114,7 @@ def test_one_size_has_its_best_and_its_worst_shape() -> None:
     assert best.worst_shape == ShapeLoss(first.key, (1, 256), pytest.approx(0.8))
     noisy = one_size([with_intervals(search("e", {"256x1": 100.0, "16x16": 80.0, "64x1": 1.0}), 0.35)])
     assert noisy.worst_shape.loss == 0
+    tied = one_size([search("f", {"256x1": 1.0, "16x16": 1.0, "32x8": 1.0, "64x1": 0.5})])
+    assert tied.best_shape.most.sides == (32, 8)  # the size already says 256 in one dimension
     only_lines = one_size([line])
     assert only_lines.best_shape is only_lines.worst_shape is None

@@ -15,6 +15,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report
 from gpureport.report.curves import curves, reading_units, specified_values
+from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.run.caches import ReadCliff, read_cliffs
 from gpureport.report.run.conditions import Disturbed
 from gpureport.report.run.page_one import (
@@ -94,6 +95,16 @@ def test_a_device_is_slower_or_faster_than_expected(changed: dict[str, Any], exp
     assert state(BASE, (replace(NORMAL[0], **changed), *NORMAL)) == expected
 
 
+def test_the_verdict_names_what_is_slower_and_what_is_faster_the_worst_first() -> None:
+    fast, slow, slowest = figure(Quantity.WRITE, 200.0), figure(Quantity.READ, 50.0), figure(Quantity.COPY, 40.0)
+    assert state(BASE, (fast, slow, slowest)) == State.MIXED
+    said = headline(BASE, (fast, slow, slowest))[0]
+    assert re.fullmatch(r"Slower: Memory copy \(.*, not .*\), Memory read\. Faster: Memory write \(.*\)\.", said)
+    cpu = page_one(kept(CPU), curves(kept(CPU)))
+    assert cpu.state == State.MIXED
+    assert cpu.headline[0].startswith("Slower: Memory read (70 % of typical). Faster: ")
+
+
 @pytest.mark.parametrize(("share", "expected"), [(0.96, State.NORMAL), (0.8, State.SLOWER)])
 def test_a_low_clock_is_abnormal(share: float, expected: State) -> None:
     clock = BASE.device.clock_hz * share
@@ -139,7 +150,7 @@ def test_page_one_is_short(name: str) -> None:
 @pytest.mark.xdist_group("documents")
 def test_an_interval_of_more_than_ten_per_cent_on_one_side_is_shown() -> None:
     assert Estimate(59.3, 58.8, 66.2).side > 1.1 > Estimate(59.3, 58.8, 65.0).side > Estimate(59.3).side
-    assert "59.2 GB/s (58.1 to 67.4)" in " ".join(texts_of(kept_html(DISTURBED)))
+    assert "137 GFLOP/s (70 to 141)" in " ".join(texts_of(kept_html(DISTURBED)))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +165,7 @@ def test_an_interval_of_more_than_ten_per_cent_on_one_side_is_shown() -> None:
     ids=["gpu", "cpu", "predicted", "without", "published"],
 )
 def test_a_matrix_unit_is_missed_only_where_one_is_listed(report: Callable[[], Report], has: bool) -> None:
-    assert ("matrix" in page_one(report(), curves(report())).large) is has
+    assert ("matrix unit" in page_one(report(), curves(report())).large) is has
 
 
 def test_advice_is_marked_if_its_workloads_were_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +178,33 @@ def test_advice_is_marked_if_its_workloads_were_disturbed(monkeypatch: pytest.Mo
     assert marked() == set()
     assert marked("memory/latency") == {"Working set"}
     assert marked(enough_work(BASE, curves(BASE))[0][1]) >= {"Work-items"}
+
+
+def test_the_figure_marks_no_onset_beyond_a_capacity() -> None:
+    card = database().device(RTX_4090)
+    chart = working_set_chart(working_sets(curves(predicted(card, select(("memory",)), quick=True)[0])), card)
+    marks = [mark for column in chart.columns for panel in column for mark in panel.marks if not mark.dashed]
+    named = {cache.name: cache.capacity_bytes for cache in card.caches}
+    assert marks
+    assert not [mark for mark in marks if named["L1"] < mark.start < 4 * named["L1"]]
+
+
+@pytest.mark.parametrize(("kernels", "said"), [(20, "18: 90 % of peak in nine of ten"), (3, "3: 90 % of peak in all")])
+def test_the_work_items_suffice_for_most_kernels(kernels: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(float(number), "a/b") for number in range(1, kernels + 1)]
+    monkeypatch.setattr("gpureport.report.run.page_one.enough_work", lambda *_: found)
+    (row,) = (row for row in advice(BASE, curves(BASE), NORMAL, []) if row.subject == "Work-items")
+    assert row.text.startswith(f"≥ {said} kernels; ≥ ")
+
+
+@pytest.mark.xdist_group("documents")
+def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> None:
+    cpu, gpu = (" ".join(texts_of(kept_html(name))) for name in (CPU, GPU))
+    assert "Not measured: fp16, launch interval, power." in cpu
+    assert "virtual machine" in cpu
+    assert "at limit, 700 W" in gpu
+    assert "Not measured" not in gpu
+    assert "virtual machine" not in gpu
 
 
 def cliff(level: str, capacity: float, onset_at: float, latency_at: float | None) -> ReadCliff:
@@ -308,4 +346,3 @@ def test_values_of_a_draft_are_no_specification() -> None:
     assert any(figure.efficiency for figure in page.figures)
     assert {figure.efficiency for figure in drafted.figures} == {None}
     assert "Efficiency: not given" in drafted.note
-    assert {figure.efficiency for figure in drafted.rows.values() if figure} == {None}

@@ -62,7 +62,7 @@ class OneSize:
     without: int
     """Number of searches that lack the size."""
     best_shape: BestShape | None
-    """Best shape of the searches that have several of this size; ``None`` if there are none."""
+    """Best shape of more than one dimension in searches that have several of this size; ``None`` without one."""
     worst_shape: ShapeLoss | None
     """Worst shape of the same searches."""
 
@@ -114,9 +114,8 @@ def _one_size(size: int, found: Sequence[Search]) -> OneSize:
     parts = [part for search in found if (part := [each for each in search if each.size == size])]
     several = [each for part in parts if len(part) > 1 for each in part]
     losses = {part[0].key: min(each.loss for each in part) for part in parts}
-    return OneSize(
-        size, losses, len(found) - len(parts), best_shape(several), worst_shape(several) if several else None
-    )
+    best = best_shape(each for each in several if len(each.sides) > 1)
+    return OneSize(size, losses, len(found) - len(parts), best, worst_shape(several) if several else None)
 
 
 def best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:

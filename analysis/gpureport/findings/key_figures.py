@@ -126,6 +126,12 @@ class KeyFigure:
         return self.shown.value / self.specification if self.limit and self.specification and self.shown else None
 
     @property
+    def is_at_limit(self) -> bool:
+        """Whether measured power is its limit within 5 %: the sensor's error, and excursions that averages contain."""
+        share = self.measured.value / self.specification if self.at_most and self.specification and self.measured else 0
+        return abs(share - 1) < 0.05
+
+    @property
     def unpredicted(self) -> Side | None:
         """On which side the measured interval lies completely outside the predicted one; ``None``: they overlap."""
         if self.predicted is None or self.measured is None:
@@ -240,8 +246,8 @@ def _wanted(report: Report, values: _Values) -> Iterator[KeyFigure]:
     yield from _rates(device)
     yield from _transfers(device)
     for how, sweep, launch_s, key in (
-        ("single launch", "isolated", device.launch.single_s, "single"),
-        ("back to back", "batched", device.launch.batched_s, "batched"),
+        ("start to end", "isolated", device.launch.single_s, "single"),
+        ("start to next start", "batched", device.launch.batched_s, "batched"),
     ):
         place = Place("launch/queued", sweep, "case", Level(name="1 group"))
         yield KeyFigure(Quantity.LAUNCH, how, "s", launch_s, place=place, inputs=(f"launch.{key}",))

@@ -28,7 +28,7 @@ from gpureport.report.figures.theme import FACES
 from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.processes import started
 from gpureport.report.run.numbers import families
-from gpureport.report.run.page_one import bound, figure_table, first_figure, page_one
+from gpureport.report.run.page_one import figure_table, first_figure, page_one
 from gpureport.report.run.sweeps import curve_pictures, selections
 from gpureport.report.text import sentences, tables, words
 
@@ -169,7 +169,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         words=words,
         off=Verdict.OFF,
     )
-    env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time, bound=bound)
+    env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time)
     return env
 
 

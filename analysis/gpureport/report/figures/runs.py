@@ -33,15 +33,15 @@ def working_sets(found: Iterable[CurveRecords]) -> list[list[CurveRecords]]:
     return list(filter(None, stacks))
 
 
-def working_set_chart(stacks: Sequence[Sequence[CurveRecords]], device: Device) -> Chart:
-    """Return read bandwidth and latency against the working set, with the levels of the device.
+def working_set_chart(stacks: Sequence[Sequence[CurveRecords]], device: Device, taller: float = 1.0) -> Chart:
+    """Return read bandwidth and latency against the working set, with the levels of the device, *taller* than usual.
 
     Of levels of each compute unit, the working set is that of one unit.
     """
     every = [point.point.x for curves in stacks for curve in curves for point in drawable(curve.points)]
     x = Axis("working set (of one compute unit for its caches)", "B", "log2", stretch(every, 1.15))
     panels = [_working_set_panel(curves, x, device, named=not number) for number, curves in enumerate(stacks)]
-    return Chart((tuple(_joined(panels)),))
+    return Chart((tuple(replace(each, height_in=taller * each.height_in) for each in _joined(panels)),))
 
 
 def _joined(panels: Sequence[Panel]) -> Iterator[Panel]:
@@ -50,7 +50,11 @@ def _joined(panels: Sequence[Panel]) -> Iterator[Panel]:
 
 
 def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, *, named: bool) -> Panel:
-    """Return one quantity: capacities dotted, predictions behind observations, plateaus and onsets of cliffs."""
+    """Return one quantity: capacities dotted, predictions behind observations, plateaus and onsets of cliffs.
+
+    No onset beyond a capacity is marked: overlapping passes over more data keep their bandwidth for a while.
+    """
+    capacities = {cache.name: cache.capacity_bytes for cache in device.caches}
     units, first = device.compute_units, curves[0]
     lines = [
         replace(line, name=f"{curve.key.variant}, {line.name}" if len(curves) > 1 else line.name)
@@ -78,7 +82,7 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
         onsets = [
             f
             for f in (record.features if record else ())
-            if f.position == "onset" and not f.level.is_unexplained and is_certain(f)
+            if f.position == "onset" and f.value <= capacities.get(f.level.name, 0.0) and is_certain(f)
         ]
         marks += [Mark(f.value, f.value, format_value(f.value, f.unit), role) for f in onsets]
     y = Axis(first.metric.label, first.metric.value_unit, "log10")

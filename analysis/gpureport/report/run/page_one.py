@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from math import ceil, log, sqrt
 from statistics import median
 
 from pydantic import TypeAdapter
 
 from gpureport.data import data_dir
 from gpureport.findings.advice import OneSize
-from gpureport.findings.key_figures import FP32, HIGHEST, MEMORY, KeyFigure, Quantity, Side, key_figures
+from gpureport.findings.key_figures import FP32, HIGHEST, LOCAL, MEMORY, KeyFigure, Quantity, Side, key_figures
 from gpureport.findings.verdicts import time_errors
 from gpureport.findings.whole_device import most_counted
 from gpureport.inputs import read_yaml
@@ -18,7 +19,6 @@ from gpureport.observe.disturbance import running_clocks
 from gpureport.observe.statistics import Estimate
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
-from gpureport.records.measurement import Reading
 from gpureport.records.quantities import Labelled
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, specified
@@ -35,7 +35,7 @@ from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import known_range, seen_in
 from gpureport.spec.models import Device, resident_work_items
-from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent, format_value
+from gpureport.units import UNKNOWN, abbreviated, format_interval, format_percent
 from gpureport.workloads.matrix import FORMATS
 
 _OWN = 2  # the most kernels of the user with sentences and curves
@@ -43,6 +43,7 @@ _LOW_CLOCK, _LOW = 0.95, 0.8
 """Share of the entry's clock below which a device is not called normal, and of a typical value that is worth a word."""
 _READS, _RATES = {"memory/read", "memory/read_private", "memory/latency"}, {"memory/read", "instructions/rate"}
 """The workloads that advice on working sets, and on the balance of operations and bytes, rests on."""
+_MOST = 0.9  # share of the kernels that the recommended number of work-items suffices for
 _MUCH, _FEW = 4.0, 3
 """A slowdown that is worth a warning, and the most of them."""
 
@@ -55,7 +56,8 @@ class State(Labelled):
     NORMAL = "Normal.", "agrees"
     PLAUSIBLE = "No defect found.", "open"
     SLOWER = "Slower than expected.", "off"
-    FASTER = "Partly faster than expected.", "open"
+    FASTER = "Faster than expected.", "open"
+    MIXED = "Partly slower, partly faster than expected.", "off"
     DEVIATES = "Not as expected.", "off"
     UNCLEAR = "Not conclusive.", "off"
     SOFTWARE = "No hardware.", "off"
@@ -92,7 +94,7 @@ class PageOne:
     """About kernels of the user."""
     advice: tuple[Advice, ...]
     rows: dict[str, KeyFigure | None]
-    """The other figures."""
+    """The other figures; ``None``: not measured."""
     trust: str
     figures: tuple[KeyFigure, ...]
     """All of them, for the chapter of key figures."""
@@ -145,7 +147,7 @@ def _figure_row(report: Report, figure: KeyFigure) -> dict[str, str]:
     }
     return {
         "key figure": figure.name,
-        "specification": bound(figure) if figure.at_most else listed,
+        "specification": f"limit {listed}" if figure.at_most else listed,
         "predicted (95 %)": _predicted(figure),
         **({} if report.only_predicted else measured),
     }
@@ -163,11 +165,6 @@ def _estimate(found: Estimate | None, unit: str) -> str:
     return format_interval(found.value, found.low, found.high, abbreviated(unit)) if found else UNKNOWN
 
 
-def bound(figure: KeyFigure) -> str:
-    """Write the listed limit of power."""
-    return f"limit {format_value(figure.specification, figure.unit)}"
-
-
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
     """Return the figure of page one: curves of a few kernels of the user, else of working sets, else all ratios."""
     own = [curve for curve in of_user(report, found) if not curve.is_work_group]
@@ -178,7 +175,9 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
         caption = text(
             "working_sets_caption", observed=bool(report.observations), seen=seen_in(report), on_host=on_host
         )
-        return Picture(working_set_chart(drawn, report.device), caption)
+        remarked = report.match.notes and not report.device.is_typical  # then fewer lines are left
+        roomy = state(report, ()) in (State.PLAUSIBLE, State.PREDICTED) and not remarked
+        return Picture(working_set_chart(drawn, report.device, 1.4 if roomy else 1.0), caption)
     return ratio_picture(report)
 
 
@@ -187,20 +186,20 @@ _Wanted = tuple[str, Quantity, str]
 _LARGE: tuple[_Wanted, ...] = (
     ("memory read", Quantity.READ, MEMORY),
     ("fp32", Quantity.RATE, FP32),
-    ("matrix", Quantity.MATRIX, "bf16"),
+    ("matrix unit", Quantity.MATRIX, "bf16"),
 )
 
 
 def _table(device: Device) -> tuple[_Wanted, ...]:
     return (
-        ("Memory write", Quantity.WRITE, MEMORY),
         ("Memory copy", Quantity.COPY, MEMORY),
-        *((f"{cache.name} read", Quantity.READ, cache.name) for cache in device.caches[-1:]),  # the figure has others
-        ("Memory latency", Quantity.LATENCY, "memory"),
+        ("Memory latency", Quantity.LATENCY, "memory"),  # the figure has caches
+        *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
+        ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
         *(() if device.architecture.on_host else (("Host to device", Quantity.TRANSFER, "Host to device"),)),
-        ("Back-to-back launch", Quantity.LAUNCH, "back to back"),
-        ("Highest mean power", Quantity.POWER, HIGHEST),
+        ("Launch interval", Quantity.LAUNCH, "start to next start"),
+        ("Power", Quantity.POWER, HIGHEST),
     )
 
 
@@ -210,6 +209,7 @@ def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted
     architecture = report.device.architecture
     listed = any(form.name in architecture.rates_per_cycle for form in FORMATS) and not report.publication
     lacking = {Quantity.MATRIX} if listed or architecture.groups_as_loops else set()
+    lacking |= {*Quantity} - {Quantity.MATRIX} if report.machine else set()
     found = ((name, known.get((quantity, of)), quantity in lacking) for name, quantity, of in wanted)
     return {name: figure for name, figure, absent in found if figure or absent}
 
@@ -225,11 +225,11 @@ def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None =
         return State.PUBLISHED
     if doubtful or errors:
         return State.SOFTWARE if report.of_software else State.UNCLEAR
-    sides: set[Side] = {side for figure in figures if (side := figure.unpredicted)}
-    if _is_low(report, clock_hz):
-        sides.add("slower")
-    if sides:
-        return State.SLOWER if sides == {"slower"} else State.FASTER if sides == {"faster"} else State.DEVIATES
+    off = sides(report, figures)
+    if off["slower"] or _is_low(report, clock_hz):
+        return State.MIXED if off["faster"] else State.SLOWER
+    if off["faster"] or off["other"]:
+        return State.FASTER if off["faster"] else State.DEVIATES
     return State.NORMAL if any(figure.is_strong_test for figure in compared) else State.PLAUSIBLE
 
 
@@ -244,44 +244,47 @@ def _is_low(report: Report, clock_hz: float | None) -> bool:
 
 
 def headline(
-    report: Report,
-    figures: Sequence[KeyFigure],
-    found: Sequence[CurveRecords] = (),
-    clock_hz: float | None = None,
+    report: Report, figures: Sequence[KeyFigure], found: Sequence[CurveRecords] = (), clock_hz: float | None = None
 ) -> tuple[str, ...]:
     """Say how many figures are as predicted, which are not, and what limits this; published records use *found*."""
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
     reasons = [r.throttle_reasons for r in readings(report) if r.measuring and r.throttle_reasons is not None]
+    loads = (load.readings for load in (report.energy.loads if report.energy else ()))
     return paragraphs(
         "headline",
         report=report,
         statements=matching_statements(report.publication, found) if report.publication else (0, 0),
         compared=compared,
         strong=sum(figure.is_strong_test for figure in compared),
-        outside=[figure for figure in compared if figure.unpredicted],
-        below=[f for f in compared if report.device.is_typical and _is_below(f)],
-        hottest_c=max((r.temperature_c for r in _all_readings(report) if r.temperature_c), default=None),
+        sides=sides(report, figures),
+        hottest_c=max((r.temperature_c for r in chain(readings(report), *loads) if r.temperature_c), default=None),
         clock_hz=clock_hz,
         is_clock_low=_is_low(report, clock_hz),
         complete=report.machine is not None and not (wrong or report.failed_variants or report.incomplete),
         load_known=bool(highest_load(report)),
         disturbed=disturbed(report),
         unthrottled=bool(reasons) and not any(reasons),
-        wrong=sum(workload in wrong for workload in errors),
-        faster=sum(workload not in wrong for workload in errors),
+        impossible=sum(workload not in wrong for workload in errors),
     )
 
 
-def _is_below(figure: KeyFigure) -> bool:
-    large = (figure.quantity, figure.of) in {(quantity, of) for _, quantity, of in _LARGE}
-    value, typical = figure.measured, figure.specification
-    return bool(large and value and typical and value.value < _LOW * typical and not figure.unpredicted)
+def sides(report: Report, figures: Iterable[KeyFigure]) -> dict[Side, list[KeyFigure]]:
+    """Return the figures on each side of what was expected, the largest deviation first.
 
-
-def _all_readings(report: Report) -> Iterable[Reading]:
-    return chain(readings(report), *(load.readings for load in (report.energy.loads if report.energy else ())))
+    They are outside their predicted intervals. Large figures far below what is typical of a CPU's core are slower, too.
+    """
+    found: dict[Side, list[KeyFigure]] = {"slower": [], "faster": [], "other": []}
+    large = {(quantity, of) for _, quantity, of in _LARGE} if report.device.is_typical else set()
+    known = [
+        (abs(log(f.measured.value / f.predicted.value)), f.measured, f) for f in figures if f.measured and f.predicted
+    ]
+    for _, measured, figure in sorted(known, key=lambda each: -each[0]):
+        is_below = (figure.quantity, figure.of) in large and measured.value < _LOW * (figure.specification or 0.0)
+        if side := figure.unpredicted or ("slower" if is_below else None):
+            found[side].append(figure)
+    return found
 
 
 def advice(
@@ -293,7 +296,12 @@ def advice(
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
     slow = slowdowns(report, best)
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
-    filled = {"capacity": resident_work_items(report.device), "limits": full_occupancy(report.device)}
+    work_facts = {
+        "capacity": resident_work_items(report.device),
+        "limits": full_occupancy(report.device),
+        "enough": work[ceil(_MOST * len(work)) - 1][0] if work else None,
+        "kernels": len(work),
+    }
     known = limits(found, report.device.compute_units) if report.only_predicted else ()  # else page one has no room
     losses, balance = best.losses if best else {}, fp32.value / read.value if fp32 and read else None
     rows: tuple[tuple[str, str, str, Set[str]], ...] = (
@@ -301,7 +309,7 @@ def advice(
         ("Work-group", text("tune_work_group", best=best) if best else "", "groups", {k.workload for k in losses}),
         (
             "Work-items",
-            text("tune_work_items", **filled, work=work) if work else "",
+            text("tune_work_items", **work_facts) if work else "",
             "work",
             {name for _, name in work},
         ),
@@ -351,8 +359,9 @@ def first_kernels(own: Sequence[str]) -> str:
 
 
 def trust(report: Report) -> str:
-    """Give the errors of predicted times, here or on measured devices of the class."""
+    """Give the errors of predicted times, here or on measured devices of the class, and how repetitions differ."""
     name = report.device.device_class
+    widths = [point.ci_high / point.ci_low for each in report.observations for point in each.points]
     return text(
         "trust",
         of_software=report.of_software,
@@ -360,6 +369,7 @@ def trust(report: Report) -> str:
         device_class=name,
         of_class=_accuracies().get(name),
         here=measured_on_such(report),
+        noise=sqrt(median(widths)) - 1 if widths and report.machine else None,
     )
 
 
