@@ -30,6 +30,7 @@ from gpureport.predict.propagation import (
 from gpureport.predict.sensitivity import Fact, fact, figures, ranked, sensitivities, spread, uncertain, visit_facts
 from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
+from gpureport.spec.files import ArchitectureFile, DeviceFile, places
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_ASSUMED, SIGMA_MEASURED_HERE, SIGMA_MODEL, UNCERTAINTIES
 from gpureport.spec.values import Provenance
@@ -193,7 +194,9 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     assert given_by("measured", "memory.efficiency", here=True) == SIGMA_MEASURED_HERE
     assert given_by("measured", "caches.L2.write_transition", here=True) == 0.08
     assert fact(TOY, "memory.latency").relative == SIGMA_ASSUMED
-    assert all(rule.source for rule in UNCERTAINTIES)
+    listed = [place for kind in (ArchitectureFile, DeviceFile) for place in places(kind)]
+    assert {place.declared.uncertain for place in listed} == {"", *UNCERTAINTIES}
+    assert all(rule.source for rule in UNCERTAINTIES.values() if rule.what)
 
 
 def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of() -> None:

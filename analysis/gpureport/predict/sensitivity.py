@@ -19,11 +19,11 @@ from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.files import declaration
 from gpureport.spec.models import Device, Tlb, Transition, visited
 from gpureport.spec.uncertainty import (
-    BY_SOURCE,
     NORMAL_95,
     SIGMA_BY_SOURCE,
     SIGMA_MEASURED_HERE_CPU,
     SIGMA_MODEL,
+    UNCERTAINTIES,
     Uncertainty,
     constant,
 )
@@ -58,7 +58,8 @@ def fact(device: Device, path: str) -> Fact:
 
 def declared(device: Device, path: str) -> Uncertainty:
     """Return the declared uncertainty of a figure of *device*."""
-    return (declaration(path).uncertain or BY_SOURCE).of(path, on_cpu=device.architecture.has_neighbours)
+    row = UNCERTAINTIES[declaration(path).uncertain or "by source"]
+    return row.of(path, on_cpu=device.architecture.has_neighbours)
 
 
 def specified_deviation(device: Device, path: str) -> float:

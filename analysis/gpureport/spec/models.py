@@ -36,27 +36,7 @@ from gpureport.records.quantities import (
     WholeBytes,
 )
 from gpureport.spec import drivers
-from gpureport.spec.uncertainty import (
-    BANDWIDTH,
-    BY_SOURCE,
-    CLOCK,
-    EFFICIENCY,
-    ERROR_CORRECTION,
-    EXCHANGE,
-    GROUP_RATE,
-    HOST_COPY,
-    LATENCY,
-    LAUNCH_COST,
-    LINK_BANDWIDTH,
-    LOADED_LATENCY,
-    ONE_WAY,
-    ONE_WAY_LOSS,
-    RATE,
-    TRANSFER_COST,
-    TRANSITION,
-    TURNOVER,
-    Uncertainty,
-)
+from gpureport.spec.uncertainty import ONE_WAY_LOSS
 from gpureport.spec.values import LinkKind, Listed, Names, Provenance, Scope
 from gpureport.units import DIMENSIONS
 
@@ -86,8 +66,8 @@ class Transition(Record):
 
 _CYCLES, _PER_CYCLE = ("clock", 1.0), ("clock", -1.0)
 """How measured values in cycles, and those for each cycle, depend on the listed clock."""
-_LATENCY = Listed(1, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)
-_OF_CAPACITY = Listed(0.05, 20, uncertain=TRANSITION, relative_to=("capacity", -1.0))
+_LATENCY = Listed(1, 5000, "cycles", uncertain="latency", relative_to=_CYCLES)
+_OF_CAPACITY = Listed(0.05, 20, uncertain="transition", relative_to=("capacity", -1.0))
 _Range = Annotated[Transition, _OF_CAPACITY]
 _OwnRange = Annotated[Transition | None, _OF_CAPACITY]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
@@ -101,7 +81,7 @@ class Cache(Record):
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: Annotated[Bytes, Listed(0.001, 2048, "MiB", uncertain=BY_SOURCE, of_card=True)]
+    capacity_bytes: Annotated[Bytes, Listed(0.001, 2048, "MiB", uncertain="by source", of_card=True)]
     """Capacity of one instance."""
     scope: Annotated[Scope, Listed()]
     """One instance for each compute unit, or one for the device."""
@@ -111,7 +91,7 @@ class Cache(Record):
     latency_cycles: Annotated[Cycles, _LATENCY]
     """Latency of a dependent load."""
     bandwidth_bytes_per_cycle: Annotated[
-        BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain=BANDWIDTH, relative_to=_PER_CYCLE)
+        BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain="bandwidth", relative_to=_PER_CYCLE)
     ]
     """Bytes per cycle for one compute unit."""
     bandwidth_transition: _Range
@@ -160,7 +140,7 @@ class Tlb(Record):
     """Range of addresses that all entries together cover, where it is not entries times page size."""
     page_bytes: Annotated[WholeBytes, Listed(1, 1 << 21, "KiB")]
     """Page size of memory that OpenCL allocates."""
-    miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=BY_SOURCE)]
+    miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain="by source")]
     """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
     transition: Annotated[Transition, Listed(0.05, 20)]
     """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
@@ -190,27 +170,27 @@ class Memory(Record):
     """Device memory."""
 
     size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB")]
-    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH, of_card=True)]
+    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain="bandwidth", of_card=True)]
     """Listed bandwidth."""
     efficiency: Annotated[
-        Share, Field(ge=1e-6), Listed(0.1, 1, uncertain=EFFICIENCY, relative_to=("bandwidth", -1.0), of_card=True)
+        Share, Field(ge=1e-6), Listed(0.1, 1, uncertain="efficiency", relative_to=("bandwidth", -1.0), of_card=True)
     ]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
-    one_way_loss: Annotated[Share, Field(ge=1e-6), Listed(0.05, 1, uncertain=ONE_WAY)] = ONE_WAY_LOSS
+    one_way_loss: Annotated[Share, Field(ge=1e-6), Listed(0.05, 1, uncertain="one way")] = ONE_WAY_LOSS
     """Part of the usual loss of bandwidth that remains if data move in one direction only, so that the memory bus never
     turns around; default 0.2."""
-    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY, relative_to=_CYCLES)]
+    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain="latency", relative_to=_CYCLES)]
     """Latency of a dependent load beyond all caches."""
     access_bytes: Annotated[LineBytes, Listed(4, 4096, "B")]
     """Smallest transfer to or from memory."""
     stacked: Annotated[bool, Listed()] = False
     """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
     ecc: Annotated[
-        Share | None, Field(ge=1e-6, le=0.9), Listed(0.01, 0.5, uncertain=ERROR_CORRECTION, of_card=True)
+        Share | None, Field(ge=1e-6, le=0.9), Listed(0.01, 0.5, uncertain="error correction", of_card=True)
     ] = None
     """Share of the bandwidth that error correction takes, if its bits are in the same memory (GDDR) and it is on by
     default; default: none."""
-    exchange: Annotated[Positive | None, Listed(0.01, 10, uncertain=EXCHANGE)] = None
+    exchange: Annotated[Positive | None, Listed(0.01, 10, uncertain="exchange")] = None
     """Additional time of an array whose lines neighbouring work-groups of 64 work-items exchange, relative to other
     traffic (:attr:`.Stream.exchanged`, which only lattice Boltzmann kernels of the scoreboard have); default: none."""
 
@@ -223,16 +203,16 @@ class Memory(Record):
 class Launch(Record):
     """Launch costs."""
 
-    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST, of_card=True)]
+    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain="launch cost", of_card=True)]
     """One empty kernel, between its own time stamps."""
-    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST, of_card=True)]
+    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain="launch cost", of_card=True)]
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
-    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain=GROUP_RATE, relative_to=_PER_CYCLE, of_card=True)]
+    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain="starts", relative_to=_PER_CYCLE, of_card=True)]
     """Work-groups that the whole device starts per cycle."""
-    transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 50e-6
+    transfer_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain="transfer cost")] = 50e-6
     """CPUs: fixed time of a copy from memory to memory. Default: the runtime wakes a thread, and that wakes the waiting
     host, 25 us each (``PoclExecution.waking_delay_s``; assumed, chosen after a Zen 4 had needed 51 to 60 us)."""
-    parallel_transfer_s: Annotated[Amount, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 0.0
+    parallel_transfer_s: Annotated[Amount, Listed(0.1, 10_000, "us", uncertain="transfer cost")] = 0.0
     """CPUs: further fixed time of a copy on all cores; 0: one core copies."""
 
 
@@ -250,16 +230,16 @@ class Link(Record):
     """PCI Express: generation, such as 4."""
     lanes: Annotated[Count | None, Listed(1, 32)] = None
     """PCI Express: number of lanes that the device uses."""
-    bandwidth_bytes_per_s: Annotated[Amount, Listed(1, 10_000, "GB/s", uncertain=LINK_BANDWIDTH)] = 0.0
+    bandwidth_bytes_per_s: Annotated[Amount, Listed(1, 10_000, "GB/s", uncertain="link bandwidth")] = 0.0
     """Listed bandwidth of one direction, if the kind of link does not determine it. PCI Express: the rate of its lanes
     without the line code; 0 if shared."""
-    latency_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=TRANSFER_COST)] = 1.45e-6
+    latency_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain="transfer cost")] = 1.45e-6
     """Fixed time of a copy of pinned memory to the host, between the device's time stamps. Default: 1.45 us, as on an
     H200. A read of the host's memory takes 0.6 to 1 us (Neugebauer et al., SIGCOMM 2018)."""
-    call_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 16.5e-6
+    call_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain="transfer cost")] = 16.5e-6
     """Time of the smallest copy to the device for the host, from the call to the arrival of the data. Default: 16.5 us,
     as with NVIDIA's OpenCL and an H200."""
-    host_copy_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 1000, "GB/s", uncertain=HOST_COPY)] = 10e9
+    host_copy_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 1000, "GB/s", uncertain="host copy")] = 10e9
     """Rate at which one core of the host copies. Default: 10 GB/s; 11.6 GB/s in the host of an H200; servers of 2012 to
     2017 move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
 
@@ -410,7 +390,7 @@ def _on_cpus(known: dict[str, object]) -> bool:
     return known.get("kind") == "cpu"
 
 
-def _stall(key: str, least: float, most: float, uncertain: Uncertainty = BY_SOURCE) -> Listed:
+def _stall(key: str, least: float, most: float, uncertain: str = "by source") -> Listed:
     return Listed(least, most, "cycles", uncertain=uncertain, zero=True, key=key)
 
 
@@ -434,23 +414,23 @@ class Architecture(Record):
     """The same where packed instructions multiply and add two numbers (CDNA 2 and later); default 1: there are none.
     Only predictions of vectors on the scoreboard use it."""
     rates_per_cycle: Annotated[
-        Table[Name, Number], Listed(0.01, 4096, uncertain=RATE, relative_to=_PER_CYCLE, key="rates", by_name=True)
+        Table[Name, Number], Listed(0.01, 4096, uncertain="rate", relative_to=_PER_CYCLE, key="rates", by_name=True)
     ]
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
     hit_lines_per_access: Annotated[Number | None, Listed(0.5, 64)] = None
     """The same of lines that are in the nearest cache; default: the same number."""
-    sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=BY_SOURCE)] = None
+    sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain="by source")] = None
     """Sectors that the device-wide cache writes per cycle, for each of its slices (for each compute unit if the entry
     lists no slices); default: no known limit."""
-    line_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=BY_SOURCE)] = None
+    line_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain="by source")] = None
     """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
     as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
-    requests_per_cycle: Annotated[Number | None, Listed(0.1, 16, uncertain=BY_SOURCE)] = None
+    requests_per_cycle: Annotated[Number | None, Listed(0.1, 16, uncertain="by source")] = None
     """Requests for lines, and sectors of stores, that a compute unit whose cache writes through sends to the next one
     per cycle; default: no known limit."""
-    wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=BY_SOURCE)] = None
+    wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain="by source")] = None
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     unrolled_iterations: Annotated[Count, Listed(1, 64)] = 4
     """Factor by which compilers unroll loops whose number of iterations they do not know; default 4."""
@@ -487,15 +467,15 @@ class Architecture(Record):
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Annotated[
         Table[Name, Cycles],
-        Listed(0.5, 1000, "cycles", uncertain=BY_SOURCE, relative_to=_CYCLES, key="latencies", by_name=True),
+        Listed(0.5, 1000, "cycles", uncertain="by source", relative_to=_CYCLES, key="latencies", by_name=True),
     ]
     """Cycles from the issue of an instruction to the issue of a dependent one, by instruction class."""
     local_memory_banks: Annotated[Count, Listed(1, 256)]
     write_allocate: Annotated[bool, Listed()]
     """Whether a write miss fetches the line even if the write will cover it (CPUs)."""
-    loaded_latency_factor: Annotated[Number, Listed(1, 5, uncertain=LOADED_LATENCY)]
+    loaded_latency_factor: Annotated[Number, Listed(1, 5, uncertain="loaded latency")]
     """Latency under streaming load / unloaded latency of a dependent load."""
-    turnover_cycles: Annotated[Amount, _stall("turnover_cycles", 1, 10_000, TURNOVER)] = 0.0
+    turnover_cycles: Annotated[Amount, _stall("turnover_cycles", 1, 10_000, "turnover")] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
     store_cycles: Annotated[Amount, _stall("store_cycles", 1, 10_000)] = 0.0
     """Cycles for which a wave stays resident after its last store, without load; default 0: it does not wait."""
@@ -583,7 +563,7 @@ class Device(Record):
     kind: Kind
     architecture: Architecture
     compute_units: Annotated[Count, Listed(1, 1 << 16)]
-    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=CLOCK, of_card=True)]
+    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain="clock", of_card=True)]
     """Clock that the model uses: the listed boost clock unless a better value is known."""
     dies: Annotated[Count, Listed(1, 64)] = 1
     """Dies with compute units, each with its own way to memory; default 1."""

@@ -1,13 +1,15 @@
 """Constants of the code, and how uncertain values are.
 
-Fields of records declare the uncertainty of values of devices and architectures (``Listed.uncertain``). Constants of
-the model have no uncertainty of their own: fits show their errors only together (:data:`SIGMA_MODEL`,
-:data:`SIGMA_CPU_CODE`).
+Fields of records name the uncertainty of values of devices and architectures (``Listed.uncertain``), a row of
+``tables/uncertainties.yaml``. Constants of the model have no uncertainty of their own: fits show their errors only
+together (:data:`SIGMA_MODEL`, :data:`SIGMA_CPU_CODE`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from gpureport.inputs import read_table
 
 N = TypeVar("N", bound=float | tuple[object, ...])
 
@@ -117,149 +119,38 @@ class Uncertainty:
     rows: Mapping[str, "Uncertainty"] = field(default_factory=dict, compare=False)
     """Uncertainties of rows of a table, by name."""
     on_cpus: Mapping[str, "Uncertainty"] = field(default_factory=dict, compare=False)
-    """Uncertainties of CPUs, by the name of the cache; an empty name: of any."""
+    """Uncertainties of CPUs, by the name of the cache; ``any``: of all others."""
 
     def of(self, path: str, *, on_cpu: bool) -> "Uncertainty":
         """Return that of the value at a dotted *path*, whose names may have one of their own."""
         known = {**self.rows, **self.on_cpus} if on_cpu else self.rows
-        return next((known[name] for name in (*path.split("."), "") if name in known), self)
+        return next((known[name] for name in (*path.split("."), "any") if name in known), self)
 
 
 BY_SOURCE = Uncertainty()
-CLOCK = Uncertainty(
-    "clock",
-    0.052 * MAD_TO_SIGMA,
-    "FP32 rate against the listed boost clock: off by 5.2 % in the median of 30 cards (krrishnarraj/clpeak logs)",
-)
-EFFICIENCY = Uncertainty(
-    "achievable share of the memory bandwidth",
-    0.068 * MEAN_TO_SIGMA,
-    "OpenCL reads / listed bandwidth: one share for all is off by 6.8 % on average over 28 cards "
-    "(krrishnarraj/clpeak logs)",
-    assumed=0.15,
-)
 ONE_WAY_LOSS = constant(
     0.2,
     "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
     measured_on=("nvidia/h200_sxm",),
 )
-ONE_WAY = Uncertainty(
-    "part of the loss of bandwidth that remains if data move in one direction",
-    0.5,
-    "0.2 to 1.0 of reads of an MI210, whose work-groups read own data or share blocks (RRZE-HPC/gpu-benches, "
-    "gpu-stream, gpu-l2-cache). The default, 0.2 of an H200's kernels, may be 1.0, as of reads of clpeak "
-    "(krrishnarraj/clpeak logs)",
-    assumed=2.0,
-)
-ERROR_CORRECTION = Uncertainty(
-    "share of the bandwidth that error correction takes",
-    0.25,
-    "12 % on a K20c and a K40c (UoB-HPC/BabelStream), 20 % by NVIDIA's guide",
-)
-EXCHANGE = Uncertainty(
-    "additional time of lines that work-groups exchange",
-    0.5,
-    "lattice Boltzmann on AMD GPUs of one generation: half are within 0.35 of the median (ProjectPhysX/FluidX3D)",
-    assumed=0.6,
-)
-LATENCY = Uncertainty(
-    "latency of caches and memory",
-    0.07,
-    "A100 and H100: sources differ by 7 % (root mean square; RRZE-HPC/gpu-benches @1038c5d; Luo et al., "
-    "arXiv:2402.13499; Chips and Cheese)",
-)
-LOADED_LATENCY = Uncertainty(
-    "latency under load / unloaded latency",
-    0.25,
-    "predicted work-items for 90 % of the bandwidth: off by 19 % in the median of A100, A40, H100 and "
-    "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream); memory's bandwidth share explains a part of that",
-)
-TURNOVER = Uncertainty(
-    "time from one work-group to the next",
-    0.15,
-    "300 to 530 cycles on seven architectures; on one, reads and writes differ by 15 % (RRZE-HPC/gpu-benches, "
-    "gpu-stream)",
-    assumed=0.5,
-)
-LAUNCH_COST = Uncertainty(
-    "launch cost",
-    0.28,
-    "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
-    on_cpus={
-        "": Uncertainty(
-            "launch cost",
-            0.5,
-            "4 to 190 µs with PoCL (krrishnarraj/clpeak logs)",
-            assumed=0.5,
-            transfer=SIGMA_LAUNCH_TRANSFER,
-        ),
-    },
-)
-GROUP_RATE = Uncertainty(transfer=SIGMA_LAUNCH_TRANSFER)
-LINK_BANDWIDTH = Uncertainty(
-    "bandwidth of the link to the host",
-    0.07,
-    "pinned copies on 150 cloud machines, by model of GPU: 5 % to the host, 8 % to the device (root mean square; "
-    "SpareCores/sc-inspector-data)",
-)
-TRANSFER_COST = Uncertainty("cost of a transfer", 0.4, "one value for all runtimes and machines (assumed)", assumed=0.4)
-HOST_COPY = Uncertainty(
-    "rate at which a core of the host copies",
-    0.35,
-    "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
-    assumed=0.35,
-)
-ISSUE_RATE = Uncertainty(
-    "instruction issue rate", 0.02, "follows from the number of schedulers", transfer=SIGMA_RATE_TRANSFER
-)
-RATE = Uncertainty(transfer=SIGMA_RATE_TRANSFER, rows={"instruction": ISSUE_RATE})
-TRANSITION = Uncertainty(
-    "transition range of a cache / capacity",
-    0.05,
-    "latency: 1.00 to 1.05 of the capacity of second-level caches; bandwidth: 0.87 to 0.91 with two partitions "
-    "(RRZE-HPC/gpu-benches @1038c5d); cyclic sweeps 0.75, copies 0.69 (simulated). If the run measures it: its "
-    "kernels evict lines in another order than the microbenchmark (six calibrated cliffs of an H200: 6.5 %, root "
-    "mean square; 8 % with Student's t for six values)",
-    assumed=0.1,
-    here=0.08,
-    on_cpus={
-        "L1": Uncertainty(
-            "transition range of the L1 / capacity",
-            0.35,
-            "0.6 to 1.1 of the capacity on two virtual machines (reports/pocl-xeon-*)",
-            assumed=0.35,
-            here=0.2,
-        ),
-        "L2": Uncertainty(
-            "transition range of the L2 / capacity",
-            0.6,
-            "0.5 to 2.6 times the predicted position on two virtual machines (reports/pocl-xeon-*): physical pages are "
-            "not contiguous, and the other thread of a core uses a part",
-            assumed=0.6,
-            here=0.35,
-        ),
-        "L3": Uncertainty(
-            "part of the L3 that programs find",
-            0.59,
-            "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``), with 0.63 in "
-            "the middle on a logarithmic scale; other programs on the host use the rest. If the run measures it: "
-            "streams and chains of loads of the same kernel find 0.3 to 1.0 of what the microbenchmark finds "
-            "(reports/pocl-xeon-*)",
-            assumed=0.59,
-            here=0.59,
-            centre=0.63,
-        ),
-    },
-)
-BANDWIDTH = Uncertainty(
-    on_cpus={
-        "": Uncertainty(
-            "bandwidth of a core",
-            0.3,
-            "95 % of cloud machines: private caches within a factor of 1.5, L3 and memory within 2 "
-            "(``predict.cpu_memory.SPREADS``)",
-        ),
-    },
-)
-UNCERTAINTIES = tuple(each for each in tuple(globals().values()) if isinstance(each, Uncertainty) and each.what)
-"""Those with a spread of their own. The order of their definitions is that of documents."""
+_TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
+
+
+def _row(given: Mapping[str, Any]) -> Uncertainty:
+    """Return a row of the table; typical errors of published values become standard deviations."""
+    fields = dict(given)
+    for error, to_sigma in (("median_error", MAD_TO_SIGMA), ("mean_error", MEAN_TO_SIGMA)):
+        if error in fields:
+            fields["published"] = fields.pop(error) * to_sigma
+    if "transfer" in fields:
+        fields["transfer"] = _TRANSFERS[fields["transfer"]]
+    for part in ("rows", "on_cpus"):
+        fields[part] = {name: _row(each) for name, each in fields.get(part, {}).items()}
+    return Uncertainty(**fields)
+
+
+UNCERTAINTIES: Mapping[str, Uncertainty] = {
+    "by source": BY_SOURCE,
+    **{name: _row(given) for name, given in read_table("uncertainties").items()},
+}
+"""``tables/uncertainties.yaml``, by the names that fields declare (``Listed.uncertain``)."""

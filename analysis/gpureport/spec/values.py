@@ -23,7 +23,6 @@ from pydantic_core import CoreSchema, core_schema
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Name, once
-from gpureport.spec.uncertainty import Uncertainty
 from gpureport.text import printable
 from gpureport.units import DIMENSIONS, Dimension, dimension_of, format_bytes, parse
 
@@ -89,8 +88,9 @@ class Listed:
     """Largest usual value."""
     unit: str = ""
     """Unit of a quantity; empty: a number without a unit, or no number."""
-    uncertain: Uncertainty | None = None
-    """How uncertain the value is; ``None``: the uncertainty of predictions does not include it."""
+    uncertain: str = ""
+    """How uncertain the value is: a row of ``tables/uncertainties.yaml``, or ``by source``: it depends on the kind of
+    its source only. Empty: the uncertainty of predictions does not include it."""
     relative_to: tuple[str, float] | None = None
     """Value that a run's own measurements of this one are relative to, and the exponent with which they vary with it;
     it is a value of the same part, or the device's clock."""

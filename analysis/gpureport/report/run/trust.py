@@ -117,7 +117,8 @@ def _of(report: Report, kind: str) -> list[Prediction]:
 
 def rules_table() -> Table:
     """List the assumed uncertainties of inputs, with sources."""
-    rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in UNCERTAINTIES]
+    rules = (rule for each in UNCERTAINTIES.values() for rule in (each, *each.rows.values()) if rule.what)
+    rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in rules]
     kinds = ", ".join(f"{kind} {_share(share)}" for kind, share in SIGMA_BY_SOURCE.items() if kind != "assumed")
     rows.append(("all others", "", _share(SIGMA_BY_SOURCE["assumed"]), f"by kind: {kinds} (assumed)"))
     measured = "two runs on two H200: 90 % of results within 1.2 %"
