@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT, ENOTDIR
+from functools import cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -96,6 +97,7 @@ def read_yaml(path: Path) -> Yaml:
     return parse_yaml(_text(path, _bytes(path, MOST_YAML_BYTES)), str(path))
 
 
+@cache
 def read_table(name: str) -> Any:  # noqa: ANN401 - rows of any kind
     """Return the contents of a shipped table, ``tables/NAME.yaml``."""
     return read_yaml(data_dir("tables") / f"{name}.yaml").data

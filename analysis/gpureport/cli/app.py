@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from gpureport import __version__
+from gpureport.data import data_dir
 from gpureport.errors import LEAST_BYTES, GpuReportError, InputError, limit_remark
 from gpureport.report import Paper
 from gpureport.system import limit_bytes
@@ -24,52 +25,6 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
 Options = TypeVar("Options")
-
-_EXAMPLES = (
-    ("", "                               # all, to reports/<device>-<date>"),
-    ("", "--quick -o out                 # fewer workloads and points"),
-    ("", "-d 1 -w memory,particles       # device 1, two families"),
-    ("", "--resume out                   # continue an interrupted run"),
-    ("measure", "-o node7.json"),
-    ("measure", "--runs 4 -o before.json     # before/run-1, …"),
-    ("render", "node7.json              # node7.html and node7.pdf"),
-    ("render", "reports/published -o documents"),
-    ("predict", '"RX 7900 XT"'),
-    ("predict", "h200 -w memory --pdf   # a document of one family"),
-    ("predict", "h200 a40 --pdf         # compared, as a document"),
-    ("predict", "--lscpu node7.txt      # a CPU of another machine"),
-    ("predict", 'h200 "RX 7900 XT" --kernel saxpy.yaml'),
-    ("kernel", "saxpy.cl                # your own kernel: report with prediction"),
-    ("kernel", "gemm.cl --size n=auto --size m=n --global n,m --local 16,16"),
-    ("kernel", "--check saxpy.cl        # look for faults"),
-    ("compare", 'out a40 "RTX 4090"     # a run and two predictions'),
-    ("compare", "old=a.json new=b.json -o differences"),
-    ("compare", "before after --fail-on-regression 5"),
-    ("validate", "                      # the results of the project"),
-    ("validate", "out -w memory         # one family"),
-    ("validate", "--times --json times.json   # every point"),
-    ("validate", "tables --seal sealed.json   # before anybody has times"),
-    ("validate", "tables --sealed sealed.json # afterwards"),
-    ("devices", "                       # the devices of this machine"),
-    ("devices", '--containing "RTX 40"  # devices of the database'),
-    ("devices check", "my_card.yaml"),
-    ("devices check", "nvidia/a40"),
-    ("devices new", "--report m.json -o gpureport-devices/my_card.yaml"),
-    ("devices new", "--from a40 -o gpureport-devices/my_card.yaml"),
-    ("devices new", "                   # queries only"),
-    ("fleet node", "--store fleet       # measure all devices of this machine"),
-    ("fleet add", "--store fleet node7=report.json"),
-    ("fleet add", "runs                 # runs/NODE/report.json"),
-    ("fleet list", ""),
-    ("fleet query", "\"SELECT node, measured FROM key_figures WHERE name = 'Memory read'\""),
-    ("fleet export", "figures.csv"),
-    ("fleet report", "-o fleet-report   # page and PDF"),
-    ("fleet report", "--fail-on-outlier --minimum-effect 5"),
-    ("schema", "device > device.schema.json"),
-    ("glossary", "taper"),
-    ("glossary", "LSU                   # a bottleneck"),
-)
-"""Commands, and what follows them."""
 
 
 class _Command(TyperCommand):
@@ -144,7 +99,7 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
                 Parameter("version", Parameter.KEYWORD_ONLY, default=False, annotation=_Version),
             ]
         )
-        examples = _examples(" ".join(filter(None, (group.info.name, name))))
+        examples = _examples().get(" ".join(filter(None, ("gpureport", group.info.name, name))))
         if name:
             group.command(name, cls=_Command, epilog=examples, context_settings={"allow_extra_args": True})(run)
         else:
@@ -195,9 +150,12 @@ def _text(statement: ast.stmt) -> str:
     return ""
 
 
-def _examples(command: str) -> str:
-    lines = [" ".join(filter(None, ("gpureport", name, rest))) for name, rest in _EXAMPLES if name == command]
-    return "\n  ".join(("\b\nExamples:", *lines)) if lines else ""
+@cache
+def _examples() -> Mapping[str, str]:
+    """Return the examples in ``templates/examples.txt``, by command, as ends of help texts."""
+    blocks = (data_dir("templates") / "examples.txt").read_text(encoding="utf-8").strip().split("\n\n")
+    lines = (block.split("\n") for block in blocks)
+    return {name.rstrip(":"): "\n  ".join(("\b\nExamples:", *examples)) for name, *examples in lines}
 
 
 def _typed(context: typer.Context) -> list[str]:

@@ -1,4 +1,4 @@
-"""What compilers for CPUs and their runtimes change in the values of a device: a row for each.
+"""What compilers for CPUs and their runtimes change in the values of a device: a row of ``tables/compilers.yaml`` each.
 
 How they execute kernels is in :mod:`gpureport.predict.cpu`.
 """
@@ -8,71 +8,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
+from typing import Annotated, Any
 
+from pydantic import BeforeValidator, TypeAdapter
+
+from gpureport.inputs import read_table
 from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
-from gpureport.spec.uncertainty import EMERALD_RAPIDS, constant
+from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance, Value
 
-_fitted = partial(constant, measured_on=EMERALD_RAPIDS)
+
+def _declared(row: Mapping[str, Any]) -> float:
+    measured_on, held_out = tuple(row["measured_on"]), row.get("held_out", "")
+    return constant(float(row["value"]), row["source"], measured_on=measured_on, held_out=held_out)
+
+
+_Fitted = Annotated[float, BeforeValidator(_declared)]
 
 
 @dataclass(frozen=True)
 class CompilerValues:
     """Values of a compiler and its runtime."""
 
-    launch_transfers: float
+    launch_transfers: _Fitted
     """Launch cost of one work-group on one thread / latency of the L3. Threads wait for the same locks, whose lines
     move from core to core through the L3."""
-    launch_exponent: float
-    """Growth of this cost with the number of threads."""
-    exchanges: Mapping[str, float]
+    exchanges: Mapping[str, _Fitted]
     """Lane operations per cycle of exchanges between work-items."""
-    call_transfers: float = 0.0
+    launch_exponent: _Fitted = 0.0
+    """Growth of the launch cost with the number of threads."""
+    call_transfers: _Fitted = 0.0
     """Fixed time of a copy / latency of the L3; 0: the usual time applies."""
-    parallel_transfers: float = 0.0
+    parallel_transfers: _Fitted = 0.0
     """Further time of a copy on all threads / latency of the L3, for one thread; it grows with their square root, as
     the time until threads have found work (assumed). 0: one thread copies."""
 
 
-_LAUNCHES = "1.8 us with 2 threads (reports/pocl-xeon-2-cores) and 43 us with 16 (a first quick run on that machine)"
-_EMULATED = "emulated in memory by PoCL 5, one work-item after another, on 16 cores (reports/pocl-xeon-16-cores)"
-_INTEL = "on 16 cores (a full run, not kept)"
-COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
-    "pocl": CompilerValues(
-        launch_transfers=_fitted(27.5, _LAUNCHES),
-        launch_exponent=_fitted(1.4, _LAUNCHES),
-        exchanges={
-            "shuffle": _fitted(0.2, f"instructions/sub_group_rate, {_EMULATED}"),
-            "ballot": _fitted(
-                0.07,
-                f"transposes, {_EMULATED}; other virtual machines probably shared these cores",
-                held_out="0.7 times the time on two cores of a Zen 4",
-            ),
-            "barrier": _fitted(0.2, f"transposes, {_EMULATED}"),
-        },
-    ),
-    "intel": CompilerValues(
-        launch_transfers=_fitted(67.0, f"an empty work-group: 2.2 us {_INTEL}", held_out="2.1 of 0.5 us on a Zen 4"),
-        launch_exponent=0.0,
-        exchanges={
-            "ballot": _fitted(4.5, f"transposes {_INTEL}", held_out="1.09 of the predicted time on a Zen 4"),
-            "barrier": _fitted(0.37, f"transposes {_INTEL}", held_out="0.9 to 1.1 of the predicted time on a Zen 4"),
-        },
-        call_transfers=_fitted(
-            800.0,
-            f"the shortest transfers: 26 us {_INTEL}",
-            held_out="12 us are predicted on a Zen 4, 12 to 15 us are observed",
-        ),
-        parallel_transfers=_fitted(
-            500.0,
-            f"transfers of up to 64 KiB: up to 92 us {_INTEL}",
-            held_out="23 us are predicted with the call on a Zen 4, 23 to 34 us are observed",
-        ),
-    ),
-}
+COMPILERS = TypeAdapter(Mapping[CpuCompiler, CompilerValues]).validate_python(read_table("compilers"))
 _BALLOT_CYCLES = constant(
     9,
     "machine code: vptestmd, which contains the AND, kmovq and vpbroadcastd; llvm-mca 14: ten cycles on Skylake-X",

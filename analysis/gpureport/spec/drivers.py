@@ -1,15 +1,18 @@
 """Vendors of devices and their OpenCL implementations: how they write names, and what their answers mean.
 
-Two tables. Nothing else depends on who made a device or a driver: other code asks for the properties of their rows.
+``tables/drivers.yaml`` has the rows. Nothing else depends on who made a device or a driver: other code asks for the
+properties of their rows.
 """
 
 import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from pydantic import TypeAdapter
+
+from gpureport.inputs import read_table
+
 CpuCompiler = Literal["pocl", "intel"]
-SOFTWARE = re.compile("oclgrind|simulat|emulat|llvmpipe|lavapipe|softpipe|swiftshader")
-"""In names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
 _ANY = re.compile("")
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?")
 
@@ -31,21 +34,10 @@ class Maker(NamedTuple):
     """Pattern of the names of boards whose PCI ids no other board has."""
 
 
-_MAKERS = (
-    Maker("nvidia", re.compile("nvidia")),
-    # Several boards share targets (gfx90a), code names (Ellesmere) and the PCI ids of Radeon cards.
-    Maker("amd", re.compile("advanced micro|amd"), own_names=re.compile(" "), own_ids=re.compile("(?i)instinct")),
-    Maker("intel", re.compile("intel"), pci_vendor="8086"),
-    Maker("apple", re.compile("apple")),
-    Maker("qualcomm", re.compile("qualcomm"), model=re.compile("Adreno.*")),  # "OpenCL 2.0 Adreno(TM) 630"
-    Maker("arm", re.compile(r"\barm\b")),
-)
-
-
 @lru_cache(maxsize=4096)
 def maker(text: str) -> Maker:
     """Return the first vendor in a *text*: of a driver, an entry or CPUID (``GenuineIntel``)."""
-    found = ((match.start(), each) for each in _MAKERS if (match := each.written.search(text.lower())))
+    found = ((match.start(), each) for each in _TABLE.makers if (match := each.written.search(text.lower())))
     return min(found, default=(0, Maker()))[1]
 
 
@@ -63,8 +55,8 @@ def version(driver: str) -> tuple[int, ...]:
 class Implementation(NamedTuple):
     """An OpenCL implementation, and what it reports correctly."""
 
-    platform: str = ""
-    """Beginning of the platform's name."""
+    platforms: tuple[str, ...] = ("",)
+    """Beginnings of the platform's name, in lower case."""
     maker: str = ""
     """Vendor of the device; empty: any."""
     on_cpus: bool = True
@@ -94,28 +86,15 @@ class Implementation(NamedTuple):
     (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203)."""
 
 
-_IMPLEMENTATIONS = (
-    # PoCL prints the number of warnings to standard error itself, unless there are none.
-    Implementation(
-        platform="portable computing language",
-        name="PoCL",
-        options="-w",
-        links_kernels=True,
-        clock_of_system=True,
-        cpu_compiler="pocl",
-        preferred=True,
-    ),
-    Implementation("clvk", units=False),  # 1 for every device
-    *(Implementation(mesa, "amd", counts_units=True) for mesa in ("rusticl", "clover")),
-    *(Implementation(mesa, "nvidia", counts_units=True, clock=False) for mesa in ("rusticl", "clover")),  # 512 MHz
-    # Subslices of Intel's GPUs and 400 MHz; 9999 units of Adreno; 8 units and 300 MHz of the software renderer.
-    *(Implementation(mesa, units=False, counts_units=True, clock=False) for mesa in ("rusticl", "clover")),
-    Implementation(maker="apple", on_cpus=False, clock=False),  # 1000 MHz
-    # NVIDIA's compiler lists registers in its log.
-    Implementation("nvidia cuda", on_cpus=False, options="-cl-nv-verbose", highest_clock=True),
-    Implementation("intel(r) opencl", on_cpus=False, highest_clock=True, cache=True),
-    *(Implementation(its, cpu_compiler="intel") for its in ("intel(r) opencl", "intel(r) cpu", "experimental opencl")),
-)
+class _Table(NamedTuple):
+    software: re.Pattern[str]
+    makers: tuple[Maker, ...]
+    implementations: tuple[Implementation, ...]
+
+
+_TABLE = TypeAdapter(_Table).validate_python(read_table("drivers"))
+SOFTWARE = _TABLE.software
+"""In names of devices that are programs."""
 
 
 @lru_cache(maxsize=4096)
@@ -123,8 +102,8 @@ def implementation(platform: str, vendor: str, *, of_cpu: bool) -> Implementatio
     """Return the implementation of a *platform* for devices of a *vendor*."""
     fitting = (
         each
-        for each in _IMPLEMENTATIONS
-        if platform.lower().startswith(each.platform)
+        for each in _TABLE.implementations
+        if platform.lower().startswith(each.platforms)
         and each.maker in ("", maker(vendor).name)
         and (each.on_cpus or not of_cpu)
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
+from gpureport.inputs import read_table
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
 from gpureport.system import usable_cores
@@ -24,20 +25,6 @@ _KERNEL = Path("/proc/sys/kernel/arch")
 """The kernel's own instruction set, since Linux 6.1; ``uname`` may state that of an emulated program."""
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
-_ARM = "0x41"
-_IMPLEMENTERS = {_ARM: "ARM", "0x43": "Cavium", "0x46": "FUJITSU", "0x6d": "Microsoft"}
-"""Vendors of known types of AArch64 core, by their number in ``cpuinfo``."""
-_PARTS: dict[str, str] = dict(
-    re.findall(
-        r"(\w+)=(\S+)",
-        "0xd03=Cortex-A53 0xd05=Cortex-A55 0xd07=Cortex-A57 0xd08=Cortex-A72 0xd09=Cortex-A73 0xd0a=Cortex-A75 "
-        "0xd0b=Cortex-A76 0xd0c=Neoverse-N1 0xd0d=Cortex-A77 0xd40=Neoverse-V1 0xd41=Cortex-A78 0xd42=Cortex-A78AE "
-        "0xd44=Cortex-X1 0xd46=Cortex-A510 0xd47=Cortex-A710 0xd48=Cortex-X2 0xd49=Neoverse-N2 0xd4b=Cortex-A78C "
-        "0xd4d=Cortex-A715 0xd4e=Cortex-X3 0xd4f=Neoverse-V2 0xd80=Cortex-A520 0xd81=Cortex-A720 0xd82=Cortex-X4 "
-        "0xd83=Neoverse-V3AE 0xd84=Neoverse-V3 0xd85=Cortex-X925 0xd87=Cortex-A725 0xd8e=Neoverse-N3",
-    )
-)
-"""Cores that Arm designed, by part."""
 _KEYS_OF_OTHERS = {"aarch64": "vendor_id", "x86_64": "CPU implementer"}
 """Keys in ``cpuinfo`` of processors with another instruction set."""
 _PROGRAM = "0x00"
@@ -164,7 +151,9 @@ def _huge_page_bytes(root: Path) -> int | None:
 def _name(fields: Sequence[tuple[str, str]]) -> str:
     """Return the name of the processor, board or chip in ``cpuinfo``, or those of Arm's cores; empty: none is known."""
     first = dict(reversed(fields))
-    cores = [_PARTS.get(part, "") for part in _parts(fields) if first.get("CPU implementer") == _ARM]
+    known = read_table("arm_cores")
+    of_arm = known["vendors"].get(first.get("CPU implementer")) == "ARM"
+    cores = [known["parts"].get(part, "") for part in _parts(fields) if of_arm]
     return next((first[key] for key in _NAMED_BY if key in first), " and ".join(cores) if all(cores) else "")
 
 
@@ -180,7 +169,10 @@ def _identity(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     if parts := _parts(fields):
         number = first.get("CPU implementer", "unknown")
         # Several types of core have the values of any.
-        return {"vendor": _IMPLEMENTERS.get(number, number), "part": parts[0] if len(parts) == 1 else ""}
+        return {
+            "vendor": read_table("arm_cores")["vendors"].get(number, number),
+            "part": parts[0] if len(parts) == 1 else "",
+        }
     if "vendor_id" not in first or "cpu family" not in numbers:
         return {}
     flags = frozenset(first.get("flags", "").split())
