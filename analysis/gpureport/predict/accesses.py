@@ -10,21 +10,13 @@ from math import ceil, prod
 
 from gpureport.predict.traffic import touched_bytes
 from gpureport.spec.models import Architecture, Cache, Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import fitted
 from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
 from gpureport.workloads.model import AccessDemand, Demand
 
-PASS_DELAY = constant(
-    2.2,
-    "a wave of an H200 waits 69 cycles longer for 32 words in one bank of the L1, and 70 for 32 lines of the L2",
-    measured_on=("nvidia/h200_sxm",),
-)
+PASS_DELAY: float = fitted("predict.accesses.PASS_DELAY")
 """Cycles that each further cycle of the load/store unit adds to the latency of the access."""
-CONSTANT_DELAY = constant(
-    5.5,
-    "a wave of an H200 waits 421 cycles for 32 addresses of a table of 1 KiB, and 73 for one",
-    measured_on=("nvidia/h200_sxm",),
-)
+CONSTANT_DELAY: float = fitted("predict.accesses.CONSTANT_DELAY")
 """The same of each further cycle of the constant cache."""
 
 

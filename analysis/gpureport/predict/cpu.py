@@ -14,7 +14,7 @@ the compiler and its runtime: a class for each, with constants. A device names i
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate
 from math import ceil, log2, prod, sqrt
 from typing import ClassVar, TypeVar
@@ -25,16 +25,13 @@ from gpureport.predict.propagation import log, maximum, minimum, where
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
 from gpureport.predict.traffic import requested_bytes
 from gpureport.spec.drivers import CpuCompiler
-from gpureport.spec.uncertainty import EMERALD_RAPIDS, SIGMA_CPU_CODE, constant
+from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant, fitted
 from gpureport.trace.chains import REORDERED
 
 T = TypeVar("T")
 
 FILL_BUFFERS = constant(16, "12 (Skylake), 16 (Golden Cove), 24 (Zen 4): optimisation manuals of the vendors")
 """Lines for which a core waits at once."""
-_fitted = partial(constant, measured_on=EMERALD_RAPIDS)
-_EMPTY = "empty kernels of 1 to 2^14 work-groups on 16 cores: 2.2 to 52 us (a full run, not kept)"
-_ZEN4_EMPTY = "2 to 1,024 work-groups on two cores of a Zen 4: predicted times are 1.0 to 2.2 of 0.8 to 9.6 us"
 _WORD = 4
 _LONG_VECTOR = constant(8, "assumed")
 """Words of vectors that kernels compute with, from which on the compiler does not combine work-items."""
@@ -113,34 +110,21 @@ class CpuExecution(Execution):
 class PoclExecution(CpuExecution):
     """PoCL, with LLVM's vectoriser of loops."""
 
-    waking_share_of_launch: ClassVar[float] = _fitted(
-        0.65, "empty kernels on 16 cores: 70 us instead of 43 (a first quick run)"
-    )
+    waking_share_of_launch: ClassVar[float] = fitted("predict.cpu.PoclExecution.waking_share_of_launch")
     """Time that it takes to wake all threads / time of the launch of one work-group."""
-    groups_per_thread_awake: ClassVar[float] = _fitted(4.0, "the same run")
+    groups_per_thread_awake: ClassVar[float] = fitted("predict.cpu.PoclExecution.groups_per_thread_awake")
     """Work-groups for each thread from which on all threads are awake."""
-    fetch_share_of_launch: ClassVar[float] = _fitted(
-        0.0094, "empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run)"
-    )
+    fetch_share_of_launch: ClassVar[float] = fitted("predict.cpu.PoclExecution.fetch_share_of_launch")
     """Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one."""
-    waking_delay_s: ClassVar[float] = _fitted(
-        25e-6, "memory/copy and memory/write on two cores (reports/pocl-xeon-2-cores)"
-    )
+    waking_delay_s: ClassVar[float] = fitted("predict.cpu.PoclExecution.waking_delay_s")
     """Time from a dispatch until the other threads work on it: the operating system wakes them."""
-    masked_loop_slowdown: ClassVar[float] = _fitted(
-        2.2,
-        "Game of Life, four bytes per cell, two cores: 2.7 of six instructions per cycle (reports/pocl-xeon-2-cores)",
-    )
+    masked_loop_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.masked_loop_slowdown")
     """Time of a loop of vectors with masks / time to issue its instructions."""
-    masked_code_slowdown: ClassVar[float] = _fitted(1.8, "Game of Life on two cores (reports/pocl-xeon-2-cores)")
+    masked_code_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.masked_code_slowdown")
     """Time of code with masks, which runs both sides of every condition / time without conditions."""
-    scalar_code_slowdown: ClassVar[float] = _fitted(
-        1.3,
-        "Game of Life without vectors: between 1.5 on 16 and 1.1 on 2 cores (reports/pocl-xeon-16-cores, "
-        "pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)",
-    )
+    scalar_code_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.scalar_code_slowdown")
     """Time of code without vectors / time to issue its instructions."""
-    gather_slowdown: ClassVar[float] = _fitted(3.0, "transposes with strided local memory (reports/pocl-xeon-2-cores)")
+    gather_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.gather_slowdown")
     """Time of a lane of a gather or scatter / time of a scalar access."""
 
     @cached_property
@@ -258,27 +242,15 @@ class IntelExecution(CpuExecution):
     that none is woken.
     """
 
-    joining_share_of_launch: ClassVar[float] = _fitted(0.26, _EMPTY, held_out=_ZEN4_EMPTY)
+    joining_share_of_launch: ClassVar[float] = fitted("predict.cpu.IntelExecution.joining_share_of_launch")
     """Time until a second thread works / time of the launch of one work-group, for one thread."""
-    splitting_share_of_launch: ClassVar[float] = _fitted(0.225, _EMPTY, held_out=_ZEN4_EMPTY)
+    splitting_share_of_launch: ClassVar[float] = fitted("predict.cpu.IntelExecution.splitting_share_of_launch")
     """Time of each halving of the work-groups, half of which the next thread takes / the same."""
-    gather_cycles: ClassVar[float] = _fitted(
-        1.2,
-        "Game of Life with words on 16 cores: 0.9 to 1.5 cycles for each access (a full run, not kept)",
-        held_out="1.3 to 1.5 cycles on two cores of a Zen 4",
-    )
+    gather_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.gather_cycles")
     """Cycles of a lane of a gather or scatter of words."""
-    insert_cycles: ClassVar[float] = _fitted(
-        3.5,
-        "Game of Life with bytes on 16 cores: 3.1 to 3.6 cycles for each access (a full run, not kept)",
-        held_out="1.4 cycles with the two shuffles per cycle of a Zen 4: 0.8 of the predicted time",
-    )
+    insert_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.insert_cycles")
     """Cycles of a lane that is moved alone, with one shuffle per cycle: no gather loads bytes or parts of a vector."""
-    record_cycles: ClassVar[float] = _fitted(
-        0.85,
-        "particles and stream triads on 16 cores (a full run, not kept)",
-        held_out="structures of 16 bytes and triads on two cores of a Zen 4: 0.96 to 1.16 of the predicted time",
-    )
+    record_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.record_cycles")
     """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
     of the record's words."""
     move_cycles: ClassVar[float] = constant(
@@ -287,11 +259,7 @@ class IntelExecution(CpuExecution):
         held_out="copies in the L2 and L3 on two cores of a Zen 4: 0.85 to 0.95",
     )
     """Cycles in which a lane loads or stores 8 bytes of a record under a mask: longer records are moved in turn."""
-    long_shuffle_cycles: ClassVar[float] = _fitted(
-        57.0,
-        "transposes by shuffles of 32 work-items on 16 cores (a full run, not kept)",
-        held_out="1.25 of the predicted time on two cores of a Zen 4",
-    )
+    long_shuffle_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.long_shuffle_cycles")
     """Cycles of a lane of a shuffle in a sub-group that is longer than a vector, with one shuffle per cycle: a function
     moves lane by lane."""
 

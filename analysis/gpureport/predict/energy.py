@@ -20,24 +20,17 @@ from math import sqrt
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import listed_rates
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 
-_A100, _A40 = "nvidia/a100_sxm_40", "nvidia/a40"
-_HELD_OUT = (
-    "power at measured rates, median and 90 % of |ln(predicted / measured)|: L40 6 and 17 % (136 rows), MI300X 12 and "
-    "21 % (55); the worst row is off by 24 %. No constant was fitted to an H200 either (5 and 7 %, 55 rows), but its "
-    "errors were known when the energy was made proportional to the clock"
-)
-_FITTED = "RRZE-HPC/gpu-benches @1038c5d, gpu-roofline: half of the rows of {} are within {}"
-_STATIC_STACKED = constant(0.185, _FITTED.format("an A100", "2.0 %"), measured_on=(_A100,), held_out=_HELD_OUT)
-_STATIC = constant(0.39, _FITTED.format("an A40", "0.3 %"), measured_on=(_A40,), held_out=_HELD_OUT)
+_STATIC_STACKED: float = fitted("predict.energy._STATIC_STACKED")
+_STATIC: float = fitted("predict.energy._STATIC")
 """Static power / limit of the board, with stacked memory and with other memory, whose interface is always active."""
 _STACKED_J = constant(48e-12, "assumed: 6.0 pJ/bit for HBM2E, second-hand (kylolab.com, which names Micron)")
 _MEMORY_J = constant(60e-12, "assumed: 7.5 pJ/bit for GDDR6, 7.25 for GDDR6X, from the same place")
 """Energy of a byte in the memory."""
-_CHIP_J = constant(66e-12, _FITTED.format("both", "1 %"), measured_on=(_A100, _A40), held_out=_HELD_OUT)
+_CHIP_J: float = fitted("predict.energy._CHIP_J")
 """Energy of a byte between memory, or the cache that all compute units share, and registers."""
-_FP32_J = constant(4.8e-12, _FITTED.format("both", "1 %"), measured_on=(_A100, _A40), held_out=_HELD_OUT)
+_FP32_J: float = fitted("predict.energy._FP32_J")
 """Energy of an operation of a multiply-add at this process and clock:"""
 _PROCESS_NM, _CLOCK_HZ = constant(7.0), constant(1.41e9)
 _FACTOR = constant(

@@ -17,14 +17,10 @@ from gpureport.predict.propagation import as_norm, maximum, where
 from gpureport.predict.residency import staircase
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, traced_lanes
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import fitted
 from gpureport.workloads.model import Demand
 
-THROUGHPUT_EXPONENT = constant(
-    4.0,
-    "RRZE-HPC/gpu-benches @1038c5d, gpu-roofline: fits roofline sweeps to 2 % in the median",
-    measured_on=("nvidia/a100_sxm_40", "nvidia/a100_sxm_80", "nvidia/a40", "nvidia/l40"),
-)
+THROUGHPUT_EXPONENT: float = fitted("predict.execution.THROUGHPUT_EXPONENT")
 """p-norm that joins throughput ceilings."""
 
 

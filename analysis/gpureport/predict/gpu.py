@@ -29,53 +29,25 @@ from gpureport.predict.accesses import without_order
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import schedulers_of
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 
-_A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
-_STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")
-_GPU_STREAM = "RRZE-HPC/gpu-benches @1038c5d, gpu-stream"
-_SATURATION = f"bandwidth against resident work-items ({_GPU_STREAM}): of 2 to 8, rounded, it fits times and n90 best"
-_H200 = ("nvidia/h200_sxm",)
-
-LATENCY_EXPONENT = constant(
-    3.0,
-    f"{_GPU_STREAM}: of 1.5 to 4 it fits best; half of the times within 6 %, nine in ten within 15",
-    measured_on=(*_A100, "nvidia/a40", "nvidia/h100_pcie", "amd/mi210"),
-)
+LATENCY_EXPONENT: float = fitted("predict.gpu.LATENCY_EXPONENT")
 """p-norm that joins latency with throughput, unless memory limits it."""
-ISOLATED_EXPONENT = constant(
-    2.0,
-    "idle time at the end of kernels that issue for as long as they wait (bit_transpose/ballot, vector; "
-    "reports/nvidia-h200)",
-    measured_on=_H200,
-)
+ISOLATED_EXPONENT: float = fitted("predict.gpu.ISOLATED_EXPONENT")
 """p-norm that joins an isolated wave's waits with its own instructions. With at most two groups a compute unit, it also
 joins their waits for loads with all work: loads queue behind those of the same groups. For this use, the exponent and
 the limit were chosen from a few values on public kernels; microbenchmarks gave exponents of 1.1 and 1.7."""
-WITHOUT_ORDER = constant(
-    0.58,
-    "random reads of words of 0.5 and 2 GiB by an H200: 2.7 and 2.8 TB/s in accesses of 64 bytes; counters agree",
-    measured_on=_H200,
-)
+WITHOUT_ORDER: float = fitted("predict.gpu.WITHOUT_ORDER")
 """Bandwidth of memory for random accesses / for accesses in order."""
-SEVERAL_LOADS = constant(
-    1.08,
-    f"{_GPU_STREAM}: of 1.05, 1.08 and 1.12 it fits triads of all these devices together best",
-    measured_on=(*_A100, "nvidia/a40", "nvidia/h100_pcie", "nvidia/l40", "amd/mi100", "amd/mi210"),
-    held_out="V100: the error of triads falls from 3.1 to 2.4 %",
-)
+SEVERAL_LOADS: float = fitted("predict.gpu.SEVERAL_LOADS")
 """Latency of independent loads from several streams / of loads from one: a work-group waits for the last one."""
-WRITES_EXPONENT = constant(6.0, _SATURATION, measured_on=_STREAMS)
+WRITES_EXPONENT: float = fitted("predict.gpu.WRITES_EXPONENT")
 """p-norm that joins latency with memory bandwidth if a dispatch only writes: stores do not wait for each other."""
-READS_EXPONENT = constant(3.0, _SATURATION, measured_on=_STREAMS)
+READS_EXPONENT: float = fitted("predict.gpu.READS_EXPONENT")
 """The same if it only reads, with stacked memory. Latency rises before the bandwidth is reached."""
-MIXED_EXPONENT = constant(
-    2.6,
-    f"{_SATURATION}; flat from 2.4 to 2.7, and 2.6 keeps all plateaus of these devices within 10 %",
-    measured_on=_STREAMS,
-)
+MIXED_EXPONENT: float = fitted("predict.gpu.MIXED_EXPONENT")
 """The same if it reads and writes, with stacked memory: reads also wait while the bus writes."""
-FEWER_CHANNELS = constant(2.0, _SATURATION, measured_on=_STREAMS)
+FEWER_CHANNELS: float = fitted("predict.gpu.FEWER_CHANNELS")
 """Factor of both for other memory, whose load is distributed more evenly among its few channels."""
 DIES_EXPONENT = constant(
     MIXED_EXPONENT,
@@ -84,14 +56,7 @@ DIES_EXPONENT = constant(
     held_out="MI300A (six dies): its curve has the same shape",
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
-STAGED_EXPONENT = constant(
-    1.5,
-    "products of matrices (sitar-lab/NeuSight @6945927): of 1.5, 1.75, 2 and 4 it fits best",
-    measured_on=("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/v100_pcie_32", "nvidia/p4", "amd/mi100"),
-    held_out="A100 with 80 GB (the same chip with other memory): half of the products of 100 µs and more within 7 %, "
-    "90 % within 11 %",
-    only="PyTorch",
-)
+STAGED_EXPONENT: float = fitted("predict.gpu.STAGED_EXPONENT")
 """p-norm that joins computation with memory if all waves of a group wait for each stage of its data: groups of one
 length start together, so that many load, or store their results, at the same time."""
 _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})

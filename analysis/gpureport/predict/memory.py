@@ -27,23 +27,14 @@ from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, lat
 from gpureport.records.curves import Level
 from gpureport.records.prediction import write_ceiling
 from gpureport.spec.models import Cache, Transition
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 from gpureport.workloads.model import Stream
 
-FILL_TIME = constant(
-    0.9,
-    "copies, sums, transposes and particles at 0.5 to 1.6 of an H200's L2: times fit 0.8 to 1, cliffs fit 0.9 best "
-    "(reports/nvidia-h200)",
-    measured_on=("nvidia/h200_sxm",),
-)
+FILL_TIME: float = fitted("predict.memory.FILL_TIME")
 """Time for which a sector from memory occupies a slice of a cache, relative to a written sector."""
 EXCHANGING_ITEMS = constant(64)
 """Work-items of the work-groups that the entries' additional time of exchanged lines is for."""
-SLOWEST_LINE = constant(
-    0.1,
-    "a wave of an H200 waits 1.30, 1.40 and 1.56 times as long for 8, 16 and 32 lines of memory as for one",
-    measured_on=("nvidia/h200_sxm",),
-)
+SLOWEST_LINE: float = fitted("predict.memory.SLOWEST_LINE")
 """Part of the latency of memory that each doubling of the number of lines adds, if a wave waits for all of them."""
 
 

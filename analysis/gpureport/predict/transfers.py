@@ -24,44 +24,27 @@ from gpureport.predict.cpu_memory import OPERATIONS, ordinary_s
 from gpureport.predict.propagation import maximum, where
 from gpureport.predict.residency import mean_time, streamed_misses
 from gpureport.spec.models import Device, Link
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 from gpureport.workloads.model import HostTraffic
 
 Direction = Literal["to_device", "to_host"]
 
-_CLOUD = (
-    *("nvidia/p100_pcie_16", "nvidia/v100_sxm2_16", "nvidia/v100_sxm2_32", "nvidia/t4", "nvidia/a10", "nvidia/a40"),
-    *("nvidia/a100_sxm_40", "nvidia/a100_sxm_80", "nvidia/a100_pcie_80", "nvidia/l4", "nvidia/l40s"),
-    *("nvidia/h200_sxm", "nvidia/b200", "nvidia/rtx_pro_6000"),
-)
-_H200 = ("nvidia/h200_sxm",)
-
-PAYLOAD_BYTES = constant((128.0, 256.0), "the same machines as of ``REACHED``", measured_on=_CLOUD)
+PAYLOAD_BYTES: tuple[float, float] = fitted("predict.transfers.PAYLOAD_BYTES")
 """Usual maximum payload of a packet: up to generation 4 of PCI Express, and later."""
 OVERHEAD_BYTES = constant((20.0, 24.0))
 """Overhead of a packet: to the device, to the host."""
-REACHED = constant(
-    (0.94, 0.99),
-    "medians of the models of GPUs in 150 cloud machines, nvbandwidth (SpareCores/sc-inspector-data, commit 804d3c7): "
-    "0.75 to 0.99 to the device, 0.84 to 1.0 to the host",
-    measured_on=_CLOUD,
-    held_out="H100: 0.91 and 0.95",
-)
+REACHED: tuple[float, float] = fitted("predict.transfers.REACHED")
 """Rate that copies reach / rate of the payloads: to the device, to the host. The other 5 % are acknowledgements, flow
 control and waiting."""
-BOTH_WAYS = constant(0.9, "median of both directions of the same machines: 0.8 to 1.0", measured_on=_CLOUD)
+BOTH_WAYS: float = fitted("predict.transfers.BOTH_WAYS")
 """Rate of each direction while the other one is busy, too / rate of one direction alone."""
 C2C_REACHED = constant(0.85)
 """Rate that copies reach / listed rate of NVLink-C2C (assumed: no machine with such a link is among these)."""
-TO_DEVICE_LATENCY = constant(1.8, "from 64 KiB on: 2.6 and 1.45 us on an H200", measured_on=_H200)
+TO_DEVICE_LATENCY: float = fitted("predict.transfers.TO_DEVICE_LATENCY")
 """Fixed time of a copy to the device / to the host."""
-TO_HOST_CALLS = constant(2.0, "1.7 to 3.7 in two runs on an H200", measured_on=_H200)
+TO_HOST_CALLS: float = fitted("predict.transfers.TO_HOST_CALLS")
 """Time of a call that waits for data of the device / time of one that only sends data."""
-FROM_STAGING = constant(
-    1.7,
-    "of 1 and 1.7, it fits 13 to 17 GB/s of an H200 at 64 MiB to 1 GiB (to the device: 9.4)",
-    measured_on=_H200,
-)
+FROM_STAGING: float = fitted("predict.transfers.FROM_STAGING")
 """Rate at which the driver copies to ordinary memory / rate at which it copies from it: what it reads has just arrived
 in a cache."""
 PARALLEL_BYTES = constant(

@@ -1,4 +1,4 @@
-"""What compilers for CPUs and their runtimes change in the values of a device: a row of ``tables/compilers.yaml`` each.
+"""What compilers for CPUs and their runtimes change in the values of a device: a row for each.
 
 How they execute kernels is in :mod:`gpureport.predict.cpu`.
 """
@@ -8,46 +8,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from typing import Annotated, Any
 
-from pydantic import BeforeValidator, TypeAdapter
-
-from gpureport.inputs import read_table
 from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 from gpureport.spec.values import Provenance, Value
-
-
-def _declared(row: Mapping[str, Any]) -> float:
-    measured_on, held_out = tuple(row["measured_on"]), row.get("held_out", "")
-    return constant(float(row["value"]), row["source"], measured_on=measured_on, held_out=held_out)
-
-
-_Fitted = Annotated[float, BeforeValidator(_declared)]
 
 
 @dataclass(frozen=True)
 class CompilerValues:
     """Values of a compiler and its runtime."""
 
-    launch_transfers: _Fitted
+    launch_transfers: float
     """Launch cost of one work-group on one thread / latency of the L3. Threads wait for the same locks, whose lines
     move from core to core through the L3."""
-    exchanges: Mapping[str, _Fitted]
+    exchanges: Mapping[str, float]
     """Lane operations per cycle of exchanges between work-items."""
-    launch_exponent: _Fitted = 0.0
+    launch_exponent: float = 0.0
     """Growth of the launch cost with the number of threads."""
-    call_transfers: _Fitted = 0.0
+    call_transfers: float = 0.0
     """Fixed time of a copy / latency of the L3; 0: the usual time applies."""
-    parallel_transfers: _Fitted = 0.0
+    parallel_transfers: float = 0.0
     """Further time of a copy on all threads / latency of the L3, for one thread; it grows with their square root, as
     the time until threads have found work (assumed). 0: one thread copies."""
 
 
-COMPILERS = TypeAdapter(Mapping[CpuCompiler, CompilerValues]).validate_python(read_table("compilers"))
+COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
+    "pocl": CompilerValues(
+        launch_transfers=fitted("spec.compilers.pocl.launch_transfers"),
+        launch_exponent=fitted("spec.compilers.pocl.launch_exponent"),
+        exchanges={name: fitted(f"spec.compilers.pocl.{name}") for name in ("shuffle", "ballot", "barrier")},
+    ),
+    "intel": CompilerValues(
+        launch_transfers=fitted("spec.compilers.intel.launch_transfers"),
+        exchanges={name: fitted(f"spec.compilers.intel.{name}") for name in ("ballot", "barrier")},
+        call_transfers=fitted("spec.compilers.intel.call_transfers"),
+        parallel_transfers=fitted("spec.compilers.intel.parallel_transfers"),
+    ),
+}
 _BALLOT_CYCLES = constant(
     9,
     "machine code: vptestmd, which contains the AND, kmovq and vpbroadcastd; llvm-mca 14: ten cycles on Skylake-X",

@@ -1,5 +1,7 @@
 """Constants of the code, and how uncertain values are.
 
+Those that were fitted to measurements are in ``tables/constants.yaml``, with the devices that were measured.
+
 Fields of records name the uncertainty of values of devices and architectures (``Listed.uncertain``), a row of
 ``tables/uncertainties.yaml``. Constants of the model have no uncertainty of their own: fits show their errors only
 together (:data:`SIGMA_MODEL`, :data:`SIGMA_CPU_CODE`).
@@ -38,10 +40,25 @@ def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), h
     return value
 
 
-EMERALD_RAPIDS = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants of PoCL were fitted to earlier
-runs on 2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4
-of ``reports/*-epyc-*``."""
+_FITTED = {name: (value, row) for row in read_table("constants") for name, value in row["values"].items()}
+
+
+def fitted(name: str) -> Any:  # noqa: ANN401 - a number, or several
+    """Declare a :class:`Constant` that was fitted to measurements, by its name in ``tables/constants.yaml``.
+
+    Returns:
+        Its value; a tuple of several numbers.
+    """
+    value, row = _FITTED[name]
+    return constant(
+        tuple(value) if isinstance(value, list) else value,
+        row["source"],
+        measured_on=tuple(row["measured_on"]),
+        held_out=row.get("held_out", ""),
+        only=row.get("only", ""),
+    )
+
+
 MAD_TO_SIGMA = constant(1.4826)
 """Standard deviation of a normal distribution / its median absolute deviation (median of its absolute errors)."""
 MEAN_TO_SIGMA = constant(1.2533)
@@ -81,20 +98,10 @@ SIGMA_MEASURED_HERE_CPU = constant(0.2)
 SIGMA_TRANSFER = constant(0.2)
 """Standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine with
 neighbours (assumed)."""
-SIGMA_RATE_TRANSFER = constant(
-    0.5,
-    "16 cores: an earlier quick run had smaller errors with 0.5 than with 0.35",
-    measured_on=EMERALD_RAPIDS,
-    held_out="reports/pocl-xeon-16-cores*: both are equal within 0.3 percentage points",
-)
+SIGMA_RATE_TRANSFER: float = fitted("spec.uncertainty.SIGMA_RATE_TRANSFER")
 """The same of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core,
 which halves its rate; a kernel that also waits loses less."""
-SIGMA_LAUNCH_TRANSFER = constant(
-    1.0,
-    "full run on 16 cores: a median error of 16.4 % with 1, 16.8 % with 0.5 (reports/pocl-xeon-16-cores)",
-    measured_on=EMERALD_RAPIDS,
-    held_out="the quick run: 12.5 and 11.9 %",
-)
+SIGMA_LAUNCH_TRANSFER: float = fitted("spec.uncertainty.SIGMA_LAUNCH_TRANSFER")
 """The same of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep."""
 
 
@@ -128,11 +135,7 @@ class Uncertainty:
 
 
 BY_SOURCE = Uncertainty()
-ONE_WAY_LOSS = constant(
-    0.2,
-    "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
-    measured_on=("nvidia/h200_sxm",),
-)
+ONE_WAY_LOSS: float = fitted("spec.uncertainty.ONE_WAY_LOSS")
 _TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
 
 

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
 
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 from gpureport.trace.instructions import Counts
 from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Program
 
@@ -20,13 +20,7 @@ Link = tuple[float, Counts, Any]
 _START: Link = (0.0, {}, None)
 REORDERED = constant(400, "224 (Skylake), 320 (Zen 4), 512 (Golden Cove): optimisation manuals of the vendors")
 """Instructions that a core of a CPU reorders."""
-TOGETHER = constant(
-    0.43,
-    "16 cycles: loops of an H200 that wait for a local load and an addition take 52, those with two branches 30; stall "
-    "reasons have 13 from a comparison to the branch, and 4 to the next instruction",
-    measured_on=("nvidia/h200_sxm",),
-    held_out="collatz, a public kernel: its error falls from 19 to 11 %",
-)
+TOGETHER: float = fitted("trace.chains.TOGETHER")
 """Latency of a branch of all lanes of a wave / of one whose lanes go different ways, and meet again."""
 
 

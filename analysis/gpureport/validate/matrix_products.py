@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import PointModel, point_times
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 from gpureport.validate.operators import Row, elementwise, number, on_rocm
 from gpureport.workloads.model import Demand, Stream
 
@@ -76,14 +76,7 @@ TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 
 """Kernels for matrix units and fp16: "Matrix multiplication background user's guide", typical tile dimensions."""
 SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
 """Groups that may share a reduction; if they do, the largest number of groups for each compute unit."""
-KERNEL_DEVIATION = constant(
-    (0.2, 0.5),
-    "90 % of the products of cuBLAS of 100 µs and more are within their intervals with it. Tensile has one kernel for "
-    "all batches of a size: half of them take 1.3 times as long as its fastest, one in ten 2.2 times, by the model",
-    measured_on=("amd/mi100", "nvidia/p4", *_NAMED),
-    held_out="A100 with 80 GB (the same chip with other memory) 100 %, T4 80 to 90 %",
-    only="PyTorch",
-)
+KERNEL_DEVIATION: tuple[float, float] = fitted("validate.matrix_products.KERNEL_DEVIATION")
 """Relative standard deviation because the library may choose another kernel: cuBLAS, and Tensile."""
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gpureport.predict.model import execution
 from gpureport.predict.residency import fraction_beyond
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, fitted
 from gpureport.workloads.model import Demand, Stream
 
 Row = Mapping[str, float | str]
@@ -45,12 +45,7 @@ _ARITHMETIC: Mapping[str, Arithmetic] = {
     "tanh": Arithmetic(9, 2, 22),
 }
 """Of operators with more than one instruction; a division by a scalar multiplies by its reciprocal."""
-_LONGER_POWERS = constant(
-    1.65,
-    "powers of an MI100 (sitar-lab/NeuSight @6945927): of 1.6, 1.65, 1.75 and 1.9 it fits both operators best",
-    measured_on=("amd/mi100",),
-    only="PyTorch",
-)
+_LONGER_POWERS: float = fitted("validate.operators._LONGER_POWERS")
 """Instructions of a power on AMD / on NVIDIA."""
 
 
@@ -65,12 +60,7 @@ class _Instructions(NamedTuple):
 
 
 _OF_NVIDIA = constant(_Instructions(7.0, 9.0, 29.0, 280.0, 255.0))
-_OF_AMD = constant(
-    _Instructions(13.0, 11.0, 22.0, 180.0, 100.0),
-    "times of short rows on an MI100 (sitar-lab/NeuSight @6945927); a scalar unit executes branches",
-    measured_on=("amd/mi100",),
-    only="PyTorch",
-)
+_OF_AMD = _Instructions(*fitted("validate.operators._OF_AMD"))
 
 
 def on_rocm(device: Device) -> bool:
@@ -324,14 +314,7 @@ OPERATORS: Mapping[str, Operator] = {
     "embedding": embedding,
 }
 """By the name in column ``operator``."""
-ROWS_DEVIATION = constant(
-    0.1,
-    "91 % of layer norm and 95 % of softmax are within their intervals with it, 85 and 90 % without (NeuSight)",
-    measured_on=("amd/mi100", *(f"nvidia/{name}" for name in ("a100_pcie_40", "h100_sxm", "p4", "t4", "v100_pcie_32"))),
-    held_out="every third GPU of each table (A100 with 80 GB, the same chip with other memory; T4 of layers, V100 of "
-    "vectors): 96 and 94 %, 93 and 87 % without",
-    only="PyTorch",
-)
+ROWS_DEVIATION: float = fitted("validate.operators.ROWS_DEVIATION")
 """Relative standard deviation of operators on rows: what compilers make of their reductions is estimated."""
 ESTIMATED = ("softmax", "layer_norm", "embedding")
 """Operators with this deviation."""
