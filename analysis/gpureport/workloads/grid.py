@@ -11,7 +11,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
+from gpureport.inputs import read_table
 from gpureport.records.curves import Axis
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
@@ -25,8 +27,6 @@ _WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64
 WORKING_SET = Axis(quantity="working_set", label="working set")
 FINE = 8
 """Sizes per factor of two; see also :attr:`~.model.Sweep.coarse`."""
-GROUPS_PER_UNIT = 48
-"""A multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end."""
 _CPU_S = constant(2e-3)
 """Time of a dispatch on a CPU, whose launch takes longer than a GPU's."""
 
@@ -34,23 +34,10 @@ _CPU_S = constant(2e-3)
 class Reach(NamedTuple):
     """The largest working set of a sweep, as multiples of the last cache."""
 
-    quick: float
+    quick: float = inf
     full: float = inf
     on_cpu: float = inf
     """At most so much on a CPU, which is slower and has large caches."""
-
-
-_REACH: Mapping[str, Reach] = {
-    "boards": Reach(16, 64, 4),
-    "particles": Reach(8, inf, 8),
-    "matrices": Reach(4, inf, 4),
-    "streams": Reach(8, 96, 8),  # rates still rise by a few percent far beyond the caches, as launches contribute less
-    "ping-pong": Reach(8, 8, 8),  # for the caches only; the other streams measure memory
-    "reads": Reach(4, 8),
-    "latencies": Reach(4, 8),
-    "accesses": Reach(4, 16, 4),
-    "described": Reach(8, 16, 8),
-}
 
 
 class Launch(NamedTuple):
@@ -67,31 +54,20 @@ class Launch(NamedTuple):
     """The same in a quick run; 0: as in a full run."""
 
 
-_MANY = {"per_unit": GROUPS_PER_UNIT, "local": 256}
-_LAUNCHES: Mapping[str, Launch] = {
-    # 16 bytes per lane of a GPU; whole lines, in a loop, on a CPU.
-    "reads": Launch(
-        {"local": 256, "vectors": 8, "chunks": 1, "words": 4},
-        {"local": 1, "vectors": 64, "chunks": 16, "words": 16},
-        *(2e-3, 1e-3),
-    ),
-    # One group keeps a unit busy. A GPU's first cache is about seven times as fast as memory.
-    "own reads": Launch({"local": 1024, "words": 4}, {"local": 1, "words": 16}, 5e-3),
-    "accesses": Launch({"per_item": 8, "local": 256}, {"per_item": 64, "local": 64}),
-    "local memory": Launch(_MANY, {"per_unit": 8, "local": 8}, 1e-3),
-    "rates": Launch({"steps": 64, **_MANY}, {"steps": 24, "per_unit": 8, "local": 1}, 3e-3),
-    # Emulated exchanges build slowly.
-    "rates of exchanges": Launch({"steps": 64, **_MANY}, {"steps": 4, "per_unit": 8, "local": 64}, 3e-3),
-    "barriers": Launch({"steps": 16, **_MANY}, {"steps": 16, "per_unit": 8, "local": 64}, 3e-3),
-    "latencies of instructions": Launch({"steps": 240}, {"steps": 240, "local": 1}),
-    "latencies of exchanges": Launch({"steps": 240}, {"steps": 16}),
-    "latency of a barrier": Launch({"steps": 16, "local": 256}, {"steps": 16, "local": 64}),
-}
+class Purpose(NamedTuple):
+    """How far and how long the sweeps of a purpose measure: a row of ``tables/sweeps.yaml``."""
+
+    reach: Reach = Reach()
+    launch: Launch = Launch({}, {})
+
+
+_PURPOSES = TypeAdapter(dict[str, Purpose]).validate_python(read_table("sweeps"))
 
 
 def launch(device: Device, limits: Limits, purpose: str) -> dict[str, int]:
-    """Return the parameters of the points of a *purpose* (:data:`_LAUNCHES`), with the number of ``groups``."""
-    known = chosen(device, cpu=_LAUNCHES[purpose].cpu, gpu=_LAUNCHES[purpose].gpu)
+    """Return the parameters of the points of a *purpose* (``tables/sweeps.yaml``), with the number of ``groups``."""
+    points = _PURPOSES[purpose].launch
+    known = chosen(device, cpu=points.cpu, gpu=points.gpu)
     found = {"local": device.architecture.vector_lanes, **known}
     if per_unit := found.pop("per_unit", 0):
         found["groups"] = per_unit * device.compute_units
@@ -103,7 +79,7 @@ def most_bytes(device: Device, limits: Limits, purpose: str, arrays: int = 1, ca
 
     It is a multiple of the last cache, or of a larger *capacity*, within the limits of the device.
     """
-    known = _REACH[purpose]
+    known = _PURPOSES[purpose].reach
     times = min(known.quick if limits.quick else known.full, chosen(device, cpu=known.on_cpu, gpu=inf))
     largest = times * max(capacity, last_cache_bytes(device))
     return min(largest, limits.max_bytes, arrays * limits.max_buffer_bytes)
@@ -129,7 +105,7 @@ def chosen(device: Device, *, cpu: T, gpu: T) -> T:
 
 def seconds(device: Device, limits: Limits, purpose: str) -> float:
     """Return the time that a dispatch should take, which outweighs its launch."""
-    known = _LAUNCHES[purpose]
+    known = _PURPOSES[purpose].launch
     return chosen(device, cpu=_CPU_S, gpu=(limits.quick and known.quick_s) or known.full_s)
 
 
