@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from gpureport.cli import main
+from gpureport.spec.database import Database
 from gpureport.validate.residuals import frame
-from gpureport.validate.sealing import digest
+from gpureport.validate.sealing import digest, seal
 from gpureport.validate.targets import OWN, contests
 
 Captured = pytest.CaptureFixture[str]
@@ -182,6 +183,15 @@ def test_hashes_are_those_of_standard_tools(tmp_path: Path) -> None:
 
     lines = subprocess.run(["sha256sum", "b/one.py", "two.py"], cwd=tmp_path, capture_output=True, check=True).stdout
     assert digest({name: tmp_path / name for name in ("two.py", "b/one.py")}) == sha256(lines).hexdigest()
+
+
+def test_the_hash_of_the_code_includes_its_tables() -> None:
+    root = Path(__file__).parents[1]
+    files = {
+        path.relative_to(root).as_posix(): path for path in (*root.glob("analysis/**/*.py"), *root.glob("tables/*"))
+    }
+
+    assert f'"code_sha256": "{digest(files)}"' in seal([], Database({}, {}), "2026-11-30T00:00:00+00:00")[0]
 
 
 def test_rivals_are_compared_on_the_rows_that_they_predict() -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, ValidationError
 
 import gpureport
+from gpureport.data import data_dir
 from gpureport.inputs import PACKED, FileError, files_below, json_bytes, read_json
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Many, Moment, Name, Positive
@@ -59,14 +60,16 @@ def seal(residuals: Iterable[Residual], database: Database, moment: str) -> tupl
 
     The first line contains this SHA-256.
     """
-    package = Path(gpureport.__file__).parent
+    package, tables = Path(gpureport.__file__).parent, data_dir("tables")
+    code = {f"analysis/gpureport/{path.relative_to(package).as_posix()}": path for path in package.rglob("*.py")}
+    code |= {f"tables/{path.name}": path for path in tables.iterdir()}
     entries = {entry.id: entry.path for entry in database.entries.values()}
     entries |= {f"architectures/{name}": path for name, path in database.architecture_paths.items()}
     head = {
         "format": "gpureport sealed predictions 1",
         "version": gpureport.__version__,
         "sealed_at": moment,
-        "code_sha256": digest({str(path.relative_to(package)): path for path in package.rglob("*.py")}),
+        "code_sha256": digest(code),
         "database_sha256": digest({f"{name}.yaml": path for name, path in entries.items()}),
     }
     rows = [
