@@ -41,7 +41,7 @@ def test_every_constant_of_the_code_names_the_devices_that_it_was_fitted_to() ->
         changing = (each for each in fields if ast.unparse(each.value) not in ("0.0", "1.0", "(1.0, 1.0)"))
         nodes = (*(each for each in module.body if isinstance(each, ast.Assign)), *changing)
         undeclared = [ast.unparse(each) for each in nodes if _is_number(each.value)]
-        assert not undeclared, f"{path}: declare them with spec.uncertainty.constant or fitted"
+        assert not undeclared, f"{path}: declare them with spec.uncertainty.constant or sourced"
 
 
 def test_fitted_constants_have_a_source_and_name_entries() -> None:
@@ -54,7 +54,7 @@ def test_fitted_constants_have_a_source_and_name_entries() -> None:
     assert devices == {entry for each in CONSTANTS for entry in each.measured_on} <= known
     declared = {(str(each.value), each.source) for each in CONSTANTS}
     rows = [(value, row["source"]) for row in read_table("constants") for value in row["values"].values()]
-    assert {(str(tuple(v) if isinstance(v, list) else v), source) for v, source in rows} <= declared
+    assert {(str(value).replace("[", "(").replace("]", ")"), source) for value, source in rows} <= declared
     assert all(each.source for each in CONSTANTS if each.measured_on or each.held_out)
 
 

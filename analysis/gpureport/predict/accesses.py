@@ -10,13 +10,13 @@ from math import ceil, prod
 
 from gpureport.predict.traffic import touched_bytes
 from gpureport.spec.models import Architecture, Cache, Device
-from gpureport.spec.uncertainty import fitted
+from gpureport.spec.uncertainty import sourced
 from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
 from gpureport.workloads.model import AccessDemand, Demand
 
-PASS_DELAY: float = fitted("predict.accesses.PASS_DELAY")
+PASS_DELAY: float = sourced("predict.accesses.PASS_DELAY")
 """Cycles that each further cycle of the load/store unit adds to the latency of the access."""
-CONSTANT_DELAY: float = fitted("predict.accesses.CONSTANT_DELAY")
+CONSTANT_DELAY: float = sourced("predict.accesses.CONSTANT_DELAY")
 """The same of each further cycle of the constant cache."""
 
 

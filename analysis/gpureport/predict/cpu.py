@@ -25,12 +25,12 @@ from gpureport.predict.propagation import log, maximum, minimum, where
 from gpureport.predict.residency import ServingLevel, fraction_beyond, mean_cost, streamed_misses
 from gpureport.predict.traffic import requested_bytes
 from gpureport.spec.drivers import CpuCompiler
-from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant, fitted
+from gpureport.spec.uncertainty import SIGMA_CPU_CODE, constant, sourced
 from gpureport.trace.chains import REORDERED
 
 T = TypeVar("T")
 
-FILL_BUFFERS = constant(16, "12 (Skylake), 16 (Golden Cove), 24 (Zen 4): optimisation manuals of the vendors")
+FILL_BUFFERS: int = sourced("predict.cpu.FILL_BUFFERS")
 """Lines for which a core waits at once."""
 _WORD = 4
 _LONG_VECTOR = constant(8, "assumed")
@@ -110,21 +110,21 @@ class CpuExecution(Execution):
 class PoclExecution(CpuExecution):
     """PoCL, with LLVM's vectoriser of loops."""
 
-    waking_share_of_launch: ClassVar[float] = fitted("predict.cpu.PoclExecution.waking_share_of_launch")
+    waking_share_of_launch: ClassVar[float] = sourced("predict.cpu.PoclExecution.waking_share_of_launch")
     """Time that it takes to wake all threads / time of the launch of one work-group."""
-    groups_per_thread_awake: ClassVar[float] = fitted("predict.cpu.PoclExecution.groups_per_thread_awake")
+    groups_per_thread_awake: ClassVar[float] = sourced("predict.cpu.PoclExecution.groups_per_thread_awake")
     """Work-groups for each thread from which on all threads are awake."""
-    fetch_share_of_launch: ClassVar[float] = fitted("predict.cpu.PoclExecution.fetch_share_of_launch")
+    fetch_share_of_launch: ClassVar[float] = sourced("predict.cpu.PoclExecution.fetch_share_of_launch")
     """Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one."""
-    waking_delay_s: ClassVar[float] = fitted("predict.cpu.PoclExecution.waking_delay_s")
+    waking_delay_s: ClassVar[float] = sourced("predict.cpu.PoclExecution.waking_delay_s")
     """Time from a dispatch until the other threads work on it: the operating system wakes them."""
-    masked_loop_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.masked_loop_slowdown")
+    masked_loop_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.masked_loop_slowdown")
     """Time of a loop of vectors with masks / time to issue its instructions."""
-    masked_code_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.masked_code_slowdown")
+    masked_code_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.masked_code_slowdown")
     """Time of code with masks, which runs both sides of every condition / time without conditions."""
-    scalar_code_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.scalar_code_slowdown")
+    scalar_code_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.scalar_code_slowdown")
     """Time of code without vectors / time to issue its instructions."""
-    gather_slowdown: ClassVar[float] = fitted("predict.cpu.PoclExecution.gather_slowdown")
+    gather_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.gather_slowdown")
     """Time of a lane of a gather or scatter / time of a scalar access."""
 
     @cached_property
@@ -242,24 +242,20 @@ class IntelExecution(CpuExecution):
     that none is woken.
     """
 
-    joining_share_of_launch: ClassVar[float] = fitted("predict.cpu.IntelExecution.joining_share_of_launch")
+    joining_share_of_launch: ClassVar[float] = sourced("predict.cpu.IntelExecution.joining_share_of_launch")
     """Time until a second thread works / time of the launch of one work-group, for one thread."""
-    splitting_share_of_launch: ClassVar[float] = fitted("predict.cpu.IntelExecution.splitting_share_of_launch")
+    splitting_share_of_launch: ClassVar[float] = sourced("predict.cpu.IntelExecution.splitting_share_of_launch")
     """Time of each halving of the work-groups, half of which the next thread takes / the same."""
-    gather_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.gather_cycles")
+    gather_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.gather_cycles")
     """Cycles of a lane of a gather or scatter of words."""
-    insert_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.insert_cycles")
+    insert_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.insert_cycles")
     """Cycles of a lane that is moved alone, with one shuffle per cycle: no gather loads bytes or parts of a vector."""
-    record_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.record_cycles")
+    record_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.record_cycles")
     """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
     of the record's words."""
-    move_cycles: ClassVar[float] = constant(
-        1.0,
-        "machine code: two stores, one to the stack; llvm-mca 14: one store per cycle (Skylake-X, Ice Lake, Zen 3)",
-        held_out="copies in the L2 and L3 on two cores of a Zen 4: 0.85 to 0.95",
-    )
+    move_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.move_cycles")
     """Cycles in which a lane loads or stores 8 bytes of a record under a mask: longer records are moved in turn."""
-    long_shuffle_cycles: ClassVar[float] = fitted("predict.cpu.IntelExecution.long_shuffle_cycles")
+    long_shuffle_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.long_shuffle_cycles")
     """Cycles of a lane of a shuffle in a sub-group that is longer than a vector, with one shuffle per cycle: a function
     moves lane by lane."""
 

@@ -45,11 +45,10 @@ from gpureport.spec.cores import (
     usable_l3,
 )
 from gpureport.spec.models import CoreType, StreamType
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import sourced
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
-_MACHINES = "machines of reports/published/cpus, which have no entries"
 NODES_PER_LINE = 4
 """List nodes of 16 bytes on a line of 64 bytes."""
 SMALL_PAGES_BYTES = 4 * _MIB
@@ -58,12 +57,12 @@ TLB_REACH_BYTES = 256 * _KIB
 """64 entries for pages of 4 KiB in the first-level data TLB, as most of these cores have."""
 FAR_BYTES = 128 * _MIB
 """Beyond this working set, each doubling costs ``FAR_S``: page tables, and misses of the second-level TLB."""
-FAR_S = constant(3e-9, _MACHINES)
-L2_REACH = constant(1.15, _MACHINES)
+FAR_S: float = sourced("predict.cpu_memory.FAR_S")
+L2_REACH: float = sourced("predict.cpu_memory.L2_REACH")
 """Random loads still hit a pseudo-LRU L2 somewhat beyond its capacity."""
-COPY_EXPONENTS = constant((4.0, 2.0, 1.0, 1.0), _MACHINES)
+COPY_EXPONENTS: tuple[float, float, float, float] = sourced("predict.cpu_memory.COPY_EXPONENTS")
 """p-norm of read and write time in a copy, by level: they overlap in the L1, and follow each other beyond the L2."""
-LEVEL_SPREADS = constant(((-2.4, 0.2), (-1.7, 0.35), (-1.0, 0.45), (-0.32, 0.33)), _MACHINES)
+LEVEL_SPREADS: tuple[tuple[float, float], ...] = sourced("predict.cpu_memory.LEVEL_SPREADS")
 """Natural logarithm of observed / predicted bandwidth of vectorised streams, as intervals of 95 %, for data in L1, L2,
 L3 and memory. Code may have narrower vectors than the core, down to single words."""
 
@@ -121,7 +120,7 @@ SPREADS: Mapping[Listing, Spread] = {
     "default caches": Spread((-0.4, 0.3), (-0.2, 0.3), (0.05, 4.0), ((-0.8, 1.4), (-0.9, 1.25), (-0.8, 1.7))),
 }
 """Fitted to the machines of SpareCores/sc-inspector-data (commit 804d3c7)."""
-STREAMED_L3_RANGE = constant((0.5, 3.0), _MACHINES)
+STREAMED_L3_RANGE: tuple[float, float] = sourced("predict.cpu_memory.STREAMED_L3_RANGE")
 """L3 that streams of all threads of a cloud machine find / the predicted one, as an interval of 95 %."""
 
 

@@ -20,25 +20,20 @@ from math import sqrt
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import listed_rates
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import constant, sourced
 
-_STATIC_STACKED: float = fitted("predict.energy._STATIC_STACKED")
-_STATIC: float = fitted("predict.energy._STATIC")
+_STATIC_STACKED: float = sourced("predict.energy._STATIC_STACKED")
+_STATIC: float = sourced("predict.energy._STATIC")
 """Static power / limit of the board, with stacked memory and with other memory, whose interface is always active."""
-_STACKED_J = constant(48e-12, "assumed: 6.0 pJ/bit for HBM2E, second-hand (kylolab.com, which names Micron)")
-_MEMORY_J = constant(60e-12, "assumed: 7.5 pJ/bit for GDDR6, 7.25 for GDDR6X, from the same place")
+_STACKED_J: float = sourced("predict.energy._STACKED_J")
+_MEMORY_J: float = sourced("predict.energy._MEMORY_J")
 """Energy of a byte in the memory."""
-_CHIP_J: float = fitted("predict.energy._CHIP_J")
+_CHIP_J: float = sourced("predict.energy._CHIP_J")
 """Energy of a byte between memory, or the cache that all compute units share, and registers."""
-_FP32_J: float = fitted("predict.energy._FP32_J")
+_FP32_J: float = sourced("predict.energy._FP32_J")
 """Energy of an operation of a multiply-add at this process and clock:"""
 _PROCESS_NM, _CLOCK_HZ = constant(7.0), constant(1.41e9)
-_FACTOR = constant(
-    1.4,
-    "assumed: wider than the errors of power that were seen, because rates are predicted too",
-    held_out="an H100's reads of memory and of the L2, and multiply-adds: three of three within it; those of an H200, "
-    "whose errors were known when the form was chosen, too",
-)
+_FACTOR: float = sourced("predict.energy._FACTOR")
 """Half-width of the interval of an energy, as a factor."""
 
 

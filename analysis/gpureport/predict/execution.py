@@ -17,10 +17,10 @@ from gpureport.predict.propagation import as_norm, maximum, where
 from gpureport.predict.residency import staircase
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device, traced_lanes
-from gpureport.spec.uncertainty import fitted
+from gpureport.spec.uncertainty import sourced
 from gpureport.workloads.model import Demand
 
-THROUGHPUT_EXPONENT: float = fitted("predict.execution.THROUGHPUT_EXPONENT")
+THROUGHPUT_EXPONENT: float = sourced("predict.execution.THROUGHPUT_EXPONENT")
 """p-norm that joins throughput ceilings."""
 
 

@@ -17,7 +17,7 @@ from gpureport.predict.sensitivity import Fact, spread
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
-from gpureport.spec.uncertainty import NORMAL_95, constant
+from gpureport.spec.uncertainty import NORMAL_95, constant, sourced
 
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""
@@ -29,13 +29,9 @@ _FIRST = 4
 _LEAST_SLOPE = constant(0.1)
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
 it is 0.27."""
-SIGMA_OTHER_CLIFFS = constant(
-    0.2, "0.22 for the 15 of TLBs and sets that the CPUs of reports/ show; their numbers of entries are documented"
-)
+SIGMA_OTHER_CLIFFS: float = sourced("predict.features.SIGMA_OTHER_CLIFFS")
 """Relative standard deviation of cliffs that are not those of a cache's capacity (assumed for all devices)."""
-SIGMA_SHAPE = constant(
-    0.025, "root mean square of the errors of 81 predictions of curves of an H200 (reports/nvidia-h200)"
-)
+SIGMA_SHAPE: float = sourced("predict.features.SIGMA_SHAPE")
 """Standard deviation of the predicted rate near n90, as a share of the peak."""
 
 

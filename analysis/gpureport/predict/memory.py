@@ -27,14 +27,14 @@ from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, lat
 from gpureport.records.curves import Level
 from gpureport.records.prediction import write_ceiling
 from gpureport.spec.models import Cache, Transition
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.workloads.model import Stream
 
-FILL_TIME: float = fitted("predict.memory.FILL_TIME")
+FILL_TIME: float = sourced("predict.memory.FILL_TIME")
 """Time for which a sector from memory occupies a slice of a cache, relative to a written sector."""
 EXCHANGING_ITEMS = constant(64)
 """Work-items of the work-groups that the entries' additional time of exchanged lines is for."""
-SLOWEST_LINE: float = fitted("predict.memory.SLOWEST_LINE")
+SLOWEST_LINE: float = sourced("predict.memory.SLOWEST_LINE")
 """Part of the latency of memory that each doubling of the number of lines adds, if a wave waits for all of them."""
 
 

@@ -11,16 +11,12 @@ from gpureport.observe.statistics import Floats
 from gpureport.predict.propagation import clamped, exp, log, maximum, minimum, where
 from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Device, Transition
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, sourced
 
 T = TypeVar("T")
 N = TypeVar("N", float, Floats)
 
-STREAMED_EXPONENT = constant(
-    4.0,
-    "machines of reports/published/cpus, which have no entries: of 3 to 6, with core types fitted again for each; no "
-    "machine was left out of this choice",
-)
+STREAMED_EXPONENT: float = sourced("predict.residency.STREAMED_EXPONENT")
 """Power of the size with which the hits of streams fall beyond a cache of a CPU."""
 
 NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)

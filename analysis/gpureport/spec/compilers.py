@@ -13,7 +13,7 @@ from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.spec.values import Provenance, Value
 
 
@@ -37,22 +37,18 @@ class CompilerValues:
 
 COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
     "pocl": CompilerValues(
-        launch_transfers=fitted("spec.compilers.pocl.launch_transfers"),
-        launch_exponent=fitted("spec.compilers.pocl.launch_exponent"),
-        exchanges={name: fitted(f"spec.compilers.pocl.{name}") for name in ("shuffle", "ballot", "barrier")},
+        launch_transfers=sourced("spec.compilers.pocl.launch_transfers"),
+        launch_exponent=sourced("spec.compilers.pocl.launch_exponent"),
+        exchanges={name: sourced(f"spec.compilers.pocl.{name}") for name in ("shuffle", "ballot", "barrier")},
     ),
     "intel": CompilerValues(
-        launch_transfers=fitted("spec.compilers.intel.launch_transfers"),
-        exchanges={name: fitted(f"spec.compilers.intel.{name}") for name in ("ballot", "barrier")},
-        call_transfers=fitted("spec.compilers.intel.call_transfers"),
-        parallel_transfers=fitted("spec.compilers.intel.parallel_transfers"),
+        launch_transfers=sourced("spec.compilers.intel.launch_transfers"),
+        exchanges={name: sourced(f"spec.compilers.intel.{name}") for name in ("ballot", "barrier")},
+        call_transfers=sourced("spec.compilers.intel.call_transfers"),
+        parallel_transfers=sourced("spec.compilers.intel.parallel_transfers"),
     ),
 }
-_BALLOT_CYCLES = constant(
-    9,
-    "machine code: vptestmd, which contains the AND, kmovq and vpbroadcastd; llvm-mca 14: ten cycles on Skylake-X",
-    held_out="12.3 cycles, with the AND, on a Zen 4",
-)
+_BALLOT_CYCLES: int = sourced("spec.compilers._BALLOT_CYCLES")
 _SKIPPED_ACCESSES = constant(
     16 / 21.2,
     "a loop of vpgatherdd and vpscatterdd on eight words with empty masks takes 21.2 cycles on a Zen 4",

@@ -21,7 +21,7 @@ from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ProcessorFacts
 from gpureport.spec.models import CoreType, Device, PresentDevice, StreamType, core_source
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.spec.values import Provenance, Value, assumed, queried
 from gpureport.units import format_bandwidth, format_frequency, format_percent, format_time
 
@@ -45,12 +45,11 @@ _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel X
 """Names of the processor models of QEMU."""
 _MOST_SOCKETS = 8
 LINE_BYTES = 64
-_MACHINES = "machines of reports/published/cpus, which have no entries"
-SATURATION_EXPONENT = constant(4.0, f"{_MACHINES}: of 3, 4 and 5")
+SATURATION_EXPONENT: float = sourced("spec.cores.SATURATION_EXPONENT")
 """p-norm that joins the limits of cores and of the memory of their domain."""
-STREAMED_L3 = constant(1.5, _MACHINES)
+STREAMED_L3: float = sourced("spec.cores.STREAMED_L3")
 """Half of the accesses of streams hit the L3 at most at this multiple of its listed size: replacement is not LRU."""
-STREAMED_SHARE: float = fitted("spec.cores.STREAMED_SHARE")
+STREAMED_SHARE: float = sourced("spec.cores.STREAMED_SHARE")
 """The size at which half of the accesses of streams of all threads hit the L3 / the part that one thread can use."""
 _TOLERANCE = constant(1.2)
 MOST_OF_L3 = constant(1.3)

@@ -1,6 +1,6 @@
 """Constants of the code, and how uncertain values are.
 
-Those that were fitted to measurements are in ``tables/constants.yaml``, with the devices that were measured.
+Those with sources are in ``tables/constants.yaml``, with the devices that were measured.
 
 Fields of records name the uncertainty of values of devices and architectures (``Listed.uncertain``), a row of
 ``tables/uncertainties.yaml``. Constants of the model have no uncertainty of their own: fits show their errors only
@@ -40,20 +40,20 @@ def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), h
     return value
 
 
-_FITTED = {name: (value, row) for row in read_table("constants") for name, value in row["values"].items()}
+_SOURCED = {name: (value, row) for row in read_table("constants") for name, value in row["values"].items()}
 
 
-def fitted(name: str) -> Any:  # noqa: ANN401 - a number, or several
-    """Declare a :class:`Constant` that was fitted to measurements, by its name in ``tables/constants.yaml``.
+def _in_tuples(value: Any) -> Any:  # noqa: ANN401 - a number, or several
+    return tuple(map(_in_tuples, value)) if isinstance(value, list) else value
 
-    Returns:
-        Its value; a tuple of several numbers.
-    """
-    value, row = _FITTED[name]
+
+def sourced(name: str) -> Any:  # noqa: ANN401 - a number, or several
+    """Declare the :class:`Constant` of this name in ``tables/constants.yaml``, and return its value."""
+    value, row = _SOURCED[name]
     return constant(
-        tuple(value) if isinstance(value, list) else value,
+        _in_tuples(value),
         row["source"],
-        measured_on=tuple(row["measured_on"]),
+        measured_on=tuple(row.get("measured_on", ())),
         held_out=row.get("held_out", ""),
         only=row.get("only", ""),
     )
@@ -87,21 +87,17 @@ SIGMA_BY_SOURCE = {
     "assumed": SIGMA_ASSUMED,
 }
 """Standard deviations of values without a published spread of their own, by kind of source."""
-SIGMA_MEASURED_HERE = constant(
-    0.01,
-    "two runs on two H200: within 1.2 % in 90 % of 99 plateaus and cases, and within 2 % in 9 of 10 positions of "
-    "cliffs and tapers of microbenchmarks",
-)
+SIGMA_MEASURED_HERE: float = sourced("spec.uncertainty.SIGMA_MEASURED_HERE")
 """Standard deviation of a value that the run itself measures."""
 SIGMA_MEASURED_HERE_CPU = constant(0.2)
 """The least on a CPU: clocks and neighbours change from one kernel to another (assumed)."""
 SIGMA_TRANSFER = constant(0.2)
 """Standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine with
 neighbours (assumed)."""
-SIGMA_RATE_TRANSFER: float = fitted("spec.uncertainty.SIGMA_RATE_TRANSFER")
+SIGMA_RATE_TRANSFER: float = sourced("spec.uncertainty.SIGMA_RATE_TRANSFER")
 """The same of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core,
 which halves its rate; a kernel that also waits loses less."""
-SIGMA_LAUNCH_TRANSFER: float = fitted("spec.uncertainty.SIGMA_LAUNCH_TRANSFER")
+SIGMA_LAUNCH_TRANSFER: float = sourced("spec.uncertainty.SIGMA_LAUNCH_TRANSFER")
 """The same of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep."""
 
 
@@ -135,7 +131,7 @@ class Uncertainty:
 
 
 BY_SOURCE = Uncertainty()
-ONE_WAY_LOSS: float = fitted("spec.uncertainty.ONE_WAY_LOSS")
+ONE_WAY_LOSS: float = sourced("spec.uncertainty.ONE_WAY_LOSS")
 _TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
 
 

@@ -11,16 +11,16 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
 
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import sourced
 from gpureport.trace.instructions import Counts
 from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Program
 
 Link = tuple[float, Counts, Any]
 """A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
 _START: Link = (0.0, {}, None)
-REORDERED = constant(400, "224 (Skylake), 320 (Zen 4), 512 (Golden Cove): optimisation manuals of the vendors")
+REORDERED: int = sourced("trace.chains.REORDERED")
 """Instructions that a core of a CPU reorders."""
-TOGETHER: float = fitted("trace.chains.TOGETHER")
+TOGETHER: float = sourced("trace.chains.TOGETHER")
 """Latency of a branch of all lanes of a wave / of one whose lanes go different ways, and meet again."""
 
 

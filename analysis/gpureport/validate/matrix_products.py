@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import PointModel, point_times
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.validate.operators import Row, elementwise, number, on_rocm
 from gpureport.workloads.model import Demand, Stream
 
@@ -76,7 +76,7 @@ TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 
 """Kernels for matrix units and fp16: "Matrix multiplication background user's guide", typical tile dimensions."""
 SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
 """Groups that may share a reduction; if they do, the largest number of groups for each compute unit."""
-KERNEL_DEVIATION: tuple[float, float] = fitted("validate.matrix_products.KERNEL_DEVIATION")
+KERNEL_DEVIATION: tuple[float, float] = sourced("validate.matrix_products.KERNEL_DEVIATION")
 """Relative standard deviation because the library may choose another kernel: cuBLAS, and Tensile."""
 
 

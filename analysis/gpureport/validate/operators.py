@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gpureport.predict.model import execution
 from gpureport.predict.residency import fraction_beyond
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, fitted
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.workloads.model import Demand, Stream
 
 Row = Mapping[str, float | str]
@@ -45,7 +45,7 @@ _ARITHMETIC: Mapping[str, Arithmetic] = {
     "tanh": Arithmetic(9, 2, 22),
 }
 """Of operators with more than one instruction; a division by a scalar multiplies by its reciprocal."""
-_LONGER_POWERS: float = fitted("validate.operators._LONGER_POWERS")
+_LONGER_POWERS: float = sourced("validate.operators._LONGER_POWERS")
 """Instructions of a power on AMD / on NVIDIA."""
 
 
@@ -60,7 +60,7 @@ class _Instructions(NamedTuple):
 
 
 _OF_NVIDIA = constant(_Instructions(7.0, 9.0, 29.0, 280.0, 255.0))
-_OF_AMD = _Instructions(*fitted("validate.operators._OF_AMD"))
+_OF_AMD = _Instructions(*sourced("validate.operators._OF_AMD"))
 
 
 def on_rocm(device: Device) -> bool:
@@ -314,7 +314,7 @@ OPERATORS: Mapping[str, Operator] = {
     "embedding": embedding,
 }
 """By the name in column ``operator``."""
-ROWS_DEVIATION: float = fitted("validate.operators.ROWS_DEVIATION")
+ROWS_DEVIATION: float = sourced("validate.operators.ROWS_DEVIATION")
 """Relative standard deviation of operators on rows: what compilers make of their reductions is estimated."""
 ESTIMATED = ("softmax", "layer_norm", "embedding")
 """Operators with this deviation."""

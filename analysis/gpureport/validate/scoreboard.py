@@ -23,7 +23,7 @@ from gpureport.predict.model import PointModel, PointTime, execution_kind, point
 from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import sourced
 from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest, product
 from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError, Row, on_rocm
 from gpureport.validate.reading import check, check_known, read_table
@@ -57,12 +57,7 @@ class DataSet(NamedTuple):
     by_users: bool = False
 
 
-USERS_DEVIATION = constant(
-    0.14,
-    "96 % of the times of FluidX3D, clpeak, OpenCL-Benchmark and Particles are within their intervals with it, 91 % "
-    "without, less those of every third GPU",
-    held_out="every third GPU: 99 % with it, 95 % without; FluidX3D 98 % and 94 %",
-)
+USERS_DEVIATION: float = sourced("validate.scoreboard.USERS_DEVIATION")
 """Relative standard deviation of times on machines of users: clocks, limits of power and drivers are not known."""
 DATA_SETS: Mapping[str, DataSet] = {
     "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events in a graph"),

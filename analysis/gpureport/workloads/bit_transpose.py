@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device, resident_work_items
-from gpureport.spec.uncertainty import fitted
+from gpureport.spec.uncertainty import sourced
 from gpureport.units import format_count, label_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import Arguments, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
@@ -29,7 +29,7 @@ _ROTATION = 2
 shifts in both directions, a selection between them, and a selection of bits (parameter ``exchange``)."""
 
 _ROLLED = {"int32": 6.0, "instruction": 13.0}
-_ROLLED_CHAIN: float = fitted("workloads.bit_transpose._ROLLED_CHAIN")
+_ROLLED_CHAIN: float = sourced("workloads.bit_transpose._ROLLED_CHAIN")
 """Operations, and dependent integer operations, that a round takes more if the loop over rounds is not unrolled
 (parameter ``rolled``): constants read by index, addresses, branches."""
 
