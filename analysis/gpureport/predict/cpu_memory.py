@@ -112,14 +112,9 @@ class Spread:
 
 
 SPREADS: Mapping[Listing, Spread] = {
-    "plain": Spread((-0.3, 0.25), (-0.2, 0.25), (0.2, 2.0), ((-0.3, 0.55), (-0.45, 0.85), (-0.65, 0.85))),
-    "hidden threads": Spread((-0.3, 1.0), (-0.2, 0.2), (0.2, 2.5), ((-1.2, 0.7), (-0.7, 0.75), (-1.1, 0.8))),
-    "model of the hypervisor": Spread((-0.4, 0.3), (-0.2, 0.3), (0.2, 2.0), ((-0.8, 0.5), (-1.2, 0.8), (-0.6, 1.5))),
-    "whole threads": Spread((-0.3, 0.35), (-0.2, 0.4), (0.2, 2.0), ((-0.75, 0.6), (-0.6, 0.7), (-0.9, 1.8))),
-    "hidden cores": Spread((-0.35, 0.3), (-0.1, 0.3), (0.2, 2.0), ((-0.3, 1.4), (-0.4, 1.4), (-0.9, 1.6))),
-    "default caches": Spread((-0.4, 0.3), (-0.2, 0.3), (0.05, 4.0), ((-0.8, 1.4), (-0.9, 1.25), (-0.8, 1.7))),
+    listing: Spread(**spread) for listing, spread in sourced("predict.cpu_memory.SPREADS").items()
 }
-"""Fitted to the machines of SpareCores/sc-inspector-data (commit 804d3c7)."""
+"""By the way in which a machine is listed."""
 STREAMED_L3_RANGE: tuple[float, float] = sourced("predict.cpu_memory.STREAMED_L3_RANGE")
 """L3 that streams of all threads of a cloud machine find / the predicted one, as an interval of 95 %."""
 

@@ -54,18 +54,8 @@ STREAMED_SHARE: float = sourced("spec.cores.STREAMED_SHARE")
 _TOLERANCE = constant(1.2)
 MOST_OF_L3 = constant(1.3)
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
-SHARES: Mapping[Listing, Mapping[str, float]] = {
-    "plain": {},
-    "hidden threads": {"core_share": 0.9},
-    "default caches": {"core_share": 0.75, "l3_share": 0.5},
-    "hidden cores": {"core_share": 0.8},
-    "whole threads": {"memory_share": 1.7},
-    "model of the hypervisor": {"core_share": 0.95},
-}
-"""What a machine gets of its hardware (see :class:`Topology`), by the way in which it is listed.
-
-Medians over many virtual machines of SpareCores/sc-inspector-data (commit 804d3c7).
-"""
+SHARES: Mapping[Listing, Mapping[str, float]] = sourced("spec.cores.SHARES")
+"""What a machine gets of its hardware (see :class:`Topology`), by the way in which it is listed."""
 _AROUND = constant((0.6, 1.0, 1.7))
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to what programs find (assumed)."""
 

@@ -44,6 +44,8 @@ _SOURCED = {name: (value, row) for row in read_table("constants") for name, valu
 
 
 def _in_tuples(value: Any) -> Any:  # noqa: ANN401 - a number, or several
+    if isinstance(value, dict):
+        return {name: _in_tuples(each) for name, each in value.items()}
     return tuple(map(_in_tuples, value)) if isinstance(value, list) else value
 
 
