@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ValidationError
 
@@ -48,29 +48,33 @@ class ListedCache(Record):
     """Logical processors that share one instance, also those that this program cannot use; ``lscpu`` lists none."""
 
 
+class Lscpu(str):
+    """The name of a field in the output of ``lscpu``."""
+
+
 class ProcessorFacts(Record):
     """A machine's processors, as the operating system identifies and lists them."""
 
-    vendor: Name = ""
+    vendor: Annotated[Name, Lscpu("Vendor ID")] = ""
     """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, …; empty: the type of core is not known."""
-    name: Name = ""
-    instruction_set: Name = "x86_64"
-    family: Whole | None = None
-    model: Whole | None = None
+    name: Annotated[Name, Lscpu("Model name")] = ""
+    instruction_set: Annotated[Name, Lscpu("Architecture")] = "x86_64"
+    family: Annotated[Whole | None, Lscpu("CPU family")] = None
+    model: Annotated[Whole | None, Lscpu("Model")] = None
     part: Name = ""
     """Arm only, such as ``0xd0c``: Linux lists it instead of a name."""
-    processors: Count
+    processors: Annotated[Count, Lscpu("CPU(s)")]
     """Logical processors; of this machine, those available to this program."""
-    threads_per_core: Count = 1
-    sockets: Count = 1
-    hypervisor: Name = ""
+    threads_per_core: Annotated[Count, Lscpu("Thread(s) per core")] = 1
+    sockets: Annotated[Count, Lscpu("Socket(s)")] = 1
+    hypervisor: Annotated[Name, Lscpu("Hypervisor vendor")] = ""
     """Empty: none was detected."""
-    flags: frozenset[str] = frozenset()
-    clock_hz: Hertz | None = None
+    flags: Annotated[frozenset[str], Lscpu("Flags")] = frozenset()
+    clock_hz: Annotated[Hertz | None, Lscpu("CPU max MHz")] = None
     """Largest clock, if listed."""
-    l1: ListedCache | None = None
-    l2: ListedCache | None = None
-    l3: ListedCache | None = None
+    l1: Annotated[ListedCache | None, Lscpu("L1d cache")] = None
+    l2: Annotated[ListedCache | None, Lscpu("L2 cache")] = None
+    l3: Annotated[ListedCache | None, Lscpu("L3 cache")] = None
 
     @property
     def generic(self) -> Literal["aarch64", "x86_64"]:
@@ -253,20 +257,7 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
 
 
 _LISTED = {
-    "vendor": "Vendor ID",
-    "name": "Model name",
-    "instruction_set": "Architecture",
-    "family": "CPU family",
-    "model": "Model",
-    "processors": "CPU(s)",
-    "threads_per_core": "Thread(s) per core",
-    "sockets": "Socket(s)",
-    "hypervisor": "Hypervisor vendor",
-    "flags": "Flags",
-    "clock_hz": "CPU max MHz",
-    "l1": "L1d cache",
-    "l2": "L2 cache",
-    "l3": "L3 cache",
+    name: each for name, field in ProcessorFacts.model_fields.items() for each in field.metadata if type(each) is Lscpu
 }
 """Fields of ``lscpu``."""
 
