@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
-from inspect import Parameter, Signature, getdoc
+from inspect import Parameter, Signature, get_annotations, getdoc
 from itertools import pairwise
 from pathlib import Path
 from pkgutil import resolve_name
@@ -72,7 +72,9 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
 
     def register(cls: type[Options]) -> type[Options]:
         options = dataclass(frozen=True, kw_only=True)(cls)
+        names = list(dict.fromkeys(name for base in cls.__mro__ for name in get_annotations(base)))  # own ones first
         shown = [each for each in fields(options) if get_origin(each.type) is Annotated]  # type: ignore[arg-type]
+        shown.sort(key=lambda each: names.index(each.name))
 
         def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 - values of options
             try:
@@ -249,8 +251,30 @@ _Store = Annotated[Path | None, _path("DIR")]
 """Folder of the store. Default: $GPUREPORT_STORE."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DocumentOptions:
+    """How documents are written."""
+
+    no_pdf: _NoPdf = False
+    paper: _Paper = "a4"
+    force: _Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """What the sources of kernels do not determine."""
+
+    name: str = ""
+    sizes: _Sizes = ()
+    global_size: _Global = ""
+    work_groups: _Local = ()
+    data: _Data = ()
+    macros: _Macros = ()
+    folders: _Folders = ()
+
+
 @command(app, "", "measuring.measure")
-class RunOptions:
+class RunOptions(DocumentOptions):
     """Predict, measure and compare; write report.json, report.html and report.pdf.
 
     Exit codes: 0 report written (it lists skipped variants with reasons); 1 failure, or wrong results of a kernel (the
@@ -269,9 +293,6 @@ class RunOptions:
     check: bool = False
     output: _OutputFolder = None
     """Folder of the report. Default: reports/<device>-<date>."""
-    force: _Force = False
-    no_pdf: _NoPdf = False
-    paper: _Paper = "a4"
     seed: _Seed = 0
     runs: _Runs = 1
     """Number of runs, written to run-1, run-2, … in the output folder. `gpureport compare` combines the runs of such a
@@ -296,7 +317,7 @@ class MeasureOptions(RunOptions):
 
 
 @command(app, "render", "rendering.render_reports")
-class RenderOptions:
+class RenderOptions(DocumentOptions):
     """Write HTML and PDF of reports or published records.
 
     The documents are named after the report: m1.html and m1.pdf for m1.json.
@@ -307,14 +328,11 @@ class RenderOptions:
     output: _OutputFolder = None
     """Folder to write to. With several inputs, each report goes to a subfolder named after its input. Default: the
     folder of the report; for a record, a new folder next to it with the record's name."""
-    no_pdf: _NoPdf = False
-    paper: _Paper = "a4"
-    force: _Force = False
     entries: _Entries = ()
 
 
 @command(app, "predict", "predicting.predict_devices")
-class PredictOptions:
+class PredictOptions(SourceOptions, DocumentOptions):
     """Predict from the database only; needs no OpenCL device.
 
     One device: its main figures, and what to tune for; --pdf writes all predictions. Several devices: the ratio of
@@ -328,13 +346,6 @@ class PredictOptions:
     """A file with the output of `LC_ALL=C lscpu`: its processor is the first device."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
-    name: str = ""  # no option here: FILE.cl:KERNEL gives it
-    sizes: _Sizes = ()
-    global_size: _Global = ""
-    work_groups: _Local = ()
-    data: _Data = ()
-    macros: _Macros = ()
-    folders: _Folders = ()
     quick: _Quick = False
     as_json: _Json = False
     pdf: _Flag = False
@@ -342,13 +353,12 @@ class PredictOptions:
     comparison, as by `gpureport compare`."""
     output: _OutputFolder = None
     """Folder of --pdf. Default: reports/<device>-predicted-<date>."""
-    paper: _Paper = "a4"
-    force: _Force = False
+    no_pdf: bool = False
     entries: _Entries = ()
 
 
 @command(app, "kernel", "measuring.use_kernels")
-class KernelOptions(RunOptions):
+class KernelOptions(SourceOptions, RunOptions):
     """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
 
     A kernel is code that runs on the device. Measure only kernels that you trust.
@@ -360,12 +370,6 @@ class KernelOptions(RunOptions):
     """OpenCL C files, or YAML descriptions of kernels (see docs/kernels.md)."""
     name: Annotated[str, typer.Option("--kernel", metavar="NAME")] = ""
     """Kernel of an OpenCL C file that contains several."""
-    sizes: _Sizes = ()
-    global_size: _Global = ""
-    work_groups: _Local = ()
-    data: _Data = ()
-    macros: _Macros = ()
-    folders: _Folders = ()
     only_kernels: bool = True
     resume: None = None
     recalibrate: _Flag = False
@@ -377,7 +381,7 @@ class KernelOptions(RunOptions):
 
 
 @command(app, "compare", "predicting.compare_machines")
-class CompareOptions:
+class CompareOptions(DocumentOptions):
     """Compare machines: measured, published or predicted."""
 
     machines: Annotated[Sequence[str], typer.Argument(metavar="MACHINE")]
@@ -395,9 +399,6 @@ class CompareOptions:
     """Smallest difference between machines with the same device that can be significant."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
-    no_pdf: _NoPdf = False
-    paper: _Paper = "a4"
-    force: _Force = False
     entries: _Entries = ()
 
 
@@ -526,7 +527,7 @@ class FleetExportOptions:
 
 
 @command(fleet_app, "report", "fleet.report_fleet")
-class FleetReportOptions:
+class FleetReportOptions(DocumentOptions):
     """Find slow devices: which, since when, and why.
 
     Each device of a model with at least three is compared with its peers, and each model with its prediction.
@@ -539,9 +540,6 @@ class FleetReportOptions:
     """Exit with code 3 if a device is significantly slower than its peers (at least three devices of one model)."""
     minimum_effect: _Percent = 2.0
     """Smallest difference that can be significant."""
-    no_pdf: _NoPdf = False
-    paper: _Paper = "a4"
-    force: _Force = False
 
 
 @command(app, "schema", "reference.print_schema")

@@ -15,7 +15,7 @@ from gpureport.inputs import is_there, plain
 from gpureport.text import quoted
 
 if TYPE_CHECKING:
-    from gpureport.cli.app import KernelOptions, PredictOptions
+    from gpureport.cli.app import SourceOptions
     from gpureport.kernel_files import KernelFileWorkload
     from gpureport.spec.database import Database
     from gpureport.workloads.model import Workload
@@ -52,9 +52,7 @@ def selected(names: Sequence[str], *, quick: bool, kernels: "Sequence[Workload]"
     return (*select(separated(names), quick=quick), *kernels)
 
 
-def described(
-    files: Sequence[Path], options: "KernelOptions | PredictOptions | None" = None
-) -> "tuple[KernelFileWorkload, ...]":
+def described(files: Sequence[Path], options: "SourceOptions | None" = None) -> "tuple[KernelFileWorkload, ...]":
     """Return the kernels of *files*; *options* give what sources do not determine."""
     if not files:
         return ()
@@ -66,7 +64,7 @@ def described(
     return found
 
 
-def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
+def options_of_sources(options: "SourceOptions") -> list[str]:
     """Return the options that give what sources do not determine, as they were written."""
     several = {"--size": options.sizes, "--local": options.work_groups, "--data": options.data}
     several |= {"-D": options.macros, "-I": [str(each) for each in options.folders]}
@@ -75,7 +73,7 @@ def options_of_sources(options: "KernelOptions | PredictOptions") -> list[str]:
     return [part for pair in (*one.items(), *given) if pair[1] for part in pair]
 
 
-def _given(options: "KernelOptions | PredictOptions") -> dict[str, object]:
+def _given(options: "SourceOptions") -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
     macros = _pairs("-D", options.macros, _MACRO, r"([A-Za-z_]\w*)((?:[=(].*)?)")
     fields = {
