@@ -1,5 +1,6 @@
 """What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -303,7 +304,7 @@ class AccessRecorder(Recorder):
         self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self.instructions: dict[tuple[Access, int], Instruction] = {}
-        self._atomics: dict[int, Numbers] = {}
+        self._atomics = defaultdict[int, list[tuple[Numbers, int]]](list)
         self.order = LoopOrder(placement.page_lines) if placement.page_lines else None
         self.cache = SharedCache(placement, {} if self.order else buffers)
 
@@ -341,9 +342,12 @@ class AccessRecorder(Recorder):
         found.missed[at] = missed[1] / float(pattern.counts[_WAVES])
         return found.missed[at]
 
-    def atomics(self, buffer: int) -> Numbers:
-        """Return the atomic operations of all groups, and of the first one, on each word of a global *buffer*."""
-        return self._atomics.get(buffer, np.zeros((2, 1), np.int64))
+    def atomics(self, buffer: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Return words of a global *buffer*, and the atomic operations of all groups and of the first one on each."""
+        executed = self._atomics.get(buffer, [(np.zeros(0, np.int64), 0)])
+        words, places = np.unique(np.concatenate([words for words, _ in executed]), return_inverse=True)
+        of_first = np.concatenate([np.arange(len(words)) < first for words, first in executed])
+        return words, np.bincount(places), np.bincount(places[of_first], minlength=len(words))
 
     def synchronised(self, line: int, waves: Numbers) -> None:  # noqa: ARG002
         """Accept that work-items leave a barrier."""
@@ -357,10 +361,8 @@ class AccessRecorder(Recorder):
         self.touched[key].mark(offsets, access.nbytes)
         if access.atomic:
             first = int(np.searchsorted(waves, self._first_waves))
-            atomics = self._atomics.setdefault(buffer, np.zeros((2, self._sizes[buffer] // WORD_BYTES + 1), np.int64))
-            words = np.clip(offsets // WORD_BYTES, 0, atomics.shape[1] - 1)
-            np.add.at(atomics[0], words, 1)
-            np.add.at(atomics[1], words[:first], 1)
+            words = np.clip(offsets // WORD_BYTES, 0, self._sizes[buffer] // WORD_BYTES)
+            self._atomics[buffer].append((words, first))
 
     def _pattern(self, found: Instruction, access: Access, offsets: Numbers, waves: Numbers) -> tuple[Coalesced, int]:
         """Return what the lanes touch, relative to a line, and this line."""

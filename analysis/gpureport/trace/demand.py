@@ -346,9 +346,13 @@ def _uneven(samples: Sequence[_Sample], placement: Placement, groups: int) -> fl
 
 def _hottest(samples: Sequence[_Sample], buffer: int) -> float:
     """Return the atomic operations on the most frequent address; addresses that two groups share, all groups share."""
-    found = [(sample.weight, *sample.recorder.atomics(buffer)) for sample in samples]
-    sharing = sum((first > 0).astype(int) + (every > first) for _, every, first in found)
-    return float(np.max(sum(every * np.where(sharing > 1, weight, 1.0) for weight, every, _ in found)))
+    found = [sample.recorder.atomics(buffer) for sample in samples]
+    words, every, first = map(np.concatenate, zip(*found, strict=True))
+    weights = np.repeat([sample.weight for sample in samples], [len(words) for words, *_ in found])
+    places = np.unique(words, return_inverse=True)[1]
+    sharing = np.bincount(places, (first > 0).astype(int) + (every > first))[places]
+    operations = np.bincount(places, every * np.where(sharing > 1, weights, 1.0))
+    return float(operations.max(initial=0.0))
 
 
 def _chain(samples: Sequence[_Sample], *, together: bool) -> dict[str, float]:
