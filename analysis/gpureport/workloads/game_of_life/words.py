@@ -91,7 +91,9 @@ class _Changed(Words):
         """Return both boards after ``job.before``, shape (height, width)."""
         side, sizes = self.random_side or len(_GLIDER), (parameters["height"], parameters["width"])
         framed = np.pad(job.buffers["pattern"].filled().astype(np.uint32).reshape(side, side), (0, 1))
-        return framed[np.ix_(*(np.minimum(np.arange(n) % (self.random_side or _ONCE), side) for n in sizes))]
+        cells = np.ix_(*(np.minimum(np.arange(n) % (self.random_side or _ONCE), side) for n in sizes))
+        boards: NDArray[np.uint32] = framed[cells]  # NumPy 2.5 does not state the type
+        return boards
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         source, target = self.start(parameters, job), self.start(parameters, job)
