@@ -200,9 +200,7 @@ def test_auto_selects_the_newest_pocl_among_the_runtimes_of_one_cpu() -> None:
 def test_a_simulator_must_be_selected_explicitly(simulator: Named) -> None:
     """``auto`` does not select it even if it is the only device; its name or index does."""
     devices = runtimes(simulator)
-    with pytest.raises(
-        InputError, match=f"selects no simulator or software renderer; select one of: 0 = {simulator[1][:5]}"
-    ):
+    with pytest.raises(InputError, match=f"or software renderer; select one of: 0 = {simulator[1][:5]}"):
         choose(devices, "auto")
     assert choose(devices, simulator[0].partition("(")[0]) == choose(devices, "0") == devices[0]
 

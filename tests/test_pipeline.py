@@ -52,12 +52,15 @@ def test_predictions_are_the_same_if_they_are_calibrated_while_another_workload_
     assert first == second
 
 
-def test_nothing_is_predicted_for_a_software_renderer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("program", [{"name": "llvmpipe (LLVM 19.1.7, 256 bits)"}, {"emulated": True}])
+def test_nothing_is_predicted_for_software(
+    program: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nor compared, and page one says that it is no hardware. Its file has a sweep without points."""
-    renderer = PRESENT.model_copy(update={"name": "llvmpipe (LLVM 19.1.7, 256 bits)", "kind": "cpu"})
-    match = load_database().match(renderer)
+    software = PRESENT.model_copy(update={"kind": "cpu"} | program)
+    match = load_database().match(software)
     planned = replace(plan(Copy(), Again(), Missing()), match=match)
-    report = run(planned, LocalMeasurer(FakeBackend(), renderer), [].append, Steps())
+    report = run(planned, LocalMeasurer(FakeBackend(), software), [].append, Steps())
     assert len(report.observations) == 2
     assert (report.predictions, list(report.findings), report.explanations) == ((), [], ())
     assert (report.match.entry, report.device.architecture.name) == (None, "software")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.measure.backends import sensors
 from gpureport.spec.cores import cpu_values, host_values
 from gpureport.spec.database import Database
 from gpureport.spec.host import read_host
@@ -172,10 +173,11 @@ def test_an_emulated_processor_is_not_that_of_the_machine(
     monkeypatch.setattr("platform.processor", lambda: "")
     here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo", kernel=tmp_path / "arch"))
     facts = here.host.facts
-    found = here.match(altered(PRESENT, kind="cpu", name="cpu"))
+    monkeypatch.setattr(sensors, "read_host", lambda: here.host)
+    found = here.match(sensors.with_system(altered(PRESENT, kind="cpu", name="cpu")))
 
     assert (facts.name, facts.vendor, facts.clock_hz, here.host.emulated) == (machine, "", None, True)
-    assert (found.entry, found.draft, found.device.architecture.id) == (None, True, machine)
+    assert (found.entry, found.draft, found.device.architecture.name) == (None, True, "software")
     assert "of the emulation" in found.notes[0]
     assert here.match(altered(PRESENT, name="GeForce RTX 3090")).entry == "nvidia/rtx_3090"
 

@@ -207,7 +207,8 @@ def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
     real = [device for device in devices if not device.is_software]
     if not real:
         raise InputError(
-            f"--device: 'auto' selects no simulator or software renderer; select one of: {_listing(devices)}"
+            "--device: 'auto' selects no simulator, emulated processor or software renderer; "
+            f"select one of: {_listing(devices)}"
         )
     return sorted(real, key=preference)
 

@@ -27,7 +27,10 @@ _WHOLE_L3 = 0.8
 _SOFTWARE = (
     "This is no hardware: a program on the processor runs the kernels. It is measured, and nothing is predicted."
 )
-_EMULATED = "A program executes the instructions of this processor, so that measurements are of the emulation."
+_EMULATED = (
+    "A program executes the instructions of this processor, so that measurements are of the emulation. "
+    "Nothing is predicted."
+)
 _Found = tuple[dict[str, Value], str]
 """Values that replace the entry's, and a note; both may be empty."""
 _NOTHING: _Found = ({}, "")
@@ -40,7 +43,7 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     one. Any other device is drafted from its queries and the typical values of its architecture. So is a program that
     takes the place of a device: no entry describes it.
     """
-    if present.is_software or (present.on_host and database.host.emulated):
+    if present.is_software:
         return _software(database, present)
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
@@ -66,10 +69,9 @@ def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
     device = database.device(f"cpu/{database.host.facts.generic}", values)
     names = {"id": "draft", "name": named(present.name), "vendor": named(present.vendor)}
     device = device.model_copy(update=names)
-    if present.is_software:
-        architecture = device.architecture.model_copy(update={"name": "software"})
-        device = device.model_copy(update={"architecture": architecture})
-    what, note = ("a program", _SOFTWARE) if present.is_software else ("emulated", _EMULATED)
+    architecture = device.architecture.model_copy(update={"name": "software"})
+    device = device.model_copy(update={"architecture": architecture})
+    what, note = ("emulated", _EMULATED) if present.emulated else ("a program", _SOFTWARE)
     how = f"{device.name} is {what}. Drafted from its queries and typical values of a processor."
     return DeviceMatch(device=device, entry=None, how=how, draft=True, notes=(note,))
 

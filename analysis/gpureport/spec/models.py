@@ -701,6 +701,8 @@ class PresentDevice(Record):
     """The board's name, if an extension reports it: the device's may be that of the instruction set."""
     timed_by_host: bool = False
     """Whether its driver refuses queues with time stamps, so that the host's clock times it; known once it is open."""
+    emulated: bool = False
+    """Whether it consists of processors whose instructions a program executes, such as QEMU."""
 
     @property
     def on_host(self) -> bool:
@@ -710,7 +712,7 @@ class PresentDevice(Record):
     @property
     def is_software(self) -> bool:
         """Whether a program takes the place of a device: a simulator, an emulator or a software renderer."""
-        return drivers.SOFTWARE.search(f"{self.platform} {self.name}".casefold()) is not None
+        return self.emulated or drivers.SOFTWARE.search(f"{self.platform} {self.name}".casefold()) is not None
 
     @property
     def implementation(self) -> drivers.Implementation:

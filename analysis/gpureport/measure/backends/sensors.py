@@ -48,9 +48,12 @@ def free_memory_bytes(device: PresentDevice) -> float:
 
 
 def with_system(device: PresentDevice) -> PresentDevice:
-    """Return a device with the best link to the machine, if the system knows it, and without a clock that it lacks."""
-    if device.on_host and device.implementation.clock_of_system and not read_host().facts.clock_hz:
-        device = device.model_copy(update={"clock_hz": None})
+    """Return a device with what the system knows of it: its best link, that it is emulated, that it has no clock."""
+    if device.on_host:
+        host = read_host()
+        has_clock = host.facts.clock_hz or not device.implementation.clock_of_system
+        clock_hz = device.clock_hz if has_clock else None
+        device = device.model_copy(update={"clock_hz": clock_hz, "emulated": host.emulated})
     with nvidia.opened(device) as found:
         if found is not None:
             link = known(
