@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gpureport.inputs import read_table
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.validate.operators import Row, on_rocm
 
 
@@ -32,16 +32,7 @@ _LISTED = {
     for way, rows in read_table("timings").items()
 }
 """``tables/timings.yaml``: by way of timing, that of a software stack or of an operator."""
-_LONGER_CALLS = {
-    name: constant(
-        longer,
-        "least times, of layer norm and linear 1.5 to 1.8 times those of element-wise operators (the same)",
-        measured_on=("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/p4", "amd/mi100"),
-        held_out="layer norm on T4 and V100: 1.9 and 1.8 times",
-        only="PyTorch",
-    )
-    for name, longer in {"softmax": 1.1, "layer_norm": 1.6, "embedding": 1.6, "linear": 1.7}.items()
-}
+_LONGER_CALLS: Mapping[str, float] = sourced("validate.timings._LONGER_CALLS")
 """Host time of operators with more outputs or steps / that of element-wise ones. The difference delays the kernel."""
 
 
@@ -57,12 +48,7 @@ def _by_host(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all wa
     return _LISTED["PyTorch, host"].get(str(row.get("operator")), Timing())
 
 
-_CUDA_LAUNCH_S = constant(
-    1.8e-6,
-    "smallest kernels in a queue: 1.5 us beside the kernel on an A40, 2.1 us on an H200 (RRZE-HPC/gpu-benches)",
-    measured_on=("nvidia/a40", "nvidia/h200_sxm"),
-    only="CUDA",
-)
+_CUDA_LAUNCH_S: float = sourced("validate.timings._CUDA_LAUNCH_S")
 """Time of a back-to-back dispatch of CUDA; that of entries of NVIDIA is OpenCL's."""
 
 
