@@ -207,6 +207,11 @@ def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> No
     assert "virtual machine" not in gpu
 
 
+def test_of_a_processor_only_the_matrix_unit_is_not_usable() -> None:
+    page = render_html(kept(CPU).of_workloads("memory/copy"))
+    assert [page.count(f"<br />not {what}</span>") for what in ("measured", "usable from OpenCL")] == [2, 1]
+
+
 def cliff(level: str, capacity: float, onset_at: float, latency_at: float | None) -> ReadCliff:
     cache = next(cache for cache in MEMORY.device.caches if cache.name == level)
     at = [
