@@ -356,6 +356,13 @@ def test_what_stays_the_same_for_all_lanes_is_uniform(limit: str, counted: bool,
     assert (done.uniform["branch"] > 64 * 5) is counted
 
 
+def test_only_global_pointers_may_point_to_the_same(tmp_path: Path) -> None:
+    parameters = "global int *a, global int *restrict b, constant int *c, local int *d, int e"
+    (tmp_path / "k.cl").write_text(f"kernel void k({parameters}) {{ d[0] = c[e]; a[0] = b[0] + d[e]; }}")
+
+    assert [each.noalias for each in program(compile_file(tmp_path / "k.cl"), "k").parameters] == [False, *4 * [True]]
+
+
 def test_addresses_of_different_ways_are_not_the_same(tmp_path: Path) -> None:
     ways = "int k; if (x[get_global_id(0)] > 0) { k = 0; x[0] = 1; } else { k = 7; x[1] = 2; } atomic_inc(&c[k]);"
     (tmp_path / "k.cl").write_text(f"kernel void k(global float *x, global int *c) {{ {ways} }}")

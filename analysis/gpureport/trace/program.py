@@ -67,7 +67,7 @@ class Parameter:
     lanes: int
     """Numbers of a scalar or element, such as 3 of ``float3``; 0 of structs."""
     noalias: bool
-    """Whether nothing else points to its data (``restrict``, constant memory)."""
+    """Whether nothing else points to its data (``restrict``, constant and local memory)."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class _Builder:
             space = SPACES[of.count] if of.name == "ptr" else "private"
             kinds: Mapping[Space, Literal["scalar", "local"]] = {"private": "scalar", "local": "local"}
             self.roots[value] = LOCAL if space == "local" else number
-            noalias = "noalias" in attributes or space in ("constant", "private")
+            noalias = "noalias" in attributes or space != "global"
             yield Parameter(name, kinds.get(space, "buffer"), *_numbers(text, of), noalias)
 
     def slot(self, operand: Operand) -> int:
