@@ -56,7 +56,7 @@ from gpureport.workloads import POWER
 if TYPE_CHECKING:
     from gpureport.kernel_files import KernelFileWorkload
 
-_SWEEP_S = {"cpu": (2.7, 1.9), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
+_SWEEP_S = {"cpu": (2.7, 1.9), "gpu": (0.65, 0.45), "accelerator": (0.65, 0.45)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents, on an H200 and two AMD cores."""
 
 
