@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.records.report import Report, save_report
+from gpureport.report.pdf import pdf_problem
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
 from tests.fake_run import empty_report
@@ -79,6 +80,13 @@ def _everything_is_drawn() -> Iterator[None]:
     yield
     log.removeHandler(failures)
     assert not failures.messages
+
+
+@pytest.fixture(scope="session")
+def pango() -> None:
+    """Skip a test that makes a PDF without Pango, which not every user may install."""
+    if problem := pdf_problem():
+        pytest.skip(problem)
 
 
 @pytest.fixture(scope="session")

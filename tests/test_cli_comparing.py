@@ -61,6 +61,7 @@ def test_forty_reports_take_little_memory(tmp_path: Path) -> None:
     assert "On the same device, none of 39 machines differs significantly" in ended.stdout
 
 
+@pytest.mark.usefixtures("pango")
 def test_reports_are_printed_and_written(
     folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

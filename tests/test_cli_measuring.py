@@ -40,6 +40,7 @@ def failure(capsys: Captured) -> str:
     return captured.err.removeprefix("gpureport: ").rstrip("\n")
 
 
+@pytest.mark.usefixtures("pango")
 def test_everything_ends_in_three_files(capsys: Captured) -> None:
     assert main(["-o", "out"]) == 0
     files = [Path("out") / name for name in ("report.json", "report.html", "report.pdf")]
@@ -149,6 +150,7 @@ def test_no_document_of_an_earlier_run_stays(command: list[str], left: list[str]
     assert all("of an earlier run" not in path.read_text() for path in earlier.iterdir())
 
 
+@pytest.mark.usefixtures("pango")
 def test_no_document_of_an_earlier_run_stays_if_it_fails(
     fake: pytest.MonkeyPatch, earlier: Path, capsys: Captured
 ) -> None:

@@ -125,6 +125,7 @@ def _difference(machine: str, number: int) -> Difference:
     )
 
 
+@pytest.mark.usefixtures("pango")
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
     html = filled("comparison.html.j2", {"comparison": made(machines), "printed": True, "file_name": "comparison"})

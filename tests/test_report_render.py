@@ -89,6 +89,7 @@ def html_of(scenario: str) -> str:
     return render_html(globals()[scenario]())
 
 
+@pytest.mark.usefixtures("pango")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize(("paper", "size"), PAPERS)
 def test_nothing_leaves_its_page_and_page_one_is_one_page(scenario: str, paper: Paper, size: tuple[int, int]) -> None:
@@ -128,6 +129,7 @@ def test_hostile_names_are_text() -> None:
     assert html.count("</style") == 2
 
 
+@pytest.mark.usefixtures("pango")
 def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("something was fetched")
@@ -154,6 +156,7 @@ def structure(node: PdfObject | None) -> Iterator[DictionaryObject]:
             yield from structure(tag)
 
 
+@pytest.mark.usefixtures("pango")
 def test_the_pdf_has_outline_metadata_tags_fonts_and_page_numbers() -> None:
     reader = PdfReader(io.BytesIO(pdf(render_html(one_family()))))
     outline = [item.title for item in reader.outline if isinstance(item, Destination)]

@@ -17,6 +17,7 @@ def report(request: pytest.FixtureRequest) -> Report:
     return kept(request.param)
 
 
+@pytest.mark.usefixtures("pango")
 @pytest.mark.parametrize(("name", "most"), [(GPU, 9), (CPU, 7)])
 def test_page_one_is_one_page_and_the_body_is_short(name: str, most: int) -> None:
     html = kept_html(name)
@@ -24,6 +25,7 @@ def test_page_one_is_one_page_and_the_body_is_short(name: str, most: int) -> Non
         assert len(layout(html[: html.index(end)]).pages) <= pages
 
 
+@pytest.mark.usefixtures("pango")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in (GPU, CPU)])
 def test_page_one_of_all_others_stays_within_its_margins(name: str) -> None:
