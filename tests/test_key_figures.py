@@ -116,3 +116,18 @@ def test_errors_of_times_have_one_definition() -> None:
     assert (statistics.n, statistics.median) == (5, pytest.approx(log(1.3)))
     assert statistics.p90 == pytest.approx(log(1.4) + 0.6 * log(11 / 1.4))
     assert time_errors([], "specification") is None
+
+
+def test_rates_of_software_are_those_observed() -> None:
+    """Nothing is predicted for it, so that there are no findings."""
+    report = kept(CPU)
+    assert report.machine
+    opencl = report.machine.opencl.model_copy(update={"emulated": True})
+    machine = report.machine.model_copy(update={"opencl": opencl})
+    software = report.model_copy(update={"machine": machine, "findings": (), "predictions": ()})
+    known, own = (
+        {f.of: f.measured for f in key_figures(each) if f.quantity is Quantity.RATE and f.measured}
+        for each in (report, software)
+    )
+    assert known == own
+    assert known

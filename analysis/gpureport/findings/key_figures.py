@@ -191,13 +191,20 @@ def _beyond_caches(report: Report, workload: str) -> Estimate | None:
 
 
 def _values(report: Report) -> _Values:
-    """Return the values that were found or, without a finding, predicted; observed ones come first."""
+    """Return the values that were found or, without a finding, predicted; observed ones come first.
+
+    Nothing is found where nothing is predicted: of a program in the place of a device, they are those observed.
+    """
     values: dict[Place | None, tuple[Estimate | None, Estimate | None]] = {}
     for f in sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None):
         predicted = _estimate(f.predicted, f.predicted_low, f.predicted_high)
         measured = _estimate(f.observed, f.ci_low, f.ci_high)
         for sweep in (f.key.sweep, ""):
             values.setdefault(Place(f.key.workload, sweep, f.position, f.level), (predicted, measured))
+    for key, feature in ((o.key, f) for o in report.observations if report.of_software for f in o.features):
+        observed = Estimate(feature.value, feature.ci_low, feature.ci_high)
+        for sweep in (key.sweep, ""):
+            values.setdefault(Place(key.workload, sweep, feature.position, feature.level), (None, observed))
     for key, feature in ((p.key, f) for p in report.specified for f in p.features):
         only = Estimate(feature.value, feature.ci_low, feature.ci_high)
         for sweep in (key.sweep, ""):
