@@ -115,6 +115,7 @@ def _cpuinfo(*parts: str, implementer: str = "0x41") -> str:
         ("0x43", ["0x0af"], "arm", "thunderx2"),
         ("0x46", ["0x001"], "arm", "a64fx"),
         ("0x61", ["0x022", "0x023"], "arm", "aarch64"),  # Apple
+        ("0x00", ["0x000"], "arm", "aarch64"),  # the same in a virtual machine of macOS
         ("0x41", ["0xd0b"], "Cortex-A76", "aarch64"),
         ("0x41", ["0xd05", "0xd05", "0xd0b"], "Cortex-A55 and Cortex-A76", "aarch64"),
         ("0x41", ["0xfff"], "arm", "aarch64"),

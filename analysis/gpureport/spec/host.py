@@ -27,8 +27,9 @@ _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _KEYS_OF_OTHERS = {"aarch64": "vendor_id", "x86_64": "CPU implementer"}
 """Keys in ``cpuinfo`` of processors with another instruction set."""
-_PROGRAM = "0x00"
-"""Arm reserves this implementer for programs; QEMU lists it since version 8.2."""
+_PROGRAM = "0x00", "0x051"
+"""Implementer and part of QEMU's own model, which it lists since version 8.2. Virtual machines of macOS list real cores
+with the same implementer, but without a part."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _CLOCK = re.compile(r"@\s*(\d\d?(?:\.\d{1,3})?)\s*GHz")
@@ -136,7 +137,8 @@ def _is_emulated(machine: str, fields: Mapping[str, str], kernel: Path) -> bool:
     with suppress(OSError):
         own = kernel.read_text(encoding="ascii", errors="replace").strip()
     # The file of processors is the kernel's own, or one that the emulator writes.
-    return own != machine or _KEYS_OF_OTHERS[machine] in fields or fields.get("CPU implementer") == _PROGRAM
+    found = fields.get("CPU implementer"), fields.get("CPU part")
+    return own != machine or _KEYS_OF_OTHERS[machine] in fields or found == _PROGRAM
 
 
 def _huge_page_bytes(root: Path) -> int | None:
