@@ -68,7 +68,7 @@ def test_nothing_is_predicted_for_software(
     assert load_report(tmp_path / "report.json").measurements == report.measurements
     assert (excerpt(report).figures, excerpt(report).limits) == ((), ())
     assert main(["validate", str(tmp_path)]) == 2
-    assert "its device is a software renderer or a simulator, for which nothing is predicted" in capsys.readouterr().err
+    assert "a program takes the place of its device, so that nothing is predicted" in capsys.readouterr().err
     store = ["--store", str(tmp_path / "store")]
     assert main(["fleet", "add", f"node={tmp_path}", *store]) == 0
     assert main(["fleet", "report", *store]) == 2

@@ -170,7 +170,7 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
         return load(file, database)
     report = measured_report(file)
     if report.of_software:
-        raise InputError(f"{file}: its device is a software renderer or a simulator, for which nothing is predicted")
+        raise InputError(f"{file}: a program takes the place of its device, so that nothing is predicted")
     return report_result(report, short_name(file), database, (*all_workloads(), *kernels))
 
 
