@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from gpureport.cli import main, measuring
@@ -21,9 +22,9 @@ from gpureport.errors import DeviceError
 from gpureport.isolation import _BEGIN
 from gpureport.measure import child
 from gpureport.measure import measurer as remote
-from gpureport.measure.backends import opencl
+from gpureport.measure.backends import builds, opencl
 from gpureport.measure.backends.builds import BuildLogs
-from gpureport.measure.backends.runtimes import Runtime
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measured, Measurer
@@ -31,7 +32,7 @@ from gpureport.measure.sweep import Task
 from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
-from tests.fake_backend import Steps
+from tests.fake_backend import PRESENT, Steps
 from tests.faulty_workloads import After, Crashing, Endless, Faulty, Huge, Sound, Unbuildable, Wrong
 from tests.present import working
 
@@ -81,9 +82,8 @@ def measured(measurer: Measurer, workload: Faulty, progress: Steps | None = None
     return measurer.finish(progress or Steps())
 
 
-def children() -> set[str]:
-    tasks = Path("/proc/self/task").iterdir()
-    return {pid for task in tasks for pid in (task / "children").read_text().split()}
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
 
 
 def test_measurements_arrive_with_progress_and_readings(measurer: Measurer) -> None:
@@ -283,8 +283,49 @@ def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkey
     with Measurer(working()).opened() as opened:
         assert len(children() - before) == 1
         assert measured(opened, Sound()).measurements
-    assert children() <= before
-    assert not list(folder.iterdir())
+    until = time.monotonic() + 10.0
+    while children() - before or list(folder.iterdir()):  # a thread ends it
+        assert time.monotonic() < until
+
+
+def test_builders_end_with_the_process_that_measures_and_none_is_necessary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the folder is removed, in which a driver might store a program again."""
+    monkeypatch.setattr(remote, "usable_cores", lambda: frozenset(range(4)))
+    program, popen = "import time; time.sleep(60)", subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda _, **options: popen([sys.executable, "-c", program], **options))
+    measurer = Measurer(RuntimeDevice(PRESENT, Runtime(""), 0))
+    measurer.build_ahead([("kernels.cl", f"-DN={number}") for number in range(33)])
+    measuring = measurer._child
+    assert len(measuring.builders) == 2
+    os.kill(measuring._process.pid, signal.SIGKILL)
+    with pytest.raises(EndedError):
+        measuring.answer(30.0)
+    assert all(each._process.poll() == -signal.SIGKILL for each in measuring.builders)
+    assert not measuring.folder.exists()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    measurer.build_ahead([("kernels.cl", "")])
+    assert len(measuring.builders) == 2
+
+
+def test_the_log_of_a_build_that_does_not_end_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if only a part was written; and a folder that was removed is not created again."""
+    monkeypatch.setattr(builds, "_WAIT_S", 0.05)
+    logs = BuildLogs(tmp_path / "folder")
+    with pytest.raises(FileNotFoundError), logs.written("kernels.cl", ""):
+        pass
+    assert not logs.folder.exists()
+    logs.folder.mkdir()
+    with logs.written("kernels.cl", "") as log:
+        log.append("\xe9")
+        assert logs.read("kernels.cl", "") == ""
+    assert logs.read("kernels.cl", "") == "\xe9"
+    (file,) = logs.folder.iterdir()
+    file.write_bytes(file.read_bytes()[:1])
+    assert logs.read("kernels.cl", "") == ""
 
 
 def test_a_process_without_an_owner_leaves_no_files(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ class Child:
     Attributes:
         doing: what it does, by its last progress message since the last request.
         folder: its temporary files.
+        builders: processes that build programs for it in its folder, and end with it.
         ended: whether the process is known to have ended.
     """
 
@@ -62,6 +63,7 @@ class Child:
             DeviceError: the system starts no process.
         """
         self._requests, self._messages = SimpleQueue[bytes](), SimpleQueue[Message]()
+        self.builders: list[Child] = []
         with ExitStack() as failed:
             self.folder = failed.enter_context(scratch_folder())  # of the process, which may be killed
             # Without a store, NVIDIA's driver takes two seconds to open a device.
@@ -160,12 +162,16 @@ class Child:
     def kill(self) -> None:
         """Begin to end the process, as :meth:`end`; a driver takes up to a second to free its device."""
         self.ended = True
+        for each in self.builders:
+            each.kill()
         self.close()
         kill(self._process)
 
     def end(self) -> None:
         """End the process and those that it started; a process that cannot be killed is left behind."""
         self.kill()
+        for each in self.builders:  # before the folder is removed
+            each.end()
         with self._resources, suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         atexit.unregister(self.end)

@@ -64,7 +64,6 @@ class Measurer:
         self.candidate = candidate
         self._task: Task | None = None
         self._done: list[Measurement] = []
-        self._builders: list[Child] = []
         self._suspect = False  # a kernel failed: drivers may refuse all later calls of the same process
         self._began_s = self.now()
         self._child = self._begin(child)
@@ -94,7 +93,7 @@ class Measurer:
         self._replace()
 
     def _replace(self) -> None:
-        self._end()
+        self._child.end()
         self._child = self._begin()
         self.opened()
 
@@ -108,14 +107,7 @@ class Measurer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        Thread(target=self._end).start()  # a driver takes up to a second to free its device
-
-    def _end(self) -> None:
-        for child in (*self._builders, self._child):
-            child.kill()
-        for child in (*self._builders, self._child):
-            child.end()
-        self._builders.clear()
+        Thread(target=self._child.end).start()  # a driver takes up to a second to free its device
 
     @property
     def device(self) -> PresentDevice:
@@ -136,7 +128,7 @@ class Measurer:
         most = min(_BUILDERS, -(-len(needed) // _BUILDERS_PROGRAMS), max(1, len(usable_cores()) // 2))
         with suppress(GpuReportError):  # no process can be started
             for number in () if self.device.on_host else range(most):
-                self._builders.append(builder := Child(self.candidate.runtime, self._child.folder))
+                self._child.builders.append(builder := Child(self.candidate.runtime, self._child.folder))
                 builder.send("build_ahead", self.candidate, needed[number::most], self._child.folder)
                 builder.close()
 

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.files import write_file
-
 _WAIT_S, _POLL_S = 2.0, 0.001
 _END = "\n\0"
 
@@ -30,17 +28,17 @@ class BuildLogs:
     def written(self, source: str, options: str) -> Iterator[list[str]]:
         """Yield a list for the parts of a log, which is written at the end, also if the build fails."""
         file, parts = self._file(source, options), list[str]()
-        write_file(file, "")
+        file.touch()
         try:
             yield parts
         finally:
-            write_file(file, f"{''.join(parts)}{_END}")
+            file.write_text(f"{''.join(parts)}{_END}", encoding="utf-8")  # not in a folder that was removed
 
     def read(self, source: str, options: str) -> str:
         """Return the log of a program that another process began to build, or that nobody did: then it is empty."""
         file, until = self._file(source, options), time.monotonic() + _WAIT_S
         while file.exists() and time.monotonic() < until:
-            if (text := file.read_text(encoding="utf-8")).endswith(_END):
+            if (text := file.read_text(encoding="utf-8", errors="replace")).endswith(_END):  # else a part of it
                 return text.removesuffix(_END)
             time.sleep(_POLL_S)
         return ""
