@@ -36,7 +36,7 @@ def find(
     A sweep that was not measured gives no finding. A sweep with wrong results gives an error.
     """
     observed = {observation.key: observation for observation in observations}
-    wrong = {m.key for m in measurements if m.verification and not m.verification.passed}
+    wrong = {m.key for m in measurements if m.is_wrong}
     findings: list[Finding] = []
     for prediction in predictions:
         if prediction.key in wrong:

@@ -199,10 +199,9 @@ def checked(
         fitting.append(workload)
         measurer.start(Task(workload, [_NOTHING], _CHECKING))
         (measured,) = measurer.finish(progress).measurements
-        wrong = measured.verification is not None and not measured.verification.passed
-        place = workload.place if wrong and workload.place else workload.title
-        kind = GpuReportError if wrong and not workload.place else InputError
-        if measured.failed or wrong or measured.verification is None:
+        place = workload.place if measured.is_wrong and workload.place else workload.title
+        kind = GpuReportError if measured.is_wrong and not workload.place else InputError
+        if measured.failed or measured.is_wrong or measured.verification is None:
             errors.append(kind(f"{place}: {measured.skipped}"))
     if errors and len(errors) == len(workloads):
         raise errors[0]

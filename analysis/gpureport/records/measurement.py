@@ -137,6 +137,11 @@ class Measurement(SweepRecord):
     """Start of the sweep on the clock of the run's readings (:class:`Reading`); ``None`` without readings."""
 
     @property
+    def is_wrong(self) -> bool:
+        """Whether a kernel gave wrong results, so that the sweep was not timed."""
+        return self.verification is not None and not self.verification.passed
+
+    @property
     def missing_share(self) -> float:
         """Share of the points without samples for lack of time, among those that the device can run; 0: complete."""
         accepted = [point for point in self.points if point.samples_s or point.late]

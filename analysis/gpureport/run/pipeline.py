@@ -264,5 +264,4 @@ class _Run:
 
 def wrong_results(report: Report) -> tuple[str, ...]:
     """Return the names of the variants whose results were wrong."""
-    wrong = (m.key.workload for m in report.measurements if m.verification and not m.verification.passed)
-    return tuple(dict.fromkeys(wrong))
+    return tuple(dict.fromkeys(m.key.workload for m in report.measurements if m.is_wrong))

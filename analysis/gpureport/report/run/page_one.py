@@ -248,7 +248,7 @@ def headline(
 ) -> tuple[str, ...]:
     """Say how many figures are as predicted, which are not, and what limits this; published records use *found*."""
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
-    wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
+    wrong = {m.key.workload for m in report.measurements if m.is_wrong}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
     reasons = [r.throttle_reasons for r in readings(report) if r.measuring and r.throttle_reasons is not None]
     loads = (load.readings for load in (report.energy.loads if report.energy else ()))
