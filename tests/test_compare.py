@@ -12,16 +12,18 @@ import pytest
 from gpureport.compare import compare as compare_runs
 from gpureport.compare import contests as contests_of_best
 from gpureport.compare import excerpt, regressions
+from gpureport.compare.conditions import facts
 from gpureport.compare.differences import Outcome, differences
 from gpureport.compare.records import BEYOND, Comparison, Difference, RatioEstimate, WorkloadComparison
 from gpureport.compare.runs import BEST_SIZE, Run, samples_by_sweep
 from gpureport.errors import InputError
 from gpureport.records.curves import Observation, ObservedPoint, SweepKey
+from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, load_report
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
 from tests.builders import altered
-from tests.make_report import make_report
+from tests.make_report import make_machine, make_report
 
 REPORT = make_report()
 
@@ -195,6 +197,17 @@ def test_equal_conditions_are_not_listed_and_others_are() -> None:
     assert (effort.what, effort.severity) == ("effort", "caution")
     assert effort.values == {"a": "full", "b": "quick"}
     assert [machine.cautions for machine in compare({"a": REPORT, "b": quick}).machines] == [(), ("effort",)]
+
+
+def test_reports_contain_all_conditions() -> None:
+    machine = altered(make_machine(), vendor_facts={"MIG": "1g.12gb", "power limit": "700 W", "ECC": "on"})
+    running = Conditions(
+        workload="memory/read", readings=(Reading(at_s=0, measuring=True, clock_hz=1e9, throttle_reasons=()),)
+    )
+    known = facts(altered(REPORT, machine=machine, conditions=(running,)))
+
+    names = "origin, state, effort, MIG, version, platform, driver, clock, power limit, ECC, system, processor"
+    assert ", ".join(known) == names
 
 
 def test_work_that_is_counted_differently_has_no_ratio() -> None:

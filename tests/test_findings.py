@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.findings.verdicts import find, overlap
+from gpureport.inputs import shipped_table
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
@@ -148,6 +149,10 @@ def test_a_taper_is_read_off_at_the_sizes_that_were_measured() -> None:
 
     assert moved
     assert match_curves(prediction, everything) == match_features(prediction.features, everything.features)
+
+
+def test_every_row_of_verdicts_is_used() -> None:
+    assert list(shipped_table("verdicts", dict[str, object])) == list(Verdict)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,23 @@ import signal
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from pydantic import ValidationError
 
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, FileError, parse_yaml, read_json, read_yaml
+from gpureport.inputs import (
+    MOST_JSON_BYTES,
+    MOST_LEVELS,
+    MOST_YAML_BYTES,
+    FileError,
+    parse_yaml,
+    read_json,
+    read_yaml,
+    shipped_table,
+)
 from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec.check import check_folder
@@ -254,3 +265,26 @@ def test_an_infinite_number_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=f"^{re.escape(str(path))}: device.clock_hz: must be less than or equal to"):
         load_report(path)
+
+
+class _Row(NamedTuple):
+    share: float
+    source: str = ""
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("a: {share: 1}\na: {share: 2}\n", FileError),
+        ("a: {share: 1, sorce: b}\n", ValidationError),
+        ("a: {share: 0,5}\n", ValidationError),
+        ("a: {source: b}\n", ValidationError),
+    ],
+)
+def test_wrong_shipped_tables_are_refused(
+    text: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows.yaml").write_text(text)
+    monkeypatch.setattr("gpureport.inputs.data_dir", lambda _: tmp_path)
+    with pytest.raises(error):
+        shipped_table("rows", dict[str, _Row])

@@ -1,6 +1,7 @@
 """Properties of all workloads."""
 
 import re
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpureport
 from gpureport.data import data_dir
 from gpureport.errors import InputError
+from gpureport.inputs import shipped_table
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
@@ -19,6 +22,16 @@ from tests.toy import MIB, TOY, on_cpu
 WORKLOADS = all_workloads()
 FULL = limits_of(TOY)
 CPU = on_cpu()
+
+
+def test_every_purpose_is_that_of_a_workload() -> None:
+    package = Path(gpureport.__file__).parent
+    modules = (*package.glob("workloads/**/*.py"), *package.glob("kernel_files/*.py"))
+    source = "".join(path.read_text("utf-8") for path in modules)
+    purposes = {
+        purpose for of_all in shipped_table("sweeps", dict[str, dict[str, object]]).values() for purpose in of_all
+    }
+    assert {purpose for purpose in purposes if f'"{purpose}"' not in source} == set()
 
 
 def _ids(workload: Workload) -> str:

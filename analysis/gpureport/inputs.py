@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT, ENOTDIR
-from functools import cache
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import TypeVar
 
 import yaml
 from jiter import from_json
@@ -34,6 +33,7 @@ _LOOP = "is a loop of symbolic links; give the file itself"
 _NOT_XZ = "is not one complete file compressed with xz; copy or compress it again"
 _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 
+T = TypeVar("T")
 Step = str | int
 Steps = tuple[Step, ...]
 """Location of a value in a file, as keys and indices."""
@@ -97,10 +97,20 @@ def read_yaml(path: Path) -> Yaml:
     return parse_yaml(_text(path, _bytes(path, MOST_YAML_BYTES)), str(path))
 
 
-@cache
-def read_table(name: str) -> Any:  # noqa: ANN401 - rows of any kind
-    """Return the contents of a shipped table, ``tables/NAME.yaml``."""
-    return read_yaml(data_dir("tables") / f"{name}.yaml").data
+def shipped_table(name: str, kind: type[T]) -> T:
+    """Return the contents of a shipped table, ``tables/NAME.yaml``, which must be of this *kind*.
+
+    Raises:
+        FileError: it cannot be read, or has a key twice.
+        pydantic.ValidationError: it is of another kind.
+    """
+    from pydantic import TypeAdapter
+
+    path = data_dir("tables") / f"{name}.yaml"
+    content = read_yaml(path)
+    for (*_, key), line, _ in content.repeated:
+        raise FileError(str(path), f"{key}: occurs twice", line)
+    return TypeAdapter(kind).validate_python(content.data)
 
 
 def read_text(path: Path) -> str:

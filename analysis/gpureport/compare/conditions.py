@@ -4,25 +4,18 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from statistics import median
 from typing import Literal
 
-from pydantic import TypeAdapter
-
 from gpureport.compare.records import Condition
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.report import Report
 from gpureport.units import format_frequency
 
 _ORIGIN = "origin"
-
-
-@cache
-def _listed() -> tuple[Condition, ...]:
-    """Return all conditions in the order of documents, without values."""
-    return TypeAdapter(tuple[Condition, ...]).validate_python(read_table("conditions"))
+_LISTED = shipped_table("conditions", tuple[Condition, ...])
+"""All conditions in the order of documents, without values."""
 
 
 def facts(report: Report) -> dict[str, str]:
@@ -40,19 +33,19 @@ def facts(report: Report) -> dict[str, str]:
     if machine:
         values |= {"platform": machine.opencl.platform, "driver": machine.opencl.driver}
         values |= {"system": machine.system, "processor": machine.cpu}
-    return {each.what: value for each in _listed() if (value := values.get(each.what))}
+    return {each.what: value for each in _LISTED if (value := values.get(each.what))}
 
 
 def merged_facts(runs: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the conditions of a machine from those of its runs."""
-    values = {each.what: dict.fromkeys(run[each.what] for run in runs if each.what in run) for each in _listed()}
+    values = {each.what: dict.fromkeys(run[each.what] for run in runs if each.what in run) for each in _LISTED}
     return {what: ", ".join(different) for what, different in values.items() if different}
 
 
 def conditions(machines: Mapping[str, Mapping[str, str]]) -> tuple[Condition, ...]:
     """Return the conditions that differ between the machines, cautions first."""
     found = []
-    for each in _listed():
+    for each in _LISTED:
         values = {name: of_machine[each.what] for name, of_machine in machines.items() if each.what in of_machine}
         if len(set(values.values())) > 1:
             found.append(each.model_copy(update={"values": values}))

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from pydantic import TypeAdapter
-
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 
 Table = Literal["runs", "key_figures", "points"]
 Kind = Literal["VARCHAR", "DOUBLE", "BIGINT", "BOOLEAN", "TIMESTAMP"]
@@ -18,6 +16,6 @@ StoredRun = Mapping[Table, tuple[Row, ...]]
 
 VERSION = 1
 """Version of the schema. A reader takes files that lack columns, so columns may be added to a version."""
-TABLES = TypeAdapter(dict[Table, dict[str, Kind]]).validate_python(read_table("store"))
+TABLES = shipped_table("store", dict[Table, dict[str, Kind]])
 COLUMNS: Mapping[str, Kind] = {"kind": "VARCHAR", **{n: kind for table in TABLES.values() for n, kind in table.items()}}
 """The columns of a file: those of all tables, and ``kind``, the table of a row."""

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict
 
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 from gpureport.records.prediction import LATENCY_OF, cache_of
 from gpureport.records.quantities import Labelled
 
@@ -75,13 +75,12 @@ class InstructionClass(Bottleneck):
     """Its key figure."""
 
 
-@dataclass(frozen=True)
-class _Tables:
+class _Tables(NamedTuple):
     instruction_classes: dict[str, InstructionClass]
     others: dict[str, Bottleneck]
 
 
-_TABLES = TypeAdapter(_Tables).validate_python(read_table("ceilings"))
+_TABLES = shipped_table("ceilings", _Tables)
 INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = _TABLES.instruction_classes
 """In the order of files."""
 CEILINGS: Mapping[str, Bottleneck] = {**INSTRUCTION_CLASSES, **_TABLES.others}

@@ -1,8 +1,8 @@
 """Comparison of prediction and observation: verdicts, tested hypotheses, advice on kernels."""
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
     Ceiling,
@@ -15,24 +15,33 @@ from gpureport.records.quantities import (
     Whole,
 )
 
-_ROWS = read_table("verdicts")
-"""``tables/verdicts.yaml``."""
-AGREEMENT: float = _ROWS["agrees"]["most"]
-"""Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
-errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
-UNCERTAIN: float = _ROWS["within interval"]["most"]
-"""Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
-MENTIONED = 0.75
-"""A hypothesis is mentioned if it leaves at most this share of the error."""
 AccessKind = Literal["load", "store", "atomic"]
 AddressSpace = Literal["global", "constant", "local"]
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
+class _Row(NamedTuple):
+    mark: str
+    outcome: Outcome
+    style: str
+    most: float
+    meet: bool
+    definition: str
+
+
+_ROWS = shipped_table("verdicts", dict[str, _Row])
+AGREEMENT = _ROWS["agrees"].most
+"""Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
+errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+UNCERTAIN = _ROWS["within interval"].most
+"""Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
+MENTIONED = 0.75
+"""A hypothesis is mentioned if it leaves at most this share of the error."""
+
+
 def _row(label: str) -> tuple[object, ...]:
     row = _ROWS[label]
-    definition = row["definition"].format(agreement=AGREEMENT, uncertain=UNCERTAIN)
-    return label, row["mark"], row["outcome"], row["style"], float(row["most"]), row["meet"], definition
+    return label, *row[:-1], row.definition.format(agreement=AGREEMENT, uncertain=UNCERTAIN)
 
 
 class Verdict(Labelled):

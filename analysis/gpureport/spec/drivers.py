@@ -8,9 +8,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from pydantic import TypeAdapter
-
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 
 CpuCompiler = Literal["pocl", "intel"]
 _ANY = re.compile("")
@@ -92,7 +90,7 @@ class _Table(NamedTuple):
     implementations: tuple[Implementation, ...]
 
 
-_TABLE = TypeAdapter(_Table).validate_python(read_table("drivers"))
+_TABLE = shipped_table("drivers", _Table)
 SOFTWARE = _TABLE.software
 """In names of devices that are programs."""
 

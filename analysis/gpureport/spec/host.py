@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
 from gpureport.system import usable_cores
@@ -47,6 +47,14 @@ class ListedCache(Record):
     """``lscpu`` lists the size of one before version 2.34, the sum of an unknown number before 2.37, and then both."""
     shared_by: Count | None = None
     """Logical processors that share one instance, also those that this program cannot use; ``lscpu`` lists none."""
+
+
+class _Arm(NamedTuple):
+    vendors: dict[str, str]
+    parts: dict[str, str]
+
+
+_ARM = shipped_table("arm_cores", _Arm)
 
 
 class Lscpu(str):
@@ -157,9 +165,8 @@ def _huge_page_bytes(root: Path) -> int | None:
 def _name(fields: Sequence[tuple[str, str]]) -> str:
     """Return the name of the processor, board or chip in ``cpuinfo``, or those of Arm's cores; empty: none is known."""
     first = dict(reversed(fields))
-    known = read_table("arm_cores")
-    of_arm = known["vendors"].get(first.get("CPU implementer")) == "ARM"
-    cores = [known["parts"].get(part, "") for part in _parts(fields) if of_arm]
+    of_arm = _ARM.vendors.get(first.get("CPU implementer", "")) == "ARM"
+    cores = [_ARM.parts.get(part, "") for part in _parts(fields) if of_arm]
     return next((first[key] for key in _NAMED_BY if key in first), " and ".join(cores) if all(cores) else "")
 
 
@@ -175,10 +182,7 @@ def _identity(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     if parts := _parts(fields):
         number = first.get("CPU implementer", "unknown")
         # Several types of core have the values of any.
-        return {
-            "vendor": read_table("arm_cores")["vendors"].get(number, number),
-            "part": parts[0] if len(parts) == 1 else "",
-        }
+        return {"vendor": _ARM.vendors.get(number, number), "part": parts[0] if len(parts) == 1 else ""}
     if "vendor_id" not in first or "cpu family" not in numbers:
         return {}
     flags = frozenset(first.get("flags", "").split())

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 
 N = TypeVar("N", bound=float | tuple[object, ...])
 
@@ -40,25 +40,30 @@ def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), h
     return value
 
 
-_SOURCED = {name: (value, row) for row in read_table("constants") for name, value in row["values"].items()}
+_Number = int | float
+_Numbers = _Number | tuple[_Number | tuple[_Number, ...], ...]
 
 
-def _in_tuples(value: Any) -> Any:  # noqa: ANN401 - a number, or several
-    if isinstance(value, dict):
-        return {name: _in_tuples(each) for name, each in value.items()}
-    return tuple(map(_in_tuples, value)) if isinstance(value, list) else value
+class _Row(NamedTuple):
+    values: dict[str, _Numbers | dict[str, _Numbers | dict[str, _Numbers]]]
+    source: str
+    measured_on: tuple[str, ...] = ()
+    held_out: str = ""
+    only: str = ""
+
+
+SOURCED = {
+    name: Constant(value, row.source, row.measured_on, row.held_out, row.only)
+    for row in shipped_table("constants", tuple[_Row, ...])
+    for name, value in row.values.items()
+}
+"""``tables/constants.yaml``: constants by name."""
 
 
 def sourced(name: str) -> Any:  # noqa: ANN401 - a number, or several
     """Declare the :class:`Constant` of this name in ``tables/constants.yaml``, and return its value."""
-    value, row = _SOURCED[name]
-    return constant(
-        _in_tuples(value),
-        row["source"],
-        measured_on=tuple(row.get("measured_on", ())),
-        held_out=row.get("held_out", ""),
-        only=row.get("only", ""),
-    )
+    CONSTANTS.append(SOURCED[name])
+    return SOURCED[name].value
 
 
 MAD_TO_SIGMA = constant(1.4826)
@@ -132,7 +137,6 @@ class Uncertainty:
         return next((known[name] for name in (*path.split("."), "any") if name in known), self)
 
 
-BY_SOURCE = Uncertainty()
 ONE_WAY_LOSS: float = sourced("spec.uncertainty.ONE_WAY_LOSS")
 _TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
 
@@ -151,7 +155,7 @@ def _row(given: Mapping[str, Any]) -> Uncertainty:
 
 
 UNCERTAINTIES: Mapping[str, Uncertainty] = {
-    "by source": BY_SOURCE,
-    **{name: _row(given) for name, given in read_table("uncertainties").items()},
+    "by source": Uncertainty(),
+    **{name: _row(given) for name, given in shipped_table("uncertainties", dict[str, dict[str, Any]]).items()},
 }
 """``tables/uncertainties.yaml``, by the names that fields declare (``Listed.uncertain``)."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from math import inf, isnan, log
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import pandas as pd
 from pydantic import TypeAdapter
 
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 from gpureport.records.curves import BASES, Basis
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.validate.residuals import What
@@ -162,7 +162,7 @@ def _reached(target: Target, errors: "pd.Series[float]") -> float:
 
 TARGETS = tuple(
     TypeAdapter(Target).validate_python({name: value for name, value in (group | limit).items() if name != "limits"})
-    for group in read_table("targets")
+    for group in shipped_table("targets", list[dict[str, Any]])
     for limit in group["limits"]
 )
 """``tables/targets.yaml``: a target for each limit of a group of results."""

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gpureport.inputs import read_table
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, sourced
+from gpureport.spec.uncertainty import sourced
 from gpureport.validate.operators import Row, on_rocm
 
 
@@ -19,25 +18,20 @@ class Timing(NamedTuple):
     """Relative standard deviation of both."""
 
 
-def _declared(row: Mapping[str, Any]) -> dict[str, Timing]:
-    measured_on, held_out = tuple(row["measured_on"]), row["held_out"]
-    return {
-        name: constant(Timing(**timing), row["source"], measured_on=measured_on, held_out=held_out, only="PyTorch")
-        for name, timing in row["timings"].items()
-    }
-
-
-_LISTED = {
-    way: {name: timing for row in rows for name, timing in _declared(row).items()}
-    for way, rows in read_table("timings").items()
-}
-"""``tables/timings.yaml``: by way of timing, that of a software stack or of an operator."""
+_EVENTS = {stack: Timing(**sourced(f"validate.timings.events.{stack}")) for stack in ("CUDA", "ROCm")}
+"""Events of an idle stream around the call of an operator. The first one passes before the host reaches the kernel, and
+the second one cannot pass before the host records it."""
+_GRAPH = {stack: Timing(**sourced(f"validate.timings.graph.{stack}")) for stack in ("CUDA", "ROCm")}
+"""The same around the nodes of a graph."""
+_HOST = {operator: Timing(**timing) for operator, timing in sourced("validate.timings.host").items()}
+"""The host's clock around a call and the wait for its end. PyTorch compiled the last two functions, which then check
+their arguments."""
 _LONGER_CALLS: Mapping[str, float] = sourced("validate.timings._LONGER_CALLS")
 """Host time of operators with more outputs or steps / that of element-wise ones. The difference delays the kernel."""
 
 
-def _of_pytorch(way: str, row: Row, device: Device) -> Timing:
-    before_s, least_s, deviation = _LISTED[way]["ROCm" if on_rocm(device) else "CUDA"]
+def _of_pytorch(by_stack: Mapping[str, Timing], row: Row, device: Device) -> Timing:
+    before_s, least_s, deviation = by_stack["ROCm" if on_rocm(device) else "CUDA"]
     longer = _LONGER_CALLS.get(str(row.get("operator")), 1.0)
     if row.get("operator") == "linear" and on_rocm(device):
         longer += 1.0  # the copy of the bias is a call of its own
@@ -45,7 +39,7 @@ def _of_pytorch(way: str, row: Row, device: Device) -> Timing:
 
 
 def _by_host(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all ways
-    return _LISTED["PyTorch, host"].get(str(row.get("operator")), Timing())
+    return _HOST.get(str(row.get("operator")), Timing())
 
 
 _CUDA_LAUNCH_S: float = sourced("validate.timings._CUDA_LAUNCH_S")
@@ -58,7 +52,8 @@ def _of_cuda(row: Row, device: Device) -> Timing:  # noqa: ARG001 - as of all wa
 
 TIMINGS: Mapping[str, Callable[[Row, Device], Timing]] = {
     "CUDA, queued": _of_cuda,
-    **{way: partial(_of_pytorch, way) for way in ("PyTorch, events", "PyTorch, events in a graph")},
+    "PyTorch, events": partial(_of_pytorch, _EVENTS),
+    "PyTorch, events in a graph": partial(_of_pytorch, _GRAPH),
     "PyTorch, host": _by_host,
 }
 """By name of the way of timing; a kernel's own time if it is not listed."""

@@ -11,9 +11,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import TypeAdapter
 
-from gpureport.inputs import read_table
+from gpureport.inputs import shipped_table
 from gpureport.records.curves import Axis
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
@@ -34,7 +33,7 @@ _CPU_S = constant(2e-3)
 class Reach(NamedTuple):
     """The largest working set of a sweep, as multiples of the last cache."""
 
-    quick: float = inf
+    quick: float
     full: float = inf
     on_cpu: float = inf
     """At most so much on a CPU, which is slower and has large caches."""
@@ -54,19 +53,17 @@ class Launch(NamedTuple):
     """The same in a quick run; 0: as in a full run."""
 
 
-class Purpose(NamedTuple):
-    """How far and how long the sweeps of a purpose measure: a row of ``tables/sweeps.yaml``."""
-
-    reach: Reach = Reach()
-    launch: Launch = Launch({}, {})
+class _Purposes(NamedTuple):
+    reach: dict[str, Reach]
+    launch: dict[str, Launch]
 
 
-_PURPOSES = TypeAdapter(dict[str, Purpose]).validate_python(read_table("sweeps"))
+_PURPOSES = shipped_table("sweeps", _Purposes)
 
 
 def launch(device: Device, limits: Limits, purpose: str) -> dict[str, int]:
     """Return the parameters of the points of a *purpose* (``tables/sweeps.yaml``), with the number of ``groups``."""
-    points = _PURPOSES[purpose].launch
+    points = _PURPOSES.launch[purpose]
     known = chosen(device, cpu=points.cpu, gpu=points.gpu)
     found = {"local": device.architecture.vector_lanes, **known}
     if per_unit := found.pop("per_unit", 0):
@@ -79,7 +76,7 @@ def most_bytes(device: Device, limits: Limits, purpose: str, arrays: int = 1, ca
 
     It is a multiple of the last cache, or of a larger *capacity*, within the limits of the device.
     """
-    known = _PURPOSES[purpose].reach
+    known = _PURPOSES.reach[purpose]
     times = min(known.quick if limits.quick else known.full, chosen(device, cpu=known.on_cpu, gpu=inf))
     largest = times * max(capacity, last_cache_bytes(device))
     return min(largest, limits.max_bytes, arrays * limits.max_buffer_bytes)
@@ -105,7 +102,7 @@ def chosen(device: Device, *, cpu: T, gpu: T) -> T:
 
 def seconds(device: Device, limits: Limits, purpose: str) -> float:
     """Return the time that a dispatch should take, which outweighs its launch."""
-    known = _PURPOSES[purpose].launch
+    known = _PURPOSES.launch[purpose]
     return chosen(device, cpu=_CPU_S, gpu=(limits.quick and known.quick_s) or known.full_s)
 
 
