@@ -124,19 +124,26 @@ def _energy(power_w: float = 350.0) -> Energy:
     return Energy(sensor="NVML", scope="board", limit_w=700.0, loads=(idle, read, lost))
 
 
+RATES = {"memory/read": 4e12, "instructions/rate": 7e12}
+
+
 def test_measured_power_comes_before_the_limit_of_the_board() -> None:
     device = load_database().device("nvidia/h200_sxm")
-    found = {each.name: each for each in per_watt(device, _energy())}
+    found = {each.name: each for each in per_watt(device, _energy(), RATES)}
     assert found["memory read"].basis == "measured power"
     assert found["memory read"].value == pytest.approx(3e12 / 350)
     assert found["fp32 FMA"].basis == "board limit"
-    assert found["fp32 FMA"].value == pytest.approx(2 * device.rate_per_s("fp32") / 700)
-    assert list(per_watt(device.model_copy(update={"board_power_w": None}), None)) == []
+    assert found["fp32 FMA"].value == pytest.approx(1e10)  # 7e12 / 700 W
+    assert list(per_watt(device.model_copy(update={"board_power_w": None}), None, RATES)) == []
 
 
 def test_figures_for_buyers_count_multiply_adds_twice_and_name_the_listed_peak() -> None:
     device = load_database().device("amd/rx_7900_xt")
-    found = {each.name: each for each in excerpt(predicted(device, ())[0]).figures}
+    found = {each.name: each for each in excerpt(predicted(device, select(("memory/read",)), quick=True)[0]).figures}
+    read, limit_w = found["memory bandwidth"].value, found["board power"].value
+    assert read > 1.01 * device.memory.reached_bytes_per_s  # which a copy reaches
+    assert found["memory read"].value == pytest.approx(read / limit_w)
+    assert device.memory.read_bytes_per_s == pytest.approx(read, rel=0.01)  # without such a prediction
     assert found["fp32"].value == pytest.approx(2 * device.rate_per_s("fp32"))
     assert found["fp32"].listed == pytest.approx(2 * found["fp32"].value)
     assert found["memory bandwidth"].listed == device.memory.bandwidth_bytes_per_s

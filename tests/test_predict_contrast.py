@@ -1,19 +1,21 @@
 """Ceilings and contrasts of predictions: by hand on small devices."""
 
-from math import exp
+from math import exp, log
 from pathlib import Path
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.compare import Comparison, compare, excerpt
-from gpureport.compare.records import BEYOND
+from gpureport.compare.contrast import contrast
+from gpureport.compare.records import BEYOND, RatioEstimate, WorkloadComparison
 from gpureport.compare.runs import FP64, MATRIX
+from gpureport.compare.summary import works
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import key_figures
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.report.comparison.sentences import sentences
-from gpureport.report.comparison.tables import buyers_table, limits_table, works_table
+from gpureport.report.comparison.tables import buyers_table, effects_table, limits_table, works_table
 from gpureport.results.opening import predicted
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
@@ -93,6 +95,42 @@ def test_transfers_of_pinned_and_of_ordinary_memory_have_ratios_of_their_own() -
     assert [each.kernels for each in contrast.effects if each.bottleneck == Kind.LINK] == [(name,) for name in names]
     rows = [row[0] for row in works_table(found).rows]
     assert rows == ["Transfer bandwidth, pinned", "Transfer bandwidth, pageable"]
+    limits = [row[:2] for row in effects_table(found, contrast).rows]
+    assert limits == [(f"transfers ({memory})",) * 2 for memory in ("pinned", "ordinary memory")]
+
+
+@pytest.mark.parametrize(("half_width", "said"), [(0.3, "are about equally fast"), (0.7, "undecided for")])
+def test_equal_ratios_with_wide_intervals_are_undecided(half_width: float, said: str) -> None:
+    found = _compared(TOY, altered(TOY, id="other", name="Other"), "transfer/pinned")
+    (contrast,) = found.contrasts
+    (effect,) = contrast.effects
+    wide = altered(effect, ratio=RatioEstimate.of_log(0.0, half_width), unchanged=1)
+    moved = altered(effect, bottleneck=Kind.MEMORY, ratio=RatioEstimate.of_log(-1.0, 0.1), unchanged=0)
+    changed = found.model_copy(update={"contrasts": (altered(contrast, effects=(moved, wide)),)})
+    assert sum(said in each for each in sentences(changed)) == 1
+
+
+@pytest.mark.parametrize(("values", "middle"), [((1.0, 4.0), 2.0), ((1.0, 3.0, 4.0), 3.0), ((1.0, 2.0, 8.0, 9.0), 4.0)])
+def test_the_ratio_of_several_kernels_is_their_median_and_the_range_has_all_values(
+    values: tuple[float, ...], middle: float
+) -> None:
+    (queued,) = _compared(TOY, TOY, "launch/queued").contests[:1]
+    base = altered(queued.standings[0], machine="a")
+
+    def contest(number: int, ratio: float) -> WorkloadComparison:
+        own = altered(base, machine="b", to_baseline=RatioEstimate.of_log(log(ratio), 0.1 * ratio))
+        return altered(queued, regime=str(number), standings=(base, own))
+
+    (effect,) = contrast("b", "a", [contest(*each) for each in enumerate(values)]).effects
+    assert effect.ratio.value == pytest.approx(middle)
+    assert effect.ends == pytest.approx((min(values), max(values)))
+
+
+def test_barriers_are_a_kind_of_work_beside_instructions() -> None:
+    found = works(_compared(TOY, _faster_memory(2.0), "instructions/rate", "instructions/barrier"))
+    cases = {work.label: {contest.regime for contest in work.contests} for work in found}
+    assert "barrier" not in cases["instruction rate"]
+    assert "barrier" in cases["instruction rate, barriers"]
 
 
 def test_of_a_prediction_buyers_see_the_read_bandwidth_of_its_page_one() -> None:

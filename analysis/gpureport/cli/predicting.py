@@ -180,7 +180,7 @@ def print_comparison(comparison: Comparison) -> None:
     print_document_table("What buyers compare, with 95 % intervals", buyers_table(comparison))
     for found in comparison.contrasts:
         title = f"Speed of {found.machine} / {comparison.baseline} by bottleneck on {comparison.baseline}"
-        print_document_table(f"{title} (median kernel; range over kernels)", effects_table(comparison, found))
+        print_document_table(f"{title} (median of kernels; range of all values)", effects_table(comparison, found))
     if comparison.contrasts:
         print_text(intervals())
         print_lines("")

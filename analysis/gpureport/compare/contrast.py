@@ -9,7 +9,7 @@ the model has the same error on both devices, the interval is wider than necessa
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import log, log1p
-from statistics import median_low
+from statistics import fmean
 
 from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, WorkloadComparison
 from gpureport.compare.runs import Run
@@ -72,16 +72,20 @@ def _effect(name: Kind, members: Iterable[tuple[str, tuple[RatioEstimate, Kind]]
     ratios = [_middle([ratio for ratio, _ in found]) for found in by_kernel.values()]
     others = Counter(kind for found in by_kernel.values() for _, kind in found)
     values = [ratio.value for ratio in ratios]
+    every = [ratio.value for found in by_kernel.values() for ratio, _ in found]
     return Effect(
         bottleneck=name,
         other_bottleneck=others.most_common(1)[0][0],
         kernels=tuple(by_kernel),
         ratio=_middle(ratios),
-        ends=(min(values), max(values)),
+        ends=(min(every), max(every)),
         unchanged=sum(abs(log(value)) <= log1p(EQUAL) for value in values),
     )
 
 
 def _middle(ratios: Sequence[RatioEstimate]) -> RatioEstimate:
-    middle = median_low(ratio.value for ratio in ratios)
-    return next(ratio for ratio in ratios if ratio.value == middle)
+    """Return the median; of an even number, the geometric mean of both in the middle, whose errors count as common."""
+    ordered = sorted(ratios, key=lambda ratio: ratio.value)
+    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+    widths = [ratio.half_width for ratio in middle if ratio.half_width is not None]
+    return RatioEstimate.of_log(fmean(log(each.value) for each in middle), fmean(widths) if widths else None)

@@ -180,9 +180,9 @@ class Effect(Record):
     kernels: tuple[str, ...]
     """Their names, ``family/variant``."""
     ratio: RatioEstimate
-    """That of the median kernel, each with the median of its points (data in memory or caches, or cases)."""
+    """The median of the kernels, each with the median of its points (data in memory or caches, or cases)."""
     ends: tuple[Compact, Compact]
-    """Lowest and highest ratio of a kernel."""
+    """Lowest and highest ratio of a point of a kernel."""
     unchanged: Whole
     """Number of kernels that are equally fast on both devices."""
 

@@ -13,7 +13,7 @@ from gpureport.findings.key_figures import key_figures
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
-from gpureport.predict.ceilings import Ceiling, ceilings, listed_rates
+from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.sensitivity import Fact
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.columns import Curve
@@ -261,11 +261,13 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
         ("memory bandwidth", "memory/read", "DRAM", device.memory.bandwidth_bytes_per_s),
         *((("host link", "transfer/pinned", TRANSFER, None),) if device.host_link.kind != "shared" else ()),
     )
+    rates = {"memory/read": device.memory.read_bytes_per_s, "instructions/rate": limits["fp32"].value}
     for name, workload, level, listed in places:
         limit, figure = limits.get(level), figures.get((workload, level))
         known = figure and figure.shown
         if known:
             value, (low, high) = known.value, known.ends
+            rates[workload] = value
         elif limit:
             value, low, high = limit.value, limit.ci_low, limit.ci_high
         else:
@@ -286,16 +288,22 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
     ):
         if listed:
             yield MachineFigure(name=name, value=listed, unit=unit, basis="specification")
-    yield from per_watt(device, report.energy)
+    yield from per_watt(device, report.energy, rates)
 
 
-def per_watt(device: Device, energy: Energy | None) -> Iterator[MachineFigure]:
-    """Yield memory reads and multiply-adds per watt, measured or else from listed rates and the board's power limit."""
-    rates, limit_w = listed_rates(device), device.board_power_w
-    for name, unit in ((READ_PER_WATT, "B/s/W"), ("fp32 FMA", "FLOP/s/W")):
+def per_watt(device: Device, energy: Energy | None, rates: Mapping[str, float]) -> Iterator[MachineFigure]:
+    """Yield memory reads and multiply-adds per watt, measured or else from *rates* and the board's power limit.
+
+    The *rates*, by workload, are measured or predicted ones, or else those of the entry.
+    """
+    limit_w = device.board_power_w
+    for name, workload, unit in (
+        (READ_PER_WATT, "memory/read", "B/s/W"),
+        ("fp32 FMA", "instructions/rate", "FLOP/s/W"),
+    ):
         load = energy.load(name) if energy else None
         if load and load.rate and load.power_w:
             value = load.rate / load.power_w
             yield MachineFigure(name=name, value=value, unit=unit, basis="measured power")
         elif limit_w:
-            yield MachineFigure(name=name, value=rates[name] / limit_w, unit=unit, basis="board limit")
+            yield MachineFigure(name=name, value=rates[workload] / limit_w, unit=unit, basis="board limit")

@@ -19,8 +19,15 @@ _ORDER = (
     *("memory", "local_memory", "atomics", "instructions", "launch"),
 )
 """Families in the order in which they are shown; others follow those of their kind."""
-_APART = "transfer"
-"""The family whose variants are different kinds of work: copies of pinned and of ordinary memory."""
+
+
+def _apart(contest: WorkloadComparison) -> str:
+    """Name a part of a family that is another kind of work: copies of pinned or ordinary memory, and barriers."""
+    if contest.family == "transfer":
+        return contest.variant
+    return "barriers" if contest.family == "instructions" and "barrier" in (contest.variant, contest.regime) else ""
+
+
 SEVERAL = 3
 """Fewest kernels (variants) for an interval over kernels, and for an order of machines."""
 
@@ -46,7 +53,7 @@ class Work:
     def label(self) -> str:
         """What the values are: ``latency``, ``read bandwidth``, or ``bandwidth`` of several kinds."""
         several, label = len({contest.metric.label for contest in self.contests}) > 1, self.contests[0].metric.label
-        label = f"{label}, {self.contests[0].variant}" if self.family == _APART else label
+        label = f"{label}, {part}" if (part := _apart(self.contests[0])) else label
         return "bandwidth" if several and self.unit == "B/s" else label
 
     @property
@@ -70,7 +77,7 @@ class MeanRatio:
     """The mean over kernels. Its 95 % interval includes the scatter over SEVERAL kernels or more, or cases of a single
     kernel, and the intervals of the kernels if all have one."""
     ends: tuple[float, float]
-    """Lowest and highest ratio of a kernel, or of a case of a single kernel."""
+    """Lowest and highest ratio of a kernel in one place or case."""
 
 
 def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]]:
@@ -87,8 +94,7 @@ def works(comparison: Comparison) -> tuple[Work, ...]:
     """Return the kinds of work, in the order of :func:`families`."""
     numbered = ((number, c) for number, contests in enumerate(families(comparison).values()) for c in contests)
     found = grouped(
-        ((number, c.metric.kind, PLACES.index(c.place), c.metric.unit, c.variant if c.family == _APART else ""), c)
-        for number, c in numbered
+        ((number, c.metric.kind, PLACES.index(c.place), c.metric.unit, _apart(c)), c) for number, c in numbered
     )
     ordered = (found[key] for key in sorted(found, key=lambda key: key[:3]))
     return tuple(Work(tuple(own), comparison.families.get(own[0].family, "")) for own in ordered)
@@ -128,7 +134,8 @@ def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRati
     if count >= SEVERAL:
         half = hypot(half or 0.0, float(interval_in_errors(count - 1)) * stdev(members) / sqrt(count))
     kernels = {kernel: exp(value) for kernel, value in logs.items()}
-    return MeanRatio(kernels, RatioEstimate.of_log(fmean(members), half), (exp(min(members)), exp(max(members))))
+    every = [ratio.value for found in by_kernel.values() for ratio in found]
+    return MeanRatio(kernels, RatioEstimate.of_log(fmean(members), half), (min(every), max(every)))
 
 
 def _half_width(kernels: Collection[Sequence[RatioEstimate]]) -> float | None:

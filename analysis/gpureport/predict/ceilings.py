@@ -94,12 +94,12 @@ def _limits(device: Device) -> Iterator[_Limit]:
         yield "transfer", "device to host", link_bytes_per_s(device.host_link, "to_host"), "B/s"
     if device.board_power_w:
         rates = listed_rates(device)
-        yield "per watt", "DRAM per watt", rates["memory read"] / device.board_power_w, "B/s/W"
+        yield "per watt", "DRAM copy per watt", rates["memory read"] / device.board_power_w, "B/s/W"
         yield "per watt", "fp32 per watt", rates["fp32 FMA"] / device.board_power_w, "FLOP/s/W"
 
 
 def listed_rates(device: Device) -> dict[str, float]:
-    """Return bytes/s and operations/s of the entry, by the name of the load."""
+    """Return bytes/s (of memory: those of a copy) and operations/s of the entry, by the name of the load."""
     return {
         "memory read": device.memory.reached_bytes_per_s,
         "fp32 FMA": 2.0 * device.rate_per_s("fp32"),

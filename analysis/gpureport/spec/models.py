@@ -199,6 +199,11 @@ class Memory(Record):
         """Bandwidth that a streaming kernel reaches."""
         return self.bandwidth_bytes_per_s * self.efficiency * (1 - (self.ecc or 0.0))
 
+    @property
+    def read_bytes_per_s(self) -> float:
+        """Bandwidth that a kernel reaches which only reads."""
+        return self.reached_bytes_per_s / self.efficiency * (1 - self.one_way_loss * (1 - self.efficiency))
+
 
 class Launch(Record):
     """Launch costs."""

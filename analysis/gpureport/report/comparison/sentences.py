@@ -8,6 +8,8 @@ from gpureport.compare.contrast import SAME
 from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
 from gpureport.compare.runs import FP64, MATRIX, READ_PER_WATT
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
+from gpureport.findings.whole_device import TRANSFERS
+from gpureport.records.ceilings import Kind
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
 from gpureport.text import listed, shorten
@@ -16,6 +18,7 @@ FILE = "comparison_sentences.j2"
 _FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
 _MOST_CHANGES = 3  # kinds of limits in the sentence on a predicted device
+_NARROW = 1.5  # half-width, as a factor, of an interval that still shows that two devices are about equally fast
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 Verdict = Literal["faster", "slower", "equal", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equal", "undecided")
@@ -84,16 +87,24 @@ def intervals() -> str:
 
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
     """Return what changes from the baseline to a predicted machine, and for which kernels."""
-    equal = [effect for effect in found.effects if effect.unchanged > len(effect.kernels) / 2]
+    alike = [effect for effect in found.effects if effect.unchanged > len(effect.kernels) / 2]
+    equal = [effect for effect in alike if (effect.ratio.half_width or 0.0) <= log(_NARROW)]
     return paragraphs(
         "contrast",
         FILE,
         first=baseline,
         other=found.machine,
-        changed=_most_important([effect for effect in found.effects if effect not in equal]),
+        changed=_most_important([effect for effect in found.effects if effect not in alike]),
         equal=equal,
+        undecided=[effect for effect in alike if effect not in equal],
+        name=limit_name,
         all_equal=all(effect.unchanged == len(effect.kernels) for effect in equal),
     )
+
+
+def limit_name(kind: Kind, kernels: Sequence[str]) -> str:
+    """Name what limits *kernels*; transfers of each kind of the host's memory are an effect of their own."""
+    return f"transfers ({TRANSFERS[kernels[0]]})" if kind is Kind.LINK and kernels[0] in TRANSFERS else kind.text
 
 
 def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:

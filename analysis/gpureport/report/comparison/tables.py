@@ -21,7 +21,7 @@ from gpureport.compare.summary import What, Work, best_of, families, mean_speed,
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
 from gpureport.records.curves import DRAM
-from gpureport.report.comparison.sentences import work_name
+from gpureport.report.comparison.sentences import limit_name, work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_title
@@ -186,11 +186,11 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
     a, b = short[comparison.baseline], short[found.machine]
     return Table.of(
         {
-            f"limited on {a} by": e.bottleneck.text,
-            f"on {b} by": e.other_bottleneck.text,
+            f"limited on {a} by": limit_name(e.bottleneck, e.kernels),
+            f"on {b} by": limit_name(e.other_bottleneck, e.kernels),
             "kernels": str(len(e.kernels)),
             f"{b} / {a}": _with_interval(e.ratio),
-            "range": format_range(e.ends, RATIO) if len(e.kernels) > 1 else "",
+            "range": format_range(e.ends, RATIO) if e.ends[0] < e.ends[1] else "",
             "for example": _kernel_names(e.kernels),
         }
         for e in found.effects
