@@ -86,13 +86,8 @@ def test_only_independent_and_narrow_predictions_are_strong_tests() -> None:
     assert not h200["Memory copy"].is_strong_test
     assert not h200["Matrix bf16 (mma.sync)"].is_strong_test  # independent, but a factor of 1.85
     assert not h200["Matrix bf16 (mma.sync)"].seen
-
-
-@pytest.mark.parametrize(("watt", "expected"), [(712.0, True), (690.0, True), (580.0, False), (800.0, False)])
-def test_power_is_at_its_limit_within_the_error_of_sensors(watt: float, expected: bool) -> None:
-    power = KeyFigure(Quantity.POWER, "highest", "W", 700.0, measured=Estimate(watt), at_most=True)
-    assert power.is_at_limit is expected
-    assert not replace(power, at_most=False).is_at_limit
+    assert h200["Memory copy"].is_narrow  # ± 23 %
+    assert not h200["Matrix bf16 (mma.sync)"].is_narrow  # so that page one does not call it as predicted
 
 
 def test_specifications_are_those_of_the_vendor() -> None:

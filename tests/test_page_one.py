@@ -25,6 +25,7 @@ from gpureport.report.run.page_one import (
     headline,
     median_clock_hz,
     page_one,
+    sides,
     slowdowns,
     state,
 )
@@ -202,7 +203,10 @@ def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> No
     cpu, gpu = (" ".join(texts_of(kept_html(name))) for name in (CPU, GPU))
     assert "Not measured: fp16, launch interval, power." in cpu
     assert "virtual machine" in cpu
-    assert "at limit, 700 W" in gpu
+    assert "102 % of limit 700 W" in gpu
+    assert "Host to device (pinned)" in gpu
+    assert "reads ≤ 213 KiB" in gpu
+    assert "as predicted" not in gpu  # of the matrix unit, within a factor of 1.85
     assert "Not measured" not in gpu
     assert "virtual machine" not in gpu
 
@@ -244,7 +248,7 @@ def test_discarded_samples_and_values_measured_on_such_a_device_are_named(monkey
     monkeypatch.setattr("gpureport.report.run.page_one.disturbed", lambda _: found)
     html = " ".join(texts_of(render_html(kept(GPU))))
     assert "40 % of samples discarded" in html
-    assert "disturbed samples discarded, mainly of Memory" in html
+    assert "40 disturbed samples discarded (other processes: up to" in html
     assert "inputs were measured on such a device" in html
     assert "228 KiB local memory each, 48 KiB per work-group" in html
 
@@ -261,6 +265,24 @@ def test_discarded_samples_and_values_measured_on_such_a_device_are_named(monkey
 def test_full_occupancy_allows_registers_and_local_memory(device: str, registers: int, local_bytes: int) -> None:
     """Registers come in steps of 8; a group reserves 1 KiB of local memory."""
     assert full_occupancy(database().device(device)) == (registers, local_bytes)
+
+
+def test_local_memory_at_full_occupancy_is_that_of_the_advised_work_group() -> None:
+    h200 = database().device("nvidia/h200_sxm")
+    assert [full_occupancy(h200, group)[1] for group in (128, 256, 768)] == [106, 110, 106]
+    assert "110 B local memory" in " ".join(texts_of(kept_html(GPU)))
+
+
+def test_the_verdict_on_a_cpu_uses_what_page_one_calls_typical_and_names_what_to_do() -> None:
+    """Reads at the largest size reach 30 to 54 GB/s, typical are 48; L3's plateau begins beyond its usable part."""
+    cpu = page_one(kept("pocl-5-epyc-2-cores"), curves(kept("pocl-5-epyc-2-cores")))
+    off = {figure.name for side in sides(kept("pocl-5-epyc-2-cores"), cpu.figures).values() for figure in side}
+    assert off == {"Empty kernel, start to end"}
+    (l3,) = (figure for figure in cpu.figures if figure.name == "Latency of L3")
+    assert l3.measured
+    assert l3.measured.ends[1] < 86e-9  # of the plateau
+    assert "388 disturbed samples discarded (other virtual machines: up to 10 %)" in cpu.headline[1]
+    assert cpu.headline[-1].endswith("Repeat when the machine is idle.")
 
 
 def test_exact_inputs_that_were_measured_on_such_a_device_do_not_count() -> None:

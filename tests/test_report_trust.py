@@ -7,6 +7,7 @@ from gpureport.records.finding import Verdict
 from gpureport.report.curves import CurveRecords, FindingPair, curves, most_distant
 from gpureport.report.run.sweeps import kind_of, selection
 from gpureport.report.run.trust import examples
+from gpureport.report.text.words import largest_deviation
 from gpureport.workloads import select
 from tests.builders import altered, observed_like
 from tests.make_report import make_report
@@ -66,3 +67,5 @@ def test_the_largest_deviation_has_a_ratio() -> None:
 
     assert most_distant((missing, farther, far)) == (farther, "Largest deviation")
     assert most_distant((missing,)) == (missing, "Not as predicted")
+    assert largest_deviation([missing.main, missing.main]) == f"2 {Verdict.NOT_OBSERVED}"
+    assert "times the prediction" in largest_deviation([missing.main, far.main])

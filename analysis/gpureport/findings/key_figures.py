@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from gpureport.findings.whole_device import usable_latency
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
@@ -126,12 +127,6 @@ class KeyFigure:
         return self.shown.value / self.specification if self.limit and self.specification and self.shown else None
 
     @property
-    def is_at_limit(self) -> bool:
-        """Whether measured power is its limit within 5 %: the sensor's error, and excursions that averages contain."""
-        share = self.measured.value / self.specification if self.at_most and self.specification and self.measured else 0
-        return abs(share - 1) < 0.05
-
-    @property
     def unpredicted(self) -> Side | None:
         """On which side the measured interval lies completely outside the predicted one; ``None``: they overlap."""
         if self.predicted is None or self.measured is None:
@@ -149,7 +144,12 @@ class KeyFigure:
     @property
     def is_strong_test(self) -> bool:
         """Whether the prediction is independent of such devices, and narrow enough to show a defect."""
-        return bool(self.predicted and not self.seen and self.predicted.width < STRONG**2)
+        return not self.seen and self.is_narrow
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the predicted interval is narrow enough to show a defect."""
+        return self.predicted is not None and self.predicted.width < STRONG**2
 
 
 _Values = Mapping[Place | None, tuple[Estimate | None, Estimate | None]]
@@ -159,10 +159,13 @@ def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, 
     """Return predicted, measured and exact key figures; *counted*: the most work-items resident at once, if counted."""
     device, values, found = report.device, _values(report), []
     own = {device.id, f"architectures/{device.architecture.id}"}
+    last = device.caches[-1].name if device.caches else None
     for figure in _wanted(report, values):
         predicted, measured = values.get(figure.place, (None, None))
         if measured is None and figure.place and figure.place.level == DRAM:
-            measured = _beyond_caches(report, figure.place.workload)
+            measured = beyond_caches(report, figure.place.workload)
+        elif measured and figure.quantity is Quantity.LATENCY and figure.of == last:
+            measured = usable_latency(device, report.observations, measured.value) or measured
         if predicted or measured:
             predicted, measured = (_scaled(each, figure.factor) for each in (predicted, measured))
             sources = (source for path in figure.inputs if (source := device.provenance.get(path)))
@@ -179,7 +182,7 @@ def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, 
     return (*_joined(found), *_energy(report), *_exact(device, counted))
 
 
-def _beyond_caches(report: Report, workload: str) -> Estimate | None:
+def beyond_caches(report: Report, workload: str) -> Estimate | None:
     """Return the value at the largest working set, if it is far beyond the caches: a curve may still fall there."""
     last = max((cache.capacity_bytes for cache in report.device.caches), default=0.0)
     curves = (each for each in report.observations if each.key.workload == workload)

@@ -108,6 +108,21 @@ def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate
     return Estimate(middle, low, high) if middle >= _BEYOND * private else None
 
 
+def usable_latency(device: Device, observations: Iterable[Observation], latency_s: float) -> Estimate | None:
+    """Return the latency of a CPU's last cache in its usable part, if a plateau of *latency_s* lies beyond that part.
+
+    Most loads of such a plateau are from memory. The value is the median over sizes, its interval their range.
+    """
+    seen = tuple(observations)
+    usable = usable_part(device, seen)
+    points = sorted((p.point.working_set_bytes, p.value) for o in seen if o.key.workload == LATENCY for p in o.points)
+    if usable is None or _crossing(points, latency_s) <= usable.value:
+        return None
+    private = max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)
+    inside = [value for size, value in points if _BEYOND * private <= size <= usable.value]
+    return Estimate(median(inside), min(inside), max(inside)) if inside else None
+
+
 def _crossing(points: Sequence[tuple[float, float]], value: float) -> float:
     """Return the size up to which most values are below *value*: as many above before it as below after it."""
     sizes = [size for size, _ in points]

@@ -76,7 +76,7 @@ def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, 
         if readers == units:
             lines += plateaus(record, role)
         elif points:
-            text = f"only {readers} of {units} units"
+            text = f"{readers} of {units} units read"
             middle = points[len(points) // 3]
             lines.append(Series("", role, "ranges", (middle.point.x,), (middle.value,), texts=(text,), labelled=True))
         onsets = [

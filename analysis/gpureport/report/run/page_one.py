@@ -11,7 +11,17 @@ from pydantic import TypeAdapter
 
 from gpureport.data import data_dir
 from gpureport.findings.advice import OneSize
-from gpureport.findings.key_figures import FP32, HIGHEST, LOCAL, MEMORY, KeyFigure, Quantity, Side, key_figures
+from gpureport.findings.key_figures import (
+    FP32,
+    HIGHEST,
+    LOCAL,
+    MEMORY,
+    KeyFigure,
+    Quantity,
+    Side,
+    beyond_caches,
+    key_figures,
+)
 from gpureport.findings.verdicts import time_errors
 from gpureport.findings.whole_device import most_counted
 from gpureport.inputs import read_yaml
@@ -30,7 +40,7 @@ from gpureport.report.run.efficiency import limits, most_frequent, own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
 from gpureport.report.run.trust import measured_on_such, ratio_picture
-from gpureport.report.run.work import best_size, enough_work, full_occupancy
+from gpureport.report.run.work import SMALL_GROUP, best_size, enough_work, full_occupancy
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import known_range, seen_in
@@ -64,6 +74,10 @@ class State(Labelled):
     PUBLISHED = "Published values.", "open"
     PREDICTED = "Prediction.", "open"
     NOTHING = "Not measured.", "off"
+
+
+_ODD = (State.SLOWER, State.FASTER, State.MIXED, State.DEVIATES)
+"""Of a CPU, other programs may be the reason."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +211,7 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
         ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        *(() if device.architecture.on_host else (("Host to device", Quantity.TRANSFER, "Host to device"),)),
+        *(() if device.architecture.on_host else (("Host to device (pinned)", Quantity.TRANSFER, "Host to device"),)),
         ("Launch interval", Quantity.LAUNCH, "start to next start"),
         ("Power", Quantity.POWER, HIGHEST),
     )
@@ -259,11 +273,13 @@ def headline(
         compared=compared,
         strong=sum(figure.is_strong_test for figure in compared),
         sides=sides(report, figures),
+        typical=[figure for figure in compared if typical_value(report, figure)],
+        repeat=report.device.architecture.on_host and state(report, figures, clock_hz) in _ODD,
         hottest_c=max((r.temperature_c for r in chain(readings(report), *loads) if r.temperature_c), default=None),
         clock_hz=clock_hz,
         is_clock_low=_is_low(report, clock_hz),
         complete=report.machine is not None and not (wrong or report.failed_variants or report.incomplete),
-        load_known=bool(highest_load(report)),
+        loads=dict(highest_load(report)),
         disturbed=disturbed(report),
         unthrottled=bool(reasons) and not any(reasons),
         impossible=sum(workload not in wrong for workload in errors),
@@ -273,18 +289,30 @@ def headline(
 def sides(report: Report, figures: Iterable[KeyFigure]) -> dict[Side, list[KeyFigure]]:
     """Return the figures on each side of what was expected, the largest deviation first.
 
-    They are outside their predicted intervals. Large figures far below what is typical of a CPU's core are slower, too.
+    They are outside their predicted intervals. Large figures of a CPU are far from what is typical of its core, which
+    page one shows with them, unless the values at the largest size are too unstable to say so.
     """
     found: dict[Side, list[KeyFigure]] = {"slower": [], "faster": [], "other": []}
-    large = {(quantity, of) for _, quantity, of in _LARGE} if report.device.is_typical else set()
     known = [
         (abs(log(f.measured.value / f.predicted.value)), f.measured, f) for f in figures if f.measured and f.predicted
     ]
     for _, measured, figure in sorted(known, key=lambda each: -each[0]):
-        is_below = (figure.quantity, figure.of) in large and measured.value < _LOW * (figure.specification or 0.0)
-        if side := figure.unpredicted or ("slower" if is_below else None):
+        if typical := typical_value(report, figure):
+            seen = beyond_caches(report, figure.place.workload if figure.place else "") or measured
+            low, high = min(measured.ends[0], seen.ends[0]), max(measured.ends[1], seen.ends[1])
+            is_clear = not low <= typical <= high and not _LOW <= measured.value / typical <= 1 / _LOW
+            side: Side | None = ("slower" if high < typical else "faster") if is_clear else None
+        else:
+            side = figure.unpredicted
+        if side:
             found[side].append(figure)
     return found
+
+
+def typical_value(report: Report, figure: KeyFigure) -> float | None:
+    """Return what is typical of a CPU's core, of a large figure; ``None``: it is compared with its prediction."""
+    large = {(quantity, of) for _, quantity, of in _LARGE} if report.device.is_typical else set()
+    return figure.specification if (figure.quantity, figure.of) in large else None
 
 
 def advice(
@@ -298,7 +326,7 @@ def advice(
     n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
     work_facts = {
         "capacity": resident_work_items(report.device),
-        "limits": full_occupancy(report.device),
+        "limits": full_occupancy(report.device, best.size if best else SMALL_GROUP),
         "enough": work[ceil(_MOST * len(work)) - 1][0] if work else None,
         "kernels": len(work),
     }

@@ -15,7 +15,7 @@ from gpureport.spec.models import Device, resident_work_items
 from gpureport.units import RATIO, format_range
 
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
-_GROUP = 128  # work-items of a small group, of which most devices can hold enough
+SMALL_GROUP = 128  # work-items of a small group, of which most devices can hold enough
 _FEW = 3  # the most families with losses that are listed
 _BEGIN = 1.25  # an n90 below so many times the fewest work-items of its sweep may be smaller
 
@@ -32,12 +32,16 @@ def enough_work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[flo
     )
 
 
-def full_occupancy(device: Device) -> tuple[int, float]:
-    """Return registers and bytes of local memory per work-item that allow it, in small work-groups; 0: no limit."""
+def full_occupancy(device: Device, group: int = SMALL_GROUP) -> tuple[int, float]:
+    """Return registers and bytes of local memory per work-item that allow it, in work-groups of *group*; 0: no limit.
+
+    It is a small group if such ones cannot fill a compute unit, and twice as large if too few of them can be resident.
+    """
     rules, wave = device.architecture.occupancy, device.architecture.wave_size
     most, each = rules.max_waves * wave, max(1, rules.register_granularity // wave)
     registers = min(rules.registers // most, rules.max_registers_per_work_item or inf) if rules.registers else 0
-    group = _GROUP if most <= _GROUP * (rules.max_groups or most) else 2 * _GROUP
+    group = SMALL_GROUP if most % group else group
+    group = group if most <= group * (rules.max_groups or most) else 2 * SMALL_GROUP
     share = (rules.local_memory_bytes or 0) // max(1, most // group)  # of each group
     share -= share % rules.local_memory_granularity_bytes
     share = max((size for size in rules.local_memory_sizes_bytes if size <= share), default=share)

@@ -3,6 +3,7 @@
 Observed values are compared with predictions in words that state only differences that their intervals show.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from gpureport.records.curves import CurveFeature, SweepKey
@@ -146,7 +147,9 @@ def known_range(values: Iterable[float | None], unit: str = "") -> str:
 
 
 def largest_deviation(mains: Iterable[Finding]) -> str:
-    """Name the variant that is farthest from its prediction, of those that are not as predicted."""
-    off = [f for f in mains if f.ratio and not f.verdict.as_predicted]
+    """Name the variant that is farthest from its prediction, of those that are not as predicted, or count these."""
+    off = [f for f in mains if not f.verdict.as_predicted]
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)), default=None)
-    return f"{worst.key.variant}: {format_ratio(worst.ratio)} times the prediction" if worst else UNKNOWN
+    if worst and worst.ratio:
+        return f"{worst.key.variant}: {format_ratio(worst.ratio)} times the prediction"
+    return ", ".join(f"{number} {name}" for name, number in Counter(f.verdict for f in off).items()) or UNKNOWN
