@@ -160,8 +160,8 @@ def _reached(target: Target, errors: "pd.Series[float]") -> float:
     return float(errors.quantile(share, interpolation="higher" if inf in errors.to_numpy() else "linear"))
 
 
-TARGETS = tuple(
-    TypeAdapter(Target).validate_python({name: value for name, value in (group | limit).items() if name != "limits"})
+TARGETS = TypeAdapter(tuple[Target, ...]).validate_python(
+    {name: value for name, value in (group | limit).items() if name != "limits"}
     for group in shipped_table("targets", list[dict[str, Any]])
     for limit in group["limits"]
 )
