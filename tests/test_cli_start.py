@@ -197,7 +197,7 @@ def test_what_an_encoding_lacks_is_replaced() -> None:
     )
     assert ended.stderr == b""
     assert ended.returncode == 0
-    assert "Working set: ?" in ended.stdout.decode("latin-1")
+    assert "Working set: reads ?" in ended.stdout.decode("latin-1")
 
 
 def in_terminal(*arguments: str, columns: int, no_colour: bool = False) -> str:
