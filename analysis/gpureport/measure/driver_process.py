@@ -93,13 +93,16 @@ class DriverProcess:
             raise DeviceError(problem)
         self.use(backend, began_s)
         self._watch.__enter__()
-        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()  # finds drift, and takes a second
         return backend.device
 
     def use(self, backend: Backend, began_s: float) -> None:
         """Measure on an open device; the run began at *began_s*."""
         self._watch = Watch(backend, began_s=began_s)
         self._backend = self._watch.counted(backend)
+
+    def prepare(self) -> None:
+        """Begin to load what finds drift, which takes a second."""
+        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()
 
     def build_ahead(self, candidate: RuntimeDevice, requests: Iterable[tuple[str, str]], folder: Path) -> None:
         """Build programs for a process that measures, whose temporary *folder* gets their logs."""

@@ -124,6 +124,9 @@ class Measurer:
         Its compilers make code for each size of work-group, when the first one starts. If a builder fails, the process
         that measures builds its programs.
         """
+        self._child.send("prepare")
+        with suppress(EndedError):
+            self._child.answer(SILENCE_LIMIT_S)
         needed = tuple(dict.fromkeys(requests))
         most = min(_BUILDERS, -(-len(needed) // _BUILDERS_PROGRAMS), max(1, len(usable_cores()) // 2))
         with suppress(GpuReportError):  # no process can be started
