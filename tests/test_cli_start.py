@@ -45,6 +45,31 @@ def test_commands_import_no_more_than_they_need(arguments: str, needed: str, oth
 
 
 @pytest.mark.parametrize(
+    "environment",
+    [{"COLUMNS": "0"}, {"COLUMNS": "²", "LINES": "²"}, {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}],
+    ids=str,
+)
+def test_settings_of_terminals_and_notebooks_end_no_command(environment: dict[str, str], tmp_path: Path) -> None:
+    """Nor does a matplotlibrc of the working directory."""
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\n")
+    command = (
+        ("predict", "h200", "-w", "memory/read", "-o", "out", "--pdf")
+        if "MPLBACKEND" in environment
+        else ("glossary", "cliff")
+    )
+    ended = subprocess.run(
+        [*COMMAND, *command],
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout
+
+
+@pytest.mark.parametrize(
     "arguments", [("--help",), ("glossary",), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join
 )
 def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:

@@ -291,15 +291,17 @@ def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkey
 def test_builders_end_with_the_process_that_measures_and_none_is_necessary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the folder is removed, in which a driver might store a program again."""
     monkeypatch.setattr(remote, "usable_cores", lambda: frozenset(range(4)))
-    program, popen = "import time; time.sleep(60)", subprocess.Popen
+    answers = _BEGIN + 2 * pickle.dumps(("answer", None))
+    program, popen = f"import os, time; os.write(1, {answers!r}); time.sleep(60)", subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda _, **options: popen([sys.executable, "-c", program], **options))
     measurer = Measurer(RuntimeDevice(PRESENT, Runtime(""), 0))
     measurer.build_ahead([("kernels.cl", f"-DN={number}") for number in range(33)])
     measuring = measurer._child
+    assert measuring.answer(30.0) is None
     assert len(measuring.builders) == 2
     os.kill(measuring._process.pid, signal.SIGKILL)
     with pytest.raises(EndedError):
-        measuring.answer(30.0)
+        measuring.answer(0.5)
     assert all(each._process.poll() == -signal.SIGKILL for each in measuring.builders)
     assert not measuring.folder.exists()
 
@@ -307,6 +309,7 @@ def test_builders_end_with_the_process_that_measures_and_none_is_necessary(monke
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(measuring, "send", lambda _: None)
     measurer.build_ahead([("kernels.cl", "")])
     assert len(measuring.builders) == 2
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 from io import BufferedWriter, FileIO, TextIOWrapper
@@ -106,6 +107,10 @@ def run() -> int:
         sys.stdout = TextIOWrapper(BufferedWriter(output), encodings[0], "replace", line_buffering=True)
     if not is_console(sys.stderr):
         sys.stderr = TextIOWrapper(BufferedWriter(messages), encodings[1], "backslashreplace", line_buffering=True)
+    os.environ["MPLBACKEND"] = "agg"  # that of a notebook is not installed here, and matplotlib would not load
+    for name in ("COLUMNS", "LINES"):
+        if not re.fullmatch("0*[1-9][0-9]{0,5}", os.environ.get(name, "")):
+            os.environ.pop(name, None)  # rich would fail, or print nothing
     collect_rarely()
     code = main()
     sys.stdout.flush()

@@ -56,12 +56,13 @@ def theme() -> Iterator[None]:
     """Make figures that are drawn and saved within this context look alike."""
     import matplotlib as mpl
     import seaborn as sns
+    from matplotlib import style as styles
 
     _register_fonts()
-    # Seaborn's style contains only its own settings, so all are needed.
+    # Seaborn's style contains only its own settings, so all are needed; the defaults replace those of a matplotlibrc.
     style = mpl.rc_params_from_file(data_dir("templates") / "figures.mplstyle", use_default_template=False)
     settings: dict[Any, Any] = {**sns.axes_style("ticks"), **style, **_SETTINGS}
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with styles.context(["default", settings]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # pages have fallback fonts
         yield
 
