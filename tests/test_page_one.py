@@ -21,6 +21,7 @@ from gpureport.report.run.conditions import Disturbed
 from gpureport.report.run.page_one import (
     State,
     advice,
+    first_figure,
     first_kernels,
     headline,
     median_clock_hz,
@@ -361,6 +362,13 @@ def test_the_clock_of_the_host_is_named() -> None:
     by_host = MEMORY.model_copy(update={"machine": MEMORY.machine.model_copy(update={"opencl": opencl})})
     page, stamps = "The clock of the host times it", "own time stamps"
     assert [(html.count(page), html.count(stamps)) for html in map(render_html, (MEMORY, by_host))] == [(0, 1), (2, 0)]
+
+
+def test_the_figure_of_software_shows_no_predictions() -> None:
+    """Its caption names none, and that of another device does."""
+    software = MEMORY.model_copy(update={"predictions": ()})
+    captions = [picture.caption for each in (MEMORY, software) if (picture := first_figure(each, curves(each)))]
+    assert ["Lines and bands: predicted" in caption for caption in captions] == [True, False]
 
 
 def test_values_of_a_draft_are_no_specification() -> None:

@@ -214,7 +214,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     every = tuple(store.read(_groups))
     if not every:
         raise InputError(
-            f"{store.folder}: contains no run with predictions, as those on software renderers and simulators; "
+            f"{store.folder}: contains no run with predictions, as those on software or emulated devices; "
             "add runs on other devices"
         )
     compared = [each for each in every if each.compared]

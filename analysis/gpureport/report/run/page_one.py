@@ -187,7 +187,11 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
     if drawn := working_sets(found):
         on_host = report.device.architecture.on_host
         caption = text(
-            "working_sets_caption", observed=bool(report.observations), seen=seen_in(report), on_host=on_host
+            "working_sets_caption",
+            observed=bool(report.observations),
+            predicted=bool(report.predictions),
+            seen=seen_in(report),
+            on_host=on_host,
         )
         remarked = report.match.notes and not report.device.is_typical  # then fewer lines are left
         roomy = state(report, ()) in (State.PLAUSIBLE, State.PREDICTED) and not remarked
