@@ -633,6 +633,7 @@ def test_power_and_energy_are_no_speeds(fleet: Fleet) -> None:
     assert peers.speeds("predicted") == {}
 
 
+@pytest.mark.usefixtures("pango")
 def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:
     page, pdf = write_documents(fleet, tmp_path)
     html = page.read_text()
