@@ -65,7 +65,7 @@ def test_settings_of_terminals_and_notebooks_end_no_command(environment: dict[st
         text=True,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
     assert ended.stdout
 
 
