@@ -118,6 +118,7 @@ def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("gpureport.report.render.started", partial)
     monkeypatch.setattr("gpureport.report.render.pdf", taken)
+    monkeypatch.setattr("gpureport.report.render.pdf_problem", lambda: None)
     file, *_ = write_documents(report(), tmp_path, no_pdf=False, paper="a4")
     data = re.findall(r'<script type="application/json">(.*?)</script>', file.read_text(), re.DOTALL)
     assert len(data) >= 4
