@@ -72,7 +72,7 @@ def test_nothing_is_predicted_for_software(
     store = ["--store", str(tmp_path / "store")]
     assert main(["fleet", "add", f"node={tmp_path}", *store]) == 0
     assert main(["fleet", "report", *store]) == 2
-    assert "no run with predictions, as those on software or emulated devices" in capsys.readouterr().err
+    assert "no run with predictions, which runs on software or emulated devices lack" in capsys.readouterr().err
     page = page_one(report, curves(report))
     assert page.state is State.SOFTWARE
     assert page.trust.startswith("Nothing was predicted.")

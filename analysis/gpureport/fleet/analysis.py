@@ -214,7 +214,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     every = tuple(store.read(_groups))
     if not every:
         raise InputError(
-            f"{store.folder}: contains no run with predictions, as those on software or emulated devices; "
+            f"{store.folder}: contains no run with predictions, which runs on software or emulated devices lack; "
             "add runs on other devices"
         )
     compared = [each for each in every if each.compared]
