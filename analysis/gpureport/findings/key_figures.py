@@ -196,7 +196,7 @@ def beyond_caches(report: Report, workload: str) -> Estimate | None:
 def _values(report: Report) -> _Values:
     """Return the values that were found or, without a finding, predicted; observed ones come first.
 
-    Nothing is found where nothing is predicted: of a program in the place of a device, they are those observed.
+    A program in the place of a device has no findings, because nothing is predicted: its values are observed ones.
     """
     values: dict[Place | None, tuple[Estimate | None, Estimate | None]] = {}
     for f in sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None):

@@ -27,7 +27,7 @@ compiling, initialising gigabytes and a busy machine."""
 Compilations = Mapping[str, tuple[Compilation | None, ...]]
 """By sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`."""
 _BUILDERS, _BUILDERS_PROGRAMS = 3, 32
-"""Most processes that build programs, each of which needs some memory of the device, and programs for each."""
+"""Most processes that build programs, each of which needs memory of the device; one starts for so many programs."""
 _NOTHING = Sweep("check", WORKING_SET, (), "check")
 _CHECKING = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
 
@@ -121,8 +121,8 @@ class Measurer:
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         """Begin builds of (source, options) in other processes, where that saves time: not of code for a CPU.
 
-        Its compilers make code for each size of work-group, when the first one starts. If a builder fails, the process
-        that measures builds its programs.
+        A CPU's compiler generates code for a size of work-group when a kernel first starts with it. If a builder fails,
+        the process that measures builds its programs.
         """
         self._child.send("prepare")
         with suppress(EndedError):

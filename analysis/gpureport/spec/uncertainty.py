@@ -1,6 +1,6 @@
 """Constants of the code, and how uncertain values are.
 
-Those with sources are in ``tables/constants.yaml``, with the devices that were measured.
+Constants with sources are in ``tables/constants.yaml``, with the devices that were measured.
 
 Fields of records name the uncertainty of values of devices and architectures (``Listed.uncertain``), a row of
 ``tables/uncertainties.yaml``. Constants of the model have no uncertainty of their own: fits show their errors only

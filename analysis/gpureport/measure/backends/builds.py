@@ -35,7 +35,7 @@ class BuildLogs:
             file.write_text(f"{''.join(parts)}{_END}", encoding="utf-8")  # not in a folder that was removed
 
     def read(self, source: str, options: str) -> str:
-        """Return the log of a program that another process began to build, or that nobody did: then it is empty."""
+        """Return the log of a program that another process began to build; empty if none did or it takes too long."""
         file, until = self._file(source, options), time.monotonic() + _WAIT_S
         while file.exists() and time.monotonic() < until:
             if (text := file.read_text(encoding="utf-8", errors="replace")).endswith(_END):  # else a part of it

@@ -34,9 +34,9 @@ def working_sets(found: Iterable[CurveRecords]) -> list[list[CurveRecords]]:
 
 
 def working_set_chart(stacks: Sequence[Sequence[CurveRecords]], device: Device, taller: float = 1.0) -> Chart:
-    """Return read bandwidth and latency against the working set, with the levels of the device, *taller* than usual.
+    """Return read bandwidth and latency against the working set, with the levels of the device.
 
-    Of levels of each compute unit, the working set is that of one unit.
+    Of levels of each compute unit, the working set is that of one unit. Panels are *taller* times as high as usual.
     """
     every = [point.point.x for curves in stacks for curve in curves for point in drawable(curve.points)]
     x = Axis("working set (of one compute unit for its caches)", "B", "log2", stretch(every, 1.15))

@@ -48,7 +48,7 @@ _SETTINGS = {
     "axes.edgecolor": COLOURS["muted"],
     "grid.color": COLOURS["faint"],
 }
-"""Beside those of ``templates/figures.mplstyle``."""
+"""Besides those of ``templates/figures.mplstyle``."""
 
 
 @contextmanager

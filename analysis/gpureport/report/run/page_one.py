@@ -293,8 +293,8 @@ def headline(
 def sides(report: Report, figures: Iterable[KeyFigure]) -> dict[Side, list[KeyFigure]]:
     """Return the figures on each side of what was expected, the largest deviation first.
 
-    They are outside their predicted intervals. Large figures of a CPU are far from what is typical of its core, which
-    page one shows with them, unless the values at the largest size are too unstable to say so.
+    They are outside their predicted intervals. The large figures of a CPU are compared with what is typical of its
+    core instead, which page one shows with them, unless the values at the largest size are too unstable.
     """
     found: dict[Side, list[KeyFigure]] = {"slower": [], "faster": [], "other": []}
     known = [
@@ -314,7 +314,7 @@ def sides(report: Report, figures: Iterable[KeyFigure]) -> dict[Side, list[KeyFi
 
 
 def typical_value(report: Report, figure: KeyFigure) -> float | None:
-    """Return what is typical of a CPU's core, of a large figure; ``None``: it is compared with its prediction."""
+    """Return what a large figure of a CPU is typically; ``None``: the figure is compared with its prediction."""
     large = {(quantity, of) for _, quantity, of in _LARGE} if report.device.is_typical else set()
     return figure.specification if (figure.quantity, figure.of) in large else None
 
