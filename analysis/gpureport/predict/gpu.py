@@ -167,8 +167,7 @@ class GpuExecution(Execution):
     def memory_efficiency(self) -> float:
         """The listed fraction, or more if all data move in one direction; less with error correction."""
         memory = self.device.memory
-        efficiency = memory.efficiency
-        if traffic.one_way(self.demand.streams, self.device):
-            efficiency = 1 - memory.one_way_loss * (1 - efficiency)
+        one_way = traffic.one_way(self.demand.streams, self.device)
+        efficiency = memory.one_way_efficiency if one_way else memory.efficiency
         efficiency *= 1 - (memory.ecc or 0.0)
         return efficiency * (1 - (1 - WITHOUT_ORDER) * without_order(self.demand, self.device.line_bytes))

@@ -200,9 +200,14 @@ class Memory(Record):
         return self.bandwidth_bytes_per_s * self.efficiency * (1 - (self.ecc or 0.0))
 
     @property
+    def one_way_efficiency(self) -> float:
+        """The same fraction as :attr:`efficiency` of a kernel that only reads or only writes."""
+        return 1 - self.one_way_loss * (1 - self.efficiency)
+
+    @property
     def read_bytes_per_s(self) -> float:
         """Bandwidth that a kernel reaches which only reads."""
-        return self.reached_bytes_per_s / self.efficiency * (1 - self.one_way_loss * (1 - self.efficiency))
+        return self.reached_bytes_per_s / self.efficiency * self.one_way_efficiency
 
 
 class Launch(Record):
