@@ -98,14 +98,14 @@ def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate
     if not device.architecture.has_neighbours or last is None or last.scope != "device" or loads is None:
         return None
     points = sorted((p.point.working_set_bytes, p.value) for p in loads.points)
-    private = max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)
+    least = _least_bytes(device)
     beyond = [value for size, value in points if size > last.capacity_bytes]
-    inside = [value for size, value in points if _BEYOND * private <= size <= last.capacity_bytes]
+    inside = [value for size, value in points if least <= size <= last.capacity_bytes]
     if not beyond or not inside or inside[0] >= (memory := median(beyond)):
         return None
     fastest = min(inside[0], device.cycles(last.latency_cycles))
     low, middle, high = (_crossing(points, fastest * (memory / fastest) ** share) for share in (0.25, 0.5, 0.75))
-    return Estimate(middle, low, high) if middle >= _BEYOND * private else None
+    return Estimate(middle, low, high) if middle >= least else None
 
 
 def usable_latency(device: Device, observations: Iterable[Observation], latency_s: float) -> Estimate | None:
@@ -118,9 +118,14 @@ def usable_latency(device: Device, observations: Iterable[Observation], latency_
     points = sorted((p.point.working_set_bytes, p.value) for o in seen if o.key.workload == LATENCY for p in o.points)
     if usable is None or _crossing(points, latency_s) <= usable.value:
         return None
-    private = max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)
-    inside = [value for size, value in points if _BEYOND * private <= size <= usable.value]
+    least = _least_bytes(device)
+    inside = [value for size, value in points if least <= size <= usable.value]
     return Estimate(median(inside), min(inside), max(inside)) if inside else None
+
+
+def _least_bytes(device: Device) -> float:
+    """Return the size from which on working sets say something about the last cache."""
+    return _BEYOND * max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)
 
 
 def _crossing(points: Sequence[tuple[float, float]], value: float) -> float:
