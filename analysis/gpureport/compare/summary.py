@@ -20,14 +20,6 @@ _ORDER = (
 )
 """Families in the order in which they are shown; others follow those of their kind."""
 
-
-def _apart(contest: WorkloadComparison) -> str:
-    """Name a part of a family that is another kind of work: copies of pinned or ordinary memory, and barriers."""
-    if contest.family == "transfer":
-        return contest.variant
-    return "barriers" if contest.family == "instructions" and "barrier" in (contest.variant, contest.regime) else ""
-
-
 SEVERAL = 3
 """Fewest kernels (variants) for an interval over kernels, and for an order of machines."""
 
@@ -98,6 +90,13 @@ def works(comparison: Comparison) -> tuple[Work, ...]:
     )
     ordered = (found[key] for key in sorted(found, key=lambda key: key[:3]))
     return tuple(Work(tuple(own), comparison.families.get(own[0].family, "")) for own in ordered)
+
+
+def _apart(contest: WorkloadComparison) -> str:
+    """Name a part of a family that is another kind of work: copies of pinned or ordinary memory, and barriers."""
+    if contest.family == "transfer":
+        return contest.variant
+    return "barriers" if contest.family == "instructions" and "barrier" in (contest.variant, contest.regime) else ""
 
 
 def rows_of(contests: Iterable[WorkloadComparison], *, joined: bool = True) -> tuple[Work, ...]:
