@@ -6,6 +6,7 @@ import os
 import re
 import runpy
 import shutil
+import signal
 import ssl
 import subprocess
 import sys
@@ -267,6 +268,7 @@ class Machine:
         exit 1 ;;
     *"pip install"*|*"--no-input install"*)
         echo "pip ${*##*/}" >>"$MADE_UP/calls"
+        [ ! -e "$MADE_UP/interrupted" ] || kill -INT 0
         case "$*" in
         *requirements-intel.lock)
             [ ! -e "$MADE_UP/offline" ] || { printf "error: some\\n\\303\\227 Some failed\\nhint\\n" && exit 1; }
@@ -312,8 +314,10 @@ class Machine:
     def set_up(self, *arguments: str, code: int = 0) -> list[str]:
         """Run the script, which exits with *code*; return its sentences."""
         environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder), "MADE_UP": str(self._state)}
-        line = ["/bin/sh", self.folder / "scripts" / "setup", *arguments]
-        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        line = ["env", "--default-signal", "/bin/sh", self.folder / "scripts" / "setup", *arguments]
+        done = subprocess.run(
+            line, env=environment, capture_output=True, text=True, check=False, start_new_session=True
+        )
         assert (done.returncode, done.stdout) == (code, "")
         return [line.removeprefix("gpureport: ") for line in done.stderr.splitlines() if "creating .venv" not in line]
 
@@ -382,6 +386,12 @@ def test_the_first_reason_is_reported_if_neither_pip_nor_a_package_can_be_fetche
         f"{tmp_path}/.venv could not be created: pip could not be fetched",
     ]
     assert machine.calls == [call.replace("pocl-opencl-icd", "python3-venv") for call in APT_CALLS]
+
+
+def test_an_interrupted_setup_says_so(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "PyPI").have("interrupted")
+    assert machine.set_up(code=-signal.SIGINT) == ["interrupted; the set-up is incomplete: run the command again"]
+    assert (tmp_path / ".venv" / "setup-unfinished").exists()
 
 
 @pytest.mark.parametrize("browser", ["", "chromium", "google-chrome"])
