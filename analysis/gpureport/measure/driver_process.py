@@ -6,10 +6,8 @@ import os
 import pickle
 import time
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from tempfile import gettempdir
-from threading import Thread
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -99,10 +97,6 @@ class DriverProcess:
         """Measure on an open device; the run began at *began_s*."""
         self._watch = Watch(backend, began_s=began_s)
         self._backend = self._watch.counted(backend)
-
-    def prepare(self) -> None:
-        """Begin to load what finds drift, which takes a second."""
-        Thread(target=import_module, args=("scipy.stats",), daemon=True).start()
 
     def build_ahead(self, candidate: RuntimeDevice, requests: Iterable[tuple[str, str]], folder: Path) -> None:
         """Build programs for a process that measures, whose temporary *folder* gets their logs."""

@@ -124,9 +124,6 @@ class Measurer:
         A CPU's compiler generates code for a size of work-group when a kernel first starts with it. If a builder fails,
         the process that measures builds its programs.
         """
-        self._child.send("prepare")
-        with suppress(EndedError):
-            self._child.answer(SILENCE_LIMIT_S)
         needed = tuple(dict.fromkeys(requests))
         most = min(_BUILDERS, -(-len(needed) // _BUILDERS_PROGRAMS), max(1, len(usable_cores()) // 2))
         with suppress(GpuReportError):  # no process can be started

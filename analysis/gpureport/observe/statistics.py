@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb
+from math import ceil, comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,9 +129,19 @@ def drifts(samples: Floats, taken_at: Floats) -> bool:
     change = float(np.median(samples[-third:]) / np.median(samples[:third]))
     if abs(change - 1.0) < LEAST_DRIFT:
         return False
-    from scipy.stats import kendalltau
+    pairs = np.tril_indices(len(samples), -1)
+    ordered = np.sign(samples[pairs[0]] - samples[pairs[1]])
+    wrong = ceil((len(ordered) - abs(np.sum(ordered))) / 2)
+    return bool(2 * np.sum(_inversions(len(samples))[: wrong + 1]) < CHANCE_OF_DRIFT)
 
-    return bool(kendalltau(samples, taken_at).pvalue < CHANCE_OF_DRIFT)
+
+@lru_cache
+def _inversions(n: int) -> Floats:
+    """Return the probability of each number of pairs in the wrong order among *n* values in random order."""
+    chances = np.ones(1)
+    for k in range(2, n + 1):  # the k-th value may precede any number of those before it
+        chances = np.convolve(chances, np.full(k, 1 / k))
+    return chances
 
 
 def sampling_noise(samples: Sequence[Floats]) -> Floats:
