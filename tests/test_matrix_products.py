@@ -9,9 +9,10 @@ from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import point_time
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.validate.matrix_products import KERNEL_DEVIATION, TENSOR, Tile, Unit, fastest, kernel, product
+from gpureport.validate.matrix_products import Unit, fastest, kernel, product
 from gpureport.validate.operators import MissingError
-from gpureport.validate.scoreboard import DataSet, predict_rows
+from gpureport.validate.scoreboard import predict_rows
+from gpureport.validate.software import SOFTWARE, DataSet, Tile, stack_of
 
 FP32 = Unit("fp32", 1, 4)
 
@@ -122,7 +123,7 @@ def test_rocm_copies_the_bias_and_uses_matrix_units(a100: Device, mi100: Device)
 def test_half_precision_uses_matrix_units(a100: Device) -> None:
     kernels = product(row("matmul") | {"type": "fp16"}, a100)
 
-    assert len(kernels) == len(TENSOR)
+    assert len(kernels) == len(SOFTWARE.tensor_kernels)
     assert all("matrix_fp16" in each.operations and each.streams[0].used_bytes == 2 for each in kernels)
 
 
@@ -135,7 +136,7 @@ def test_the_time_follows_the_peak_for_large_products(a100: Device) -> None:
 
 def test_intervals_count_that_the_library_may_choose_another_kernel(mi100: Device, a100: Device) -> None:
     data = DataSet("products")
-    for device, deviation in ((a100, KERNEL_DEVIATION[0]), (mi100, KERNEL_DEVIATION[1])):
+    for device in (a100, mi100):
         multiplied, copy = predict_rows(
             Path("table"),
             {0: {0: row("bmm", 2)}, 1: {1: {"operator": "copy", "rows": 4096, "columns": 4096}}},
@@ -144,7 +145,7 @@ def test_intervals_count_that_the_library_may_choose_another_kernel(mi100: Devic
         )
         assert multiplied
         assert copy
-        assert 1 + 1.96 * deviation < multiplied.spread
+        assert 1 + 1.96 * stack_of(device).kernel_deviation < multiplied.spread
         assert copy.spread < 1.5
 
 

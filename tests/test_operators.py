@@ -8,7 +8,7 @@ from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.validate.operators import OPERATORS
-from gpureport.validate.timings import TIMINGS
+from gpureport.validate.software import timing_of
 from gpureport.workloads.model import Demand
 
 A100, P4, MI100 = (load_database().device(name) for name in ("nvidia/a100_pcie_40", "nvidia/p4", "amd/mi100"))
@@ -110,16 +110,23 @@ def test_an_embedding_has_at_most_eight_groups_for_each_unit() -> None:
 
 
 def test_kernels_hide_in_the_call_and_start_later_if_it_takes_longer() -> None:
-    timed = TIMINGS["PyTorch, events"]
-    add, norm = (timed({"operator": name}, A100) for name in ("add", "layer_norm"))
+    way = "PyTorch, events"
+    add, norm = (timing_of(way, {"operator": name}, A100) for name in ("add", "layer_norm"))
 
     assert add.before_s < add.least_s
     assert norm.least_s == pytest.approx(1.6 * add.least_s)
     assert norm.before_s - add.before_s == pytest.approx(norm.least_s - add.least_s)
-    assert timed({}, MI100) != add
+    assert timing_of(way, {}, MI100) != add
 
 
 def test_compiled_functions_have_a_timing_of_their_own() -> None:
-    timed = TIMINGS["PyTorch, host"]
+    compiled, other = (timing_of("PyTorch, host", {"operator": name}, A100) for name in ("gelu", "softmax"))
 
-    assert timed({"operator": "gelu"}, A100).least_s > 3 * timed({"operator": "softmax"}, A100).least_s
+    assert compiled.least_s > 3 * other.least_s
+
+
+def test_kernels_in_a_queue_start_at_the_interval_of_their_software() -> None:
+    here, there = (timing_of("CUDA, queued", {}, device) for device in (A100, MI100))
+
+    assert here.before_s + A100.launch.batched_s == pytest.approx(1.8e-6)
+    assert (there.before_s, there.deviation) == (0.0, here.deviation)

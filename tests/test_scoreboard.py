@@ -18,16 +18,9 @@ from gpureport.validate import scoreboard
 from gpureport.validate.matrix_products import PRODUCTS
 from gpureport.validate.operators import OPERATORS
 from gpureport.validate.residuals import frame
-from gpureport.validate.scoreboard import (
-    DATA_SETS,
-    USERS_DEVIATION,
-    DataSet,
-    predict_rows,
-    roofline_s,
-    scoreboard_residuals,
-)
+from gpureport.validate.scoreboard import USERS_DEVIATION, predict_rows, roofline_s, scoreboard_residuals
+from gpureport.validate.software import DATA_SETS, DataSet, timing_of
 from gpureport.validate.streams import STREAMS
-from gpureport.validate.timings import TIMINGS
 from tests.kept import PUBLISHED
 
 ROOT = Path(__file__).parents[1]
@@ -141,7 +134,7 @@ def test_a_whole_model_is_the_sum_of_its_operators(tmp_path: Path) -> None:
 
     add, relu, model = found_in(tmp_path).itertuples()
 
-    before = TIMINGS["PyTorch, events in a graph"]({}, load_database().device(model.device)).before_s
+    before = timing_of("PyTorch, events in a graph", {}, load_database().device(model.device)).before_s
     assert model.predicted == pytest.approx(24 * (add.predicted - before) + 2 * (relu.predicted - before))
     assert model.rivals["roofline"] == pytest.approx(26 * add.rivals["roofline"])
 

@@ -45,7 +45,7 @@ from gpureport.spec.cores import (
     usable_l3,
 )
 from gpureport.spec.models import CoreType, StreamType
-from gpureport.spec.uncertainty import sourced
+from gpureport.spec.uncertainty import sourced, sourced_record
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -111,9 +111,7 @@ class Spread:
     """Natural logarithm of observed / predicted bandwidth of private caches, L3 and memory."""
 
 
-SPREADS: Mapping[Listing, Spread] = {
-    listing: Spread(**spread) for listing, spread in sourced("predict.cpu_memory.SPREADS").items()
-}
+SPREADS = sourced_record("predict.cpu_memory.SPREADS", dict[Listing, Spread])
 """By the way in which a machine is listed."""
 STREAMED_L3_RANGE: tuple[float, float] = sourced("predict.cpu_memory.STREAMED_L3_RANGE")
 """L3 that streams of all threads of a cloud machine find / the predicted one, as an interval of 95 %."""

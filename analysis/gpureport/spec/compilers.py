@@ -13,7 +13,7 @@ from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
-from gpureport.spec.uncertainty import constant, sourced
+from gpureport.spec.uncertainty import constant, sourced, sourced_record
 from gpureport.spec.values import Provenance, Value
 
 
@@ -35,19 +35,7 @@ class CompilerValues:
     the time until threads have found work (assumed). 0: one thread copies."""
 
 
-COMPILERS: Mapping[CpuCompiler, CompilerValues] = {
-    "pocl": CompilerValues(
-        launch_transfers=sourced("spec.compilers.pocl.launch_transfers"),
-        launch_exponent=sourced("spec.compilers.pocl.launch_exponent"),
-        exchanges={name: sourced(f"spec.compilers.pocl.{name}") for name in ("shuffle", "ballot", "barrier")},
-    ),
-    "intel": CompilerValues(
-        launch_transfers=sourced("spec.compilers.intel.launch_transfers"),
-        exchanges={name: sourced(f"spec.compilers.intel.{name}") for name in ("ballot", "barrier")},
-        call_transfers=sourced("spec.compilers.intel.call_transfers"),
-        parallel_transfers=sourced("spec.compilers.intel.parallel_transfers"),
-    ),
-}
+COMPILERS = sourced_record("spec.compilers.COMPILERS", dict[CpuCompiler, CompilerValues])
 _BALLOT_CYCLES: int = sourced("spec.compilers._BALLOT_CYCLES")
 _SKIPPED_ACCESSES = constant(
     16 / 21.2,

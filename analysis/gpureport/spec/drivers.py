@@ -26,6 +26,8 @@ class Maker(NamedTuple):
     """Of its PCI ids, if its drivers write the other half into names of devices: ``[0x1916]``."""
     model: re.Pattern[str] | None = None
     """Pattern of the model in ``CL_DEVICE_VERSION``, if the name is the same for all models."""
+    software: Literal["CUDA", "ROCm"] = "CUDA"
+    """What runs kernels of PyTorch on its devices."""
     own_names: re.Pattern[str] = _ANY
     """Pattern of product names that only one board has."""
     own_ids: re.Pattern[str] = _ANY

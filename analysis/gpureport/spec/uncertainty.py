@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from pydantic import TypeAdapter
+
 from gpureport.inputs import shipped_table
 
+R = TypeVar("R")
 N = TypeVar("N", bound=float | tuple[object, ...])
 
 
@@ -64,6 +67,23 @@ def sourced(name: str) -> Any:  # noqa: ANN401 - a number, or several
     """Declare the :class:`Constant` of this name in ``tables/constants.yaml``, and return its value."""
     CONSTANTS.append(SOURCED[name])
     return SOURCED[name].value
+
+
+def sourced_record(name: str, kind: type[R]) -> R:
+    """Declare the constants of the table that are parts of the one of this *name*, and return it as a *kind*.
+
+    What follows in their names are its fields or keys, and those of its parts.
+    """
+    found: dict[str, Any] = {}
+    for path, each in SOURCED.items():
+        if path.startswith(f"{name}."):
+            *above, last = path.removeprefix(f"{name}.").split(".")
+            part = found
+            for step in above:
+                part = part.setdefault(step, {})
+            part[last] = each.value
+            CONSTANTS.append(each)
+    return TypeAdapter(kind).validate_python(found)
 
 
 MAD_TO_SIGMA = constant(1.4826)

@@ -18,21 +18,10 @@ from typing import NamedTuple
 from gpureport.predict.energy import sustained_clock
 from gpureport.predict.model import PointModel, point_times
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, sourced
-from gpureport.validate.operators import Row, elementwise, number, on_rocm
+from gpureport.spec.uncertainty import constant
+from gpureport.validate.operators import elementwise, number
+from gpureport.validate.software import SOFTWARE, Row, Tile, stack_of
 from gpureport.workloads.model import Demand, Stream
-
-
-class Tile(NamedTuple):
-    """A kernel: the rows and columns of the result of a work-group, and its work-items."""
-
-    m: int
-    n: int
-    work_items: int = 256
-    slices: int = 1
-    """Parts of the work-items that share each sum: each adds its own part of the reduction."""
-    depth: int = 8
-    """Elements of the reduction that each slice loads at once."""
 
 
 class Unit(NamedTuple):
@@ -43,41 +32,8 @@ class Unit(NamedTuple):
     nbytes: int
 
 
-def _tiles(*sizes: tuple[int, int], work_items: int = 256, slices: int = 1, depth: int = 8) -> tuple[Tile, ...]:
-    return tuple(Tile(m, n, work_items, slices, depth) for m, n in sizes)
-
-
-_NAMED = ("nvidia/a100_pcie_40", "nvidia/h100_sxm", "nvidia/v100_pcie_32")
-_WIDE = (*_tiles((128, 128)), *_tiles((64, 128), work_items=128))
-_NARROW = (*_tiles((128, 32), (32, 128)), *_tiles((64, 64), work_items=64))
-_SLICED = (*_tiles((32, 32), work_items=128, slices=4), *_tiles((32, 64), (32, 128), slices=4))
-_XMMA = _tiles((256, 64), (128, 128), (64, 256), (128, 64), (64, 128), (64, 64), (128, 32), work_items=128)
-_DEEP = _tiles((128, 128), (96, 128), (128, 64), (64, 128), (96, 96), (64, 64), (32, 64), (32, 32), (16, 64), depth=32)
-_TENSILE = (*_DEEP, *_tiles((128, 160), (64, 144), depth=16), *_tiles((16, 16), work_items=64, depth=32))
-_SGEMM = (*_WIDE, *_NARROW, *_SLICED)
-KERNELS = dict(
-    constant(
-        (
-            ("ROCm", (_TENSILE, _TENSILE)),
-            ("hopper_90", (_XMMA, _XMMA)),
-            ("ampere_80", (_SGEMM, _WIDE[:1])),
-            ("pascal_61", ((*_WIDE, *_NARROW), _WIDE[1:])),
-            ("", (_SGEMM, _NARROW)),
-        ),
-        "names of kernels in sitar-lab/NeuSight @6945927, PyTorch 2.1: of cuBLAS (maxwell_, volta_, ampere_sgemm, "
-        "sm80_xmma; at least 97 % of the batched ones), and of Tensile (Cijk_)",
-        measured_on=("amd/mi100", "nvidia/p4", *_NAMED),
-        held_out="the names of T4 and A100 with 80 GB (the same chip with other memory) were not looked at",
-        only="PyTorch",
-    )
-)
-"""Kernels for one product, and for a batch, by architecture, or on ROCm; those of an empty name are for all others."""
-TENSOR = _tiles((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), depth=32)
-"""Kernels for matrix units and fp16: "Matrix multiplication background user's guide", typical tile dimensions."""
 SPLITS, MOST_SPLIT = constant(((1, 2, 4, 8), 2), "grids in the same data; the limit is assumed")
 """Groups that may share a reduction; if they do, the largest number of groups for each compute unit."""
-KERNEL_DEVIATION: tuple[float, float] = sourced("validate.matrix_products.KERNEL_DEVIATION")
-"""Relative standard deviation because the library may choose another kernel: cuBLAS, and Tensile."""
 
 
 def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, int], split: int = 1) -> Demand:
@@ -128,19 +84,19 @@ def kernel(tile: Tile, unit: Unit, device: Device, sizes: tuple[int, int, int, i
 def product(row: Row, device: Device) -> tuple[Demand, ...]:
     """Return the kernels that the library has for ``batch`` products of m x k and k x n, each with copies before it.
 
-    ``torch.matmul`` copies operands whose batches have no common stride (``copied`` words). ``addmm`` of ROCm first
-    copies the bias to the result, while cuBLAS adds it (PyTorch, ``aten/src/ATen/native/cuda/Blas.cpp``).
+    ``torch.matmul`` copies operands whose batches have no common stride (``copied`` words), and ``addmm`` may copy the
+    bias to the result.
     """
     batch, m, n, k = (int(number(row, name)) for name in ("batch", "m", "n", "k"))
-    copies_bias = row["operator"] == "linear" and on_rocm(device)
+    architecture, stack = device.architecture, stack_of(device)
+    copies_bias = row["operator"] == "linear" and stack.copies_of_bias > 0
     words = m * n if copies_bias else float(row.get("copied", 0.0))
-    copied = (elementwise("copy", not copies_bias, {"rows": 1, "columns": words}, device),) if words else ()
-    architecture = device.architecture
-    stack = "ROCm" if on_rocm(device) else ""
-    tiles = next(KERNELS[name] for name in (architecture.id, stack, "") if name in KERNELS)[batch > 1]
+    copied = (elementwise({"rows": 1, "columns": words}, device, reads=not copies_bias),) if words else ()
+    kernels = SOFTWARE.kernels.get(architecture.id, stack.kernels)
+    tiles = (batch > 1 and kernels.batch) or kernels.one
     unit = Unit("matrix_fp32", 32, 4) if "matrix_fp32" in architecture.rates_per_cycle else Unit("fp32", 1, 4)
     if row.get("type") == "fp16":
-        tiles, unit = TENSOR, Unit("matrix_fp16", 64, 2)
+        tiles, unit = SOFTWARE.tensor_kernels, Unit("matrix_fp16", 64, 2)
     return tuple(
         replace(each, later_dispatches=copied) if copied else each
         for tile in tiles

@@ -18,58 +18,11 @@ from typing import NamedTuple
 from gpureport.predict.model import execution
 from gpureport.predict.residency import fraction_beyond
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, sourced
+from gpureport.spec.uncertainty import sourced
+from gpureport.validate.software import TABLE, Row, stack_of
 from gpureport.workloads.model import Demand, Stream
 
-Row = Mapping[str, float | str]
-"""A row of a table of the scoreboard: texts, and the numbers that its operator needs."""
 Operator = Callable[[Row, Device], Demand]
-
-
-class Arithmetic(NamedTuple):
-    """Instructions for each element: of the pipe of multiply-adds, special functions, and all but loads and stores."""
-
-    fp32: float = 1.0
-    special: float = 0.0
-    total: float = 1.0
-
-
-_ARITHMETIC: Mapping[str, Arithmetic] = {
-    "div": Arithmetic(7, 1, 16),
-    "div_scalar": Arithmetic(1, 0, 1),
-    "pow": Arithmetic(44, 1, 93),
-    "pow_scalar": Arithmetic(43, 2, 90),
-    "cube": Arithmetic(2, 0, 2),
-    "relu": Arithmetic(0, 0, 11),
-    "gelu": Arithmetic(13, 1, 28),
-    "tanh": Arithmetic(9, 2, 22),
-}
-"""Of operators with more than one instruction; a division by a scalar multiplies by its reciprocal."""
-_LONGER_POWERS: float = sourced("validate.operators._LONGER_POWERS")
-"""Instructions of a power on AMD / on NVIDIA."""
-
-
-class _Instructions(NamedTuple):
-    """Instructions of a work-item: of functions, of combining two means, and of what is outside loops."""
-
-    exponential: float
-    division: float
-    combination: float
-    softmax: float
-    layer_norm: float
-
-
-_OF_NVIDIA = constant(_Instructions(7.0, 9.0, 29.0, 280.0, 255.0))
-_OF_AMD = _Instructions(*sourced("validate.operators._OF_AMD"))
-
-
-def on_rocm(device: Device) -> bool:
-    """Return whether PyTorch runs kernels and libraries of ROCm on *device*, and not those of CUDA."""
-    return device.vendor == "AMD"
-
-
-def _instructions(device: Device) -> _Instructions:
-    return _OF_AMD if on_rocm(device) else _OF_NVIDIA
 
 
 class MissingError(Exception):
@@ -105,14 +58,25 @@ def _out(count: float, nbytes: int) -> Stream:
     return Stream("out", count, nbytes, nbytes, write=True)
 
 
-def elementwise(name: str, reads: int, row: Row, device: Device) -> Demand:
-    """Return the demand of the operator *name*, which reads *reads* arrays: vectors of four, one for each work-item."""
-    fp32, special, total = _ARITHMETIC.get(name, Arithmetic())
+def elementwise(
+    row: Row,
+    device: Device,
+    *,
+    reads: int,
+    fp32: float = 1.0,
+    special: float = 0.0,
+    total: float = 1.0,
+    is_power: bool = False,
+) -> Demand:
+    """Return the demand of an operator on *reads* arrays: vectors of four elements, one for each work-item.
+
+    Instructions for each element: of the pipe of multiply-adds, special functions, and all but loads and stores.
+    """
     if "operand" in row:
         return _broadcast(row, device, total)
     shape = _Shape.of(row, device)
     vectors, nbytes, group = ceil(shape.elements / 4), 4 * shape.nbytes, 4 * shape.wave
-    longer = shape.elements * (_LONGER_POWERS if on_rocm(device) and name.startswith("pow") else 1.0)
+    longer = shape.elements * (stack_of(device).longer_powers if is_power else 1.0)
     operations = {
         "memory": (reads + 1.0) * vectors,
         "fp32": fp32 * longer,
@@ -131,7 +95,7 @@ def dropout(row: Row, device: Device) -> Demand:
     Ten rounds of Philox, of two long multiplications each, make the random numbers of four elements (Salmon et al.,
     "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
     """
-    demand, count = elementwise("copy", 1, row, device), _Shape.of(row, device).elements
+    demand, count = elementwise(row, device, reads=1), _Shape.of(row, device).elements
     random = {"int32_mul": 10.0 * count, "int32": 15.0 * count}
     operations = {**demand.operations, **random, "instruction": demand.operations["instruction"] + 30.0 * count}
     mask = Stream("mask", ceil(count / 4), 4, 4, write=True)
@@ -202,7 +166,7 @@ def softmax(row: Row, device: Device) -> Demand:
     lanes = min(padded, shape.wave)
     together, each, steps = 2 if padded <= 128 else 1, padded // lanes, 2.0 * log2(max(2, lanes))
     items = ceil(shape.rows / (128 // lanes) / together) * 128
-    exponential, division, *_ = _instructions(device)
+    exponential, division, *_ = stack_of(device).functions
     fp32, kept = 3.0 + exponential + division, float(items * together * each)
     operations = {
         "memory": 2.0 * shape.elements,
@@ -223,15 +187,16 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
     quarter of a row's elements, and its first wave adds up what the others stored, each wave in one bank of local
     memory. In 2.4 it has 1024, shuffles, and keeps rows of whole vectors in local memory where they fit.
     """
-    wave, vector, recent = shape.wave, 16 // shape.nbytes, on_rocm(device)
+    wave, vector, stack = shape.wave, 16 // shape.nbytes, stack_of(device)
     columns, elements, most = int(shape.columns), shape.elements, device.architecture.occupancy.most_local_bytes
+    recent = stack.version >= 2.4
     group = 1024 if recent else max(wave, 2 ** ceil(log2(min(columns // vector, 1024) / 2)))
     waves, items = group // wave, int(shape.rows) * group
     kept = recent and not columns % vector and shape.nbytes * columns + 4 * waves <= (most or inf)
     whole = columns // (vector * group)
     rest = 0 if kept else columns - whole * vector * group
     loads = ceil(columns / vector / group) if kept else whole + ceil(rest / group)
-    exponential, division, _, others, _ = _instructions(device)
+    exponential, division, _, others, _ = stack.functions
     fp32, conflicts = 3.0 + 2.0 * exponential + division, wave * waves / device.architecture.latency_cycles["local"]
     reduced = {"shuffle": 2.0 * log2(wave)} if recent else {"local": 2.0 * (1 + waves + conflicts)}
     operations = {
@@ -257,8 +222,8 @@ def layer_norm(row: Row, device: Device) -> Demand:
     """
     shape = _Shape.of(row, device)
     group, vectors, steps = 4 * shape.wave, shape.elements / 4, log2(shape.wave)
-    _, _, combined, _, others = _instructions(device)
-    registers = 44 if on_rocm(device) else 40  # on AMD as for sm_60 (assumed)
+    stack = stack_of(device)
+    _, _, combined, _, others = stack.functions
     items, each = int(shape.rows) * group, ceil(shape.columns / 4 / group)
     operations = {
         "memory": (3.0 + 8 * 4) * vectors,
@@ -277,7 +242,7 @@ def layer_norm(row: Row, device: Device) -> Demand:
         (weight, replace(weight, buffer="bias")),
         operations,
         chain,
-        registers=registers,
+        registers=stack.layer_norm_registers,
         local_memory_bytes=48,
     )
     return _with_passes(device, demand, shape, 4, each, (2.0,))
@@ -305,9 +270,7 @@ def embedding(row: Row, device: Device) -> Demand:
 
 
 OPERATORS: Mapping[str, Operator] = {
-    **{name: partial(elementwise, name, 2) for name in ("add", "mul", "div", "pow")},
-    **{f"{name}_scalar": partial(elementwise, f"{name}_scalar", 1) for name in ("add", "mul", "div", "pow")},
-    **{name: partial(elementwise, name, 1) for name in ("cube", "relu", "gelu", "tanh", "copy")},
+    **{name: partial(elementwise, **given) for name, given in TABLE.elementwise.items()},
     "dropout": dropout,
     "softmax": softmax,
     "layer_norm": layer_norm,

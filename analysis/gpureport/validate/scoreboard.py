@@ -24,13 +24,13 @@ from gpureport.predict.sensitivity import spread, uncertain
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import sourced
-from gpureport.validate.matrix_products import KERNEL_DEVIATION, PRODUCTS, fastest, product
-from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError, Row, on_rocm
+from gpureport.validate.matrix_products import PRODUCTS, fastest, product
+from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError
 from gpureport.validate.reading import check, check_known, read_table
 from gpureport.validate.residuals import Residual, independence
+from gpureport.validate.software import DATA_SETS, DataSet, Row, Timing, stack_of, timing_of
 from gpureport.validate.streams import STREAMS
 from gpureport.validate.targets import OWN
-from gpureport.validate.timings import TIMINGS, Timing
 
 _KERNELS = {**OPERATORS, **STREAMS}
 _TEXTS, _OPTIONAL_TEXTS = ("device", "kernel_class", "operator"), ("model", "type")
@@ -43,38 +43,8 @@ _MOST_GROUP = 1 << 16
 """Work-items of a work-group; devices have 4096 at most."""
 
 
-class DataSet(NamedTuple):
-    """What a table of the scoreboard contains, for readers.
-
-    *timing* names the software and the way of timing; ``TIMINGS`` contains what it adds, if anything. *parts* is the
-    table of the operators of each ``model``, each with its ``count``, if rows are whole models (operator ``sequence``).
-    *by_users*: many users ran the program.
-    """
-
-    title: str
-    timing: str = ""
-    parts: str = ""
-    by_users: bool = False
-
-
 USERS_DEVIATION: float = sourced("validate.scoreboard.USERS_DEVIATION")
 """Relative standard deviation of times on machines of users: clocks, limits of power and drivers are not known."""
-DATA_SETS: Mapping[str, DataSet] = {
-    "neusight_layers.csv.xz": DataSet("NeuSight, layers of language models", "PyTorch, events in a graph"),
-    "neusight_models.csv.xz": DataSet(
-        "NeuSight, whole language models", "PyTorch, queued", "parts/neusight_models.csv.xz"
-    ),
-    "neusight_vectors.csv.xz": DataSet("NeuSight, vector operators", "PyTorch, events"),
-    "neusight_matrices.csv.xz": DataSet("NeuSight, matrix products", "PyTorch, events"),
-    "fluidx3d.csv.xz": DataSet("FluidX3D", by_users=True),
-    "babelstream.csv.xz": DataSet("BabelStream"),
-    "gpu_benches.csv.xz": DataSet("gpu-benches", "CUDA, queued"),
-    "clpeak.csv.xz": DataSet("clpeak", by_users=True),
-    "opencl_benchmark.csv.xz": DataSet("OpenCL-Benchmark", by_users=True),
-    "particles.csv.xz": DataSet("Particles", by_users=True),
-    "llmcompass.csv.xz": DataSet("LLMCompass", "PyTorch, host"),
-}
-"""By the name of the table's file."""
 
 
 class Predicted(NamedTuple):
@@ -229,12 +199,11 @@ def predict_rows(
                 raise FileError(str(path), f"{error.args[0]}: {name} needs a number from 1 on", line + 2) from None
             alternatives.append(made)
             deviation = ROWS_DEVIATION if name in ESTIMATED else 0.0
-            deviation = KERNEL_DEVIATION[on_rocm(device)] if name in PRODUCTS else deviation
+            deviation = stack_of(device).kernel_deviation if name in PRODUCTS else deviation
             counts[number] += [(float(part.get("count", 1.0)), deviation)] * len(made[0].dispatches)
     points = [PointModel(traced, each) for chosen in fastest(device, alternatives) for each in chosen.dispatches]
     answers = iter(point_times(points, len(facts)) if points else ())
-    timed = TIMINGS.get(data.timing)
-    added = {number: timed(next(iter(own.values())), device) if timed else Timing() for number, own in rows.items()}
+    added = {number: timing_of(data.timing, next(iter(own.values())), device) for number, own in rows.items()}
     other = hypot(execution_kind(device).sigma, USERS_DEVIATION if data.by_users else 0.0)
     return [_with_timing(own, list(islice(answers, len(own))), added[number], other) for number, own in counts.items()]
 

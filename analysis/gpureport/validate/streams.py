@@ -6,14 +6,15 @@ from functools import partial
 from math import ceil, inf
 
 from gpureport.spec.models import Device
-from gpureport.validate.operators import Operator, Row, number
+from gpureport.validate.operators import Operator, number
+from gpureport.validate.software import TABLE, Row
 from gpureport.workloads.model import Demand, Stream
 
 _POPULATIONS, _SHIFTED = 19, 5
 """Populations of a cell, and those of them that move along x: each step updates them at the next cell's place."""
 
 
-def lattice_boltzmann(nbytes: int, converting: Mapping[str, float], row: Row, device: Device) -> Demand:
+def lattice_boltzmann(row: Row, device: Device, *, nbytes: int, converting: Mapping[str, float]) -> Demand:
     """Return a step of a D3Q19 lattice with populations of *nbytes*; *converting* are instructions for each access.
 
     FluidX3D (src/kernel.cpp @8986874) gives a work-item one cell and a group 64. It reads and writes each population in
@@ -42,7 +43,7 @@ def lattice_boltzmann(nbytes: int, converting: Mapping[str, float], row: Row, de
     )
 
 
-def stream(reads: int, writes: int, row: Row, device: Device, *, points: int = 1, ping_pong: bool = False) -> Demand:
+def stream(row: Row, device: Device, *, reads: int, writes: int, points: int = 1, ping_pong: bool = False) -> Demand:
     """Return a kernel that reads and writes whole arrays, ``per_item`` vectors of ``element_bytes`` by each work-item.
 
     Where it only reads, each work-item writes a sum. A stencil reads *points* neighbours. Unused local memory limits a
@@ -72,7 +73,7 @@ def stream(reads: int, writes: int, row: Row, device: Device, *, points: int = 1
 def dot(row: Row, device: Device) -> Demand:
     """Return BabelStream's sum of products: 256 groups of 1024 go through both arrays, with four steps unrolled."""
     each = number(row, "elements") / (256 * 1024)
-    return replace(stream(2, 0, {**row, "per_item": each, "group": 1024.0}, device), memory_chain=each / 4)
+    return replace(stream({**row, "per_item": each, "group": 1024.0}, device, reads=2, writes=0), memory_chain=each / 4)
 
 
 def particles(row: Row, device: Device) -> Demand:
@@ -104,20 +105,10 @@ def multiply_add(row: Row, device: Device) -> Demand:
 
 
 STREAMS: Mapping[str, Operator] = {
-    **{f"stream_{name}": partial(stream, 1, 1) for name in ("copy", "mul")},
-    **{f"stream_{name}": partial(stream, 2, 1) for name in ("add", "triad")},
-    **{f"stream_{points}_points": partial(stream, 1, 1, points=points) for points in (3, 5)},
-    "stream_read": partial(stream, 1, 0),
-    "stream_write": partial(stream, 0, 1),
-    "stream_ping_pong": partial(stream, 1, 1, ping_pong=True),
+    **{name: partial(stream, **given) for name, given in TABLE.streams.items()},
     "stream_dot": dot,
     "particles": particles,
     "multiply_add": multiply_add,
-    "lattice_boltzmann_fp32": partial(lattice_boltzmann, 4, {}),
-    "lattice_boltzmann_fp16s": partial(lattice_boltzmann, 2, {"conversion": 1.0}),
-    # By bits, with a path for denormalised numbers; three bitwise operations are no part of a shift; only loads convert
-    "lattice_boltzmann_fp16c": partial(
-        lattice_boltzmann, 2, {"int32": 7.0, "ternary": 3.0, "shift": 7.0, "conversion": 0.5}
-    ),
+    **{name: partial(lattice_boltzmann, **given) for name, given in TABLE.lattices.items()},
 }
 """By the name in column ``operator``."""
