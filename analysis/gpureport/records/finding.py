@@ -1,6 +1,6 @@
 """Comparison of prediction and observation: verdicts, tested hypotheses, advice on kernels."""
 
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 from gpureport.inputs import shipped_table
 from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
@@ -20,28 +20,19 @@ AddressSpace = Literal["global", "constant", "local"]
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
-class _Row(NamedTuple):
-    mark: str
-    outcome: Outcome
-    style: str
-    most: float
-    meet: bool
-    definition: str
-
-
-_ROWS = shipped_table("verdicts", dict[str, _Row])
-AGREEMENT = _ROWS["agrees"].most
+_ROWS = shipped_table("verdicts", dict[str, dict[str, Any]])
+AGREEMENT: float = _ROWS["agrees"]["most"]
 """Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
 errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
-UNCERTAIN = _ROWS["within interval"].most
+UNCERTAIN: float = _ROWS["within interval"]["most"]
 """Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
 MENTIONED = 0.75
 """A hypothesis is mentioned if it leaves at most this share of the error."""
 
 
 def _row(label: str) -> tuple[object, ...]:
-    row = _ROWS[label]
-    return label, *row[:-1], row.definition.format(agreement=AGREEMENT, uncertain=UNCERTAIN)
+    *columns, definition = _ROWS[label].values()
+    return label, *columns, definition.format(agreement=AGREEMENT, uncertain=UNCERTAIN)
 
 
 class Verdict(Labelled):

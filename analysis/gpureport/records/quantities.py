@@ -12,7 +12,7 @@ from math import log
 from re import match
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, FailFast, Field
+from pydantic import AfterValidator, BeforeValidator, FailFast, Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from gpureport.text import printable, quoted
@@ -24,14 +24,14 @@ _MOST_WHOLE = 2**64
 
 
 class Labelled(StrEnum):
-    """A table of identifiers: the value of a row, then its other columns, in the order of their annotations."""
+    """A table of identifiers: the value of a row, then its other columns, in the order and of the types annotated."""
 
     def __new__(cls, label: str, *columns: object) -> Self:
         """Make a row."""
         row = str.__new__(cls, label)
         row._value_ = label
-        for name, column in zip(cls.__annotations__, columns, strict=True):
-            setattr(row, name, column)
+        for (name, kind), column in zip(cls.__annotations__.items(), columns, strict=True):
+            setattr(row, name, TypeAdapter(kind).validate_python(column))
         return row
 
 
