@@ -66,6 +66,10 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
     [
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["-w", "memory,[red]<script>"], "no workload is called '[red]<script>'; there are: atomics, "),
+        (["predict", "h200", "--paper", "a4"], "--paper: has no effect without --pdf; add --pdf, or omit --paper"),
+        (["compare", "h200", "a40", "--no-pdf"], "--no-pdf: has no effect without --output; add --output, or omit"),
+        (["fleet", "report", "--paper", "a4"], "--paper: has no effect without --output"),
+        (["render", "x", "--paper", "a4", "--no-pdf"], "--paper: has no effect with --no-pdf; omit one of them"),
         (["mesure"], "No such command 'mesure'. Did you mean 'measure'?"),
         (["--xyz"], "No such option: --xyz"),
         (["predict"], "the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)"),

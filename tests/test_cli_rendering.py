@@ -150,7 +150,7 @@ def test_devices_side_by_side_as_json(capsys: Captured) -> None:
     ("arguments", "sentence"),
     [
         (["h200", "H200 SXM"], "nvidia/h200_sxm: is given twice; give each report and device once"),
-        (["h200", "-o", "x"], "-o: has no effect without --pdf; add --pdf, or omit -o"),
+        (["h200", "-o", "x"], "--output: has no effect without --pdf; add --pdf, or omit --output"),
         (["h200", "no such"], "the database has no device 'no such'; 'gpureport devices --known' lists all"),
     ],
     ids=["twice", "no pdf", "unknown"],

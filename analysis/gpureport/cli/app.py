@@ -88,7 +88,9 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
                 return 0
             if context.args:
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
-            _refuse_beside_resume(_typed(context))
+            typed = _typed(context)
+            _refuse_beside_resume(typed)
+            _refuse_without_documents(typed, context.command.name or "")
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
             with _drivers(request):
                 return int(resolve_name(f"gpureport.cli.{action}")(request))
@@ -180,6 +182,20 @@ def _refuse_beside_resume(typed: Sequence[str]) -> None:
         raise InputError(
             f"{', '.join(fixed)}: cannot be combined with --resume, which keeps the settings of the run; omit it"
         )
+
+
+_WRITES = {"predict": "--pdf", "compare": "--output", "report": "--output"}
+"""The option without which a command only prints, by command."""
+
+
+def _refuse_without_documents(typed: Sequence[str], command: str) -> None:
+    needed = _WRITES.get(command, "")
+    if unused := [name for name in ("--output", "--paper", "--no-pdf", "--force") if name in typed]:
+        if needed and needed not in typed:
+            names = ", ".join(unused)
+            raise InputError(f"{names}: has no effect without {needed}; add {needed}, or omit {names}")
+        if {"--paper", "--no-pdf"} <= {*typed}:
+            raise InputError("--paper: has no effect with --no-pdf; omit one of them")
 
 
 def _path_of(text: str | Path) -> Path:

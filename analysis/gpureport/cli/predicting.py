@@ -62,8 +62,6 @@ def predict_devices(options: PredictOptions) -> int:
         raise InputError(f"{given[0]}: describes a kernel; add --kernel FILE, or omit {given[0]}")
     if not options.devices and options.lscpu is None:
         raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
-    if options.output and not options.pdf:
-        raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
 
     workloads, devices = _workloads(options), _devices(options)
     names = "-and-".join(slug(device.name) for device in devices)[:_LONGEST_NAME]
