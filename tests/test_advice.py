@@ -101,6 +101,17 @@ def test_a_size_that_more_searches_have_comes_first() -> None:
     assert one_size([search("a", {"64x1": 1.0, "32x2": 2.0})]) is None
 
 
+@pytest.mark.parametrize(("wave", "sides"), [(16, (16, 16)), (32, (32, 8)), (64, (64, 4)), (128, (16, 16))])
+def test_of_shapes_that_are_alike_the_squarest_with_whole_waves_in_its_rows_is_best(
+    wave: int, sides: tuple[int, int]
+) -> None:
+    alike = search("a", {"64x4": 100.0, "16x16": 99.0, "32x8": 98.0, "4x64": 97.5, "64x1": 50.0})
+    best = one_size([alike], wave)
+    assert best
+    assert best.best_shape
+    assert best.best_shape.most.sides == sides
+
+
 def test_one_size_has_its_best_and_its_worst_shape() -> None:
     """The best suits most searches with several shapes. A shape whose interval overlaps the best's loses nothing."""
     first = search("a", {"256x1": 100.0, "16x16": 80.0, "1x256": 20.0, "64x1": 50.0})
@@ -115,6 +126,6 @@ def test_one_size_has_its_best_and_its_worst_shape() -> None:
     noisy = one_size([with_intervals(search("e", {"256x1": 100.0, "16x16": 80.0, "64x1": 1.0}), 0.35)])
     assert noisy.worst_shape.loss == 0
     tied = one_size([search("f", {"256x1": 1.0, "16x16": 1.0, "32x8": 1.0, "64x1": 0.5})])
-    assert tied.best_shape.most.sides == (32, 8)  # the size already says 256 in one dimension
+    assert tied.best_shape.most.sides == (16, 16)  # the size already says 256 in one dimension
     only_lines = one_size([line])
     assert only_lines.best_shape is only_lines.worst_shape is None

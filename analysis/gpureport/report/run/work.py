@@ -82,7 +82,7 @@ def best_size(report: Report) -> OneSize | None:
     """Return the work-group size that suits most searches: observed ones, if anything was observed."""
     incomplete = report.incomplete
     seen = [each for each in report.observations if each.key not in incomplete]
-    return one_size(seen if report.observations else report.specified)
+    return one_size(seen if report.observations else report.specified, report.device.architecture.wave_size)
 
 
 def work_group_size(report: Report) -> str:
@@ -116,5 +116,5 @@ def shape_table(report: Report) -> Table:
             "largest for": worst_shape(list(chain(*of))).key.variant,
         }
         for family, of in grouped((search[0].key.family, search) for search in found).items()
-        if (best := best_shape(chain(*of)))
+        if (best := best_shape(chain(*of), report.device.architecture.wave_size))
     )
