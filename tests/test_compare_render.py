@@ -18,11 +18,18 @@ from gpureport.compare.records import (
     RatioEstimate,
     WorkloadComparison,
 )
-from gpureport.compare.summary import families, mean_speed, means, overall, ranked
+from gpureport.compare.summary import families, mean_speed, means, overall, ranked, works
 from gpureport.records.curves import Metric, SweepKey
-from gpureport.report.comparison.figures import speed_chart
+from gpureport.report.comparison.figures import speed_chart, speed_pictures
 from gpureport.report.comparison.sentences import sentences, verdict_of
-from gpureport.report.comparison.tables import kernels_table, landmarks_table, machine_table, short_names
+from gpureport.report.comparison.tables import (
+    kernels_table,
+    landmarks_table,
+    machine_table,
+    short_names,
+    standings_tables,
+    works_table,
+)
 from gpureport.report.pdf import layout
 from tests.drawn_texts import faults
 from tests.kept import filled
@@ -195,7 +202,38 @@ def test_sweeps_of_a_workload_have_rows_of_their_own() -> None:
 def test_texts_of_figures_neither_overlap_nor_leave_them() -> None:
     names = [machine.name for machine in made(40).machines]
     rows = [("work " * 20, [mean_speed(made(4).contests, name) for name in names[1:4]])] * 18
-    assert faults(speed_chart(rows, names[:4])) == []
+    assert faults(speed_chart(rows, names[:4], (0.1, 10.0))) == []
+
+
+@pytest.mark.parametrize(("machines", "kinds"), [(2, 26), (2, 27), (3, 25), (4, 25)])
+def test_a_figure_of_speeds_leaves_room_on_its_page(machines: int, kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has at most 4 of the 10 inches of a page; the axes of all parts are alike."""
+    comparison = made(machines)
+    (work,) = works(comparison)[:1]
+    monkeypatch.setattr("gpureport.report.comparison.figures.works", lambda _: (work,) * kinds)
+    panels = [picture.chart.columns[0][0] for picture in speed_pictures(comparison)]
+    assert sum(len(panel.y.rows) for panel in panels) == kinds
+    assert max(panel.height_in for panel in panels) < 4
+    assert len({panel.x.ends for panel in panels}) == 1
+
+
+@pytest.mark.parametrize(("high", "style", "cell"), [(1.2, "rings", "undecided (0.50 to 1.2)"), (0.9, "dots", "0.67")])
+def test_a_ratio_is_undecided_in_tables_and_figures_if_its_interval_includes_one(
+    high: float, style: str, cell: str
+) -> None:
+    comparison = made(2)
+    ratio = RatioEstimate(value=(0.5 * high) ** 0.5, ci_low=0.5, ci_high=high)
+
+    def of(contest: WorkloadComparison) -> WorkloadComparison:
+        own = contest.standings[1].model_copy(update={"to_baseline": ratio})
+        return contest.model_copy(update={"standings": (contest.standings[0], own)})
+
+    contests = tuple(map(of, comparison.contests))
+    changed = comparison.model_copy(update={"contests": contests})
+    tables = (works_table(changed), *standings_tables(changed))
+    assert all(any(text.startswith(cell) for text in row) for table in tables for row in table.rows)
+    (picture,) = speed_pictures(changed)
+    assert {each.style for each in picture.chart.columns[0][0].series} == {"small dots", style}
 
 
 def test_names_that_are_cut_stay_distinct() -> None:

@@ -8,10 +8,10 @@ the model has the same error on both devices, the interval is wider than necessa
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import log, log1p
+from math import log
 from statistics import fmean
 
-from gpureport.compare.records import EQUAL, Contrast, Effect, RatioEstimate, WorkloadComparison
+from gpureport.compare.records import Contrast, Effect, RatioEstimate, WorkloadComparison
 from gpureport.compare.runs import Run
 from gpureport.compare.summary import best_of
 from gpureport.grouping import grouped
@@ -71,7 +71,6 @@ def _effect(name: Kind, members: Iterable[tuple[str, tuple[RatioEstimate, Kind]]
     by_kernel = grouped(members)
     ratios = [_middle([ratio for ratio, _ in found]) for found in by_kernel.values()]
     others = Counter(kind for found in by_kernel.values() for _, kind in found)
-    values = [ratio.value for ratio in ratios]
     every = [ratio.value for found in by_kernel.values() for ratio, _ in found]
     return Effect(
         bottleneck=name,
@@ -79,7 +78,6 @@ def _effect(name: Kind, members: Iterable[tuple[str, tuple[RatioEstimate, Kind]]
         kernels=tuple(by_kernel),
         ratio=_middle(ratios),
         ends=(min(every), max(every)),
-        unchanged=sum(abs(log(value)) <= log1p(EQUAL) for value in values),
     )
 
 

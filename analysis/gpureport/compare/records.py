@@ -10,7 +10,7 @@ from gpureport.predict.ceilings import Ceiling
 from gpureport.records.ceilings import Kind
 from gpureport.records.curves import Feature, Level, Metric, Observation, Record, SweepKey, WorkloadKey
 from gpureport.records.prediction import Prediction
-from gpureport.records.quantities import Compact, Count, Name, Rough, Table, Whole
+from gpureport.records.quantities import Compact, Count, Name, Rough, Table
 
 SCHEMA_VERSION = 1
 FEW = 4
@@ -183,8 +183,6 @@ class Effect(Record):
     """The median of the kernels, each with the median of its points (data in memory or caches, or cases)."""
     ends: tuple[Compact, Compact]
     """Lowest and highest ratio of a point of a kernel."""
-    unchanged: Whole
-    """Number of kernels that are equally fast on both devices."""
 
 
 class Contrast(Record):

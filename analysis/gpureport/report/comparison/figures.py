@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-from gpureport.compare.records import Comparison
+from gpureport.compare.records import Comparison, RatioEstimate
 from gpureport.compare.summary import MeanRatio, mean_speed, works
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import Observation
 from gpureport.records.prediction import Prediction
-from gpureport.report.comparison.sentences import PLACES, work_name
-from gpureport.report.figures.chart import MACHINES, Axis, Chart, Mark, Panel, Series, stretch
+from gpureport.report.comparison.sentences import PLACES, verdict_of, work_name
+from gpureport.report.figures.chart import MACHINES, Axis, Chart, Mark, Panel, Series, Style, stretch
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sweeps import MOST_PANELS, UNITS, drawable, interpolation, line_of, one, value_scale
 from gpureport.report.text.words import family_title
@@ -18,6 +18,7 @@ from gpureport.text import listed
 Sweep = Mapping[str, Observation | Prediction]
 """Curves of one sweep, by machine."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
+_MOST_ROWS = {1: 26, 2: 11, 3: 8}  # of a figure of speeds, by number of machines: taller ones leave pages empty
 _HEIGHTS_IN = {1: 1.5, 2: 1.3, 3: 1.2}
 _MOST_REACH = 25.0  # of ratios, above and below 1
 _BEYOND = 1.3  # factor between the ends of values and those of intervals that an axis of speeds also shows
@@ -104,16 +105,34 @@ def speed_pictures(comparison: Comparison) -> Iterator[Picture]:
     ]
     if len(rows) >= _FEWEST_SPEEDS:
         caption = (
-            "Speed of each kind of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals."
+            "Speed of each kind of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals; "
+            "hollow: undecided, since the interval includes 1."
         )
-        yield Picture(speed_chart(rows, [comparison.baseline, *others]), caption)
+        ends = _speed_ends([mean for _, means in rows for mean in means if mean])
+        for part in in_figures(rows, _MOST_ROWS[len(others)]):
+            yield Picture(speed_chart(part, [comparison.baseline, *others], ends), caption)
+            caption = "Speed of other kinds of work."
 
 
-def speed_chart(rows: Sequence[tuple[str, Sequence[MeanRatio | None]]], machines: Sequence[str]) -> Chart:
+def _speed_ends(means: Sequence[MeanRatio]) -> tuple[float, float]:
+    """Return the ends of an axis that shows all ratios, and intervals as far as :data:`_BEYOND` them."""
+    ratios = [ratio for mean in means for ratio in (mean.ratio.value, *mean.kernels.values())]
+    low, high = stretch([0.95, 1.05, *ratios], 1.05)
+    intervals = [end for mean in means for end in (mean.ratio.ci_low, mean.ratio.ci_high) if end]
+    return max(low / _BEYOND, min([low, *intervals]) / 1.02), min(high * _BEYOND, 1.02 * max([high, *intervals]))
+
+
+def _style(ratio: RatioEstimate) -> Style:
+    return "rings" if verdict_of(ratio) == "undecided" else "dots"
+
+
+def speed_chart(
+    rows: Sequence[tuple[str, Sequence[MeanRatio | None]]], machines: Sequence[str], ends: tuple[float, float]
+) -> Chart:
     """Return a row for each kind of work, from top to bottom, with the mean of each machine but the baseline.
 
-    *machines* are the baseline and the others, as many as :data:`MACHINES`. Each kernel is a small dot. Each mean is a
-    large dot, with its 95 % interval.
+    *machines* are the baseline and the others, as many as :data:`MACHINES`; *ends* those of the axis. Each kernel is a
+    small dot. Each mean is a large dot, hollow if it is undecided, with its 95 % interval.
     """
     series, others = [], machines[1:]
     for number, (machine, role) in enumerate(zip(others, MACHINES[1:], strict=False)):
@@ -123,13 +142,9 @@ def speed_chart(rows: Sequence[tuple[str, Sequence[MeanRatio | None]]], machines
         if kernels:
             x, y, names = zip(*kernels, strict=True)
             series.append(Series(f"{machine}, kernels", role, "small dots", x, y, texts=tuple(map(str, names))))
-            ratios = [
-                (m.ratio.value, y, m.ratio.ci_low or m.ratio.value, m.ratio.ci_high or m.ratio.value) for y, m in found
-            ]
-            series.append(Series.of(machine, role, "dots", ratios))
-    low, high = stretch([0.95, 1.05, *(x for each in series for x in each.x)], 1.05)
-    intervals = [end for each in series for end in (*each.low, *each.high) if end]
-    ends = (max(low / _BEYOND, min([low, *intervals]) / 1.02), min(high * _BEYOND, 1.02 * max([high, *intervals])))
+            for style, ratios in grouped((_style(mean.ratio), (mean.ratio, y)) for y, mean in found).items():
+                points = [(r.value, y, r.ci_low or r.value, r.ci_high or r.value) for r, y in ratios]
+                series.append(Series.of(machine, role, style, points))
     panel = Panel(
         Axis(f"speed / speed of {machines[0]} (right: faster)", scale="log10", ends=ends),
         Axis(scale="rows", rows=tuple(name for name, _ in rows)),

@@ -18,7 +18,6 @@ FILE = "comparison_sentences.j2"
 _FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
 _MOST_CHANGES = 3  # kinds of limits in the sentence on a predicted device
-_NARROW = 1.5  # half-width, as a factor, of an interval that still shows that two devices are about equally fast
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 Verdict = Literal["faster", "slower", "equal", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equal", "undecided")
@@ -87,18 +86,15 @@ def intervals() -> str:
 
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
     """Return what changes from the baseline to a predicted machine, and for which kernels."""
-    alike = [effect for effect in found.effects if effect.unchanged > len(effect.kernels) / 2]
-    equal = [effect for effect in alike if (effect.ratio.half_width or 0.0) <= log(_NARROW)]
+    changed = [effect for effect in found.effects if verdict_of(effect.ratio) in ("faster", "slower")]
     return paragraphs(
         "contrast",
         FILE,
         first=baseline,
         other=found.machine,
-        changed=_most_important([effect for effect in found.effects if effect not in alike]),
-        equal=equal,
-        undecided=[effect for effect in alike if effect not in equal],
+        changed=_most_important(changed),
+        undecided=[effect for effect in found.effects if effect not in changed],
         name=limit_name,
-        all_equal=all(effect.unchanged == len(effect.kernels) for effect in equal),
     )
 
 
@@ -133,6 +129,7 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[
                 _label(work),
                 work.unit,
                 mean,
+                verdict_of(mean.ratio),
                 [best_of(work.contests, each, (name, baseline)) for each in (name, baseline)],
             )
             for work, mean in ordered[:most]
@@ -147,7 +144,7 @@ def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
 
 
 def verdict_of(ratio: RatioEstimate) -> Verdict:
-    """Return what a ratio says: ``equal`` if it is, and its interval is as narrow."""
+    """Return what a ratio says: ``equal`` if it is, and its interval as narrow; else ``undecided`` if that has 1."""
     if abs(ratio.value - 1) <= EQUAL >= (ratio.half_width or 0.0):
         return "equal"
     if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:

@@ -21,7 +21,7 @@ from gpureport.compare.summary import What, Work, best_of, families, mean_speed,
 from gpureport.grouping import grouped
 from gpureport.predict.ceilings import Ceiling
 from gpureport.records.curves import DRAM
-from gpureport.report.comparison.sentences import limit_name, work_name
+from gpureport.report.comparison.sentences import limit_name, verdict_of, work_name
 from gpureport.report.forecast import ceiling_name, joined, value_of
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_title
@@ -150,7 +150,7 @@ def works_table(comparison: Comparison) -> Table:
         every, base = work.machines, {comparison.baseline} & work.machines
         bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
-        ratios = (_with_interval(mean.ratio if mean else None) for mean in found)
+        ratios = (_ratio(mean.ratio if mean else None) for mean in found)
         spans = (format_range(mean.ends, RATIO) if mean and len(work.contests) > 1 else "" for mean in found)
         row = work_name(work), DATA_IN[work.place], str(max(kernels, default=0)), *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
@@ -189,7 +189,7 @@ def effects_table(comparison: Comparison, found: Contrast) -> Table:
             f"limited on {a} by": limit_name(e.bottleneck, e.kernels),
             f"on {b} by": limit_name(e.other_bottleneck, e.kernels),
             "kernels": str(len(e.kernels)),
-            f"{b} / {a}": _with_interval(e.ratio),
+            f"{b} / {a}": _ratio(e.ratio),
             "range": format_range(e.ends, RATIO) if e.ends[0] < e.ends[1] else "",
             "for example": _kernel_names(e.kernels),
         }
@@ -270,13 +270,20 @@ def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) ->
         row.contests[0].variant,
         place_of(row),
         *(_with_interval(best_of(row.contests, name), abbreviated(row.unit)) for name in comparison.names),
-        *(_with_interval(mean.ratio if mean else None) for mean in ratios),
+        *(_ratio(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )
 
 
 def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATIO) -> str:
     return format_interval(found.value, found.ci_low, found.ci_high, unit) if found else UNKNOWN
+
+
+def _ratio(found: RatioEstimate | None) -> str:
+    """Write a ratio with its interval, but only the interval if this has 1 in it."""
+    if found and found.ci_low and found.ci_high and verdict_of(found) == "undecided":
+        return f"undecided ({found.ci_low:#.2g} to {found.ci_high:#.2g})"
+    return _with_interval(found)
 
 
 def landmarks_table(comparison: Comparison) -> Table:
