@@ -42,7 +42,7 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.prediction import Prediction
-from gpureport.records.report import load_report, reports_below
+from gpureport.records.report import load_report
 from gpureport.results.published import load
 from gpureport.results.replay import host_of, report_result
 from gpureport.spec.database import Database, load_database
@@ -198,7 +198,7 @@ _MADE_BY: dict[str, Callable[[str], Iterator[Row]]] = {
 def subjects() -> list[str]:
     """Return the names of all subjects, such as ``device nvidia/h200_sxm``; reports, which take longest, come first."""
     reports = data_dir("reports")
-    kept = [file.parent.name for file in reports_below(reports, deep=False)]
+    kept = sorted(file.parent.name for file in reports.glob("*/report.json.xz"))  # not those of runs
     names = {
         "report": kept,
         "samples": kept,

@@ -28,7 +28,7 @@ from gpureport.errors import GpuReportError
 from gpureport.notebook import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.records.curves import Points
-from gpureport.records.report import Report, load_report, reports_below
+from gpureport.records.report import Report, load_report
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.forecast import outlook_table
 from gpureport.results import published
@@ -39,7 +39,7 @@ from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database
 from gpureport.validate.residuals import frame, residuals
 from gpureport.workloads import all_workloads
-from tests.kept import CPU, PUBLISHED, REPORTS, kept, render_html
+from tests.kept import CPU, NAMES, PUBLISHED, kept, render_html
 from tests.kept import database as shipped
 from tests.make_report import stored
 
@@ -234,8 +234,7 @@ EVERY = True
 @cache
 def reports() -> tuple[dict[str, Any], ...]:
     """Return small reports as their files have them: parts of those that are kept, and a publication's."""
-    paths = reports_below(REPORTS)
-    every = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
+    every = (kept(name) for name in NAMES if EVERY or name.endswith("-quick"))
     cited = published.published_report(published.load(PUBLISHED / "gtx_1060_bit_transpose.yaml", shipped()))
     parts = (Report.model_validate(_part(report.model_dump())) for report in every)
     return tuple(map(stored, (*parts, cited)))

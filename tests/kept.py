@@ -12,7 +12,8 @@ REPORTS = Path(__file__).parents[1] / "reports"
 PUBLISHED = REPORTS / "published"
 GPU, CPU = "nvidia-h200", "pocl-epyc-2-cores-quick"
 """The reports that stand for all others where one of a kind is enough."""
-NAMES = sorted(path.parent.name for path in REPORTS.glob("*/report.json*"))
+NAMES = sorted(path.parent.name for path in REPORTS.glob("*/report.json.xz"))
+"""All kept reports. ``gpureport`` writes reports of runs beside them, not compressed."""
 
 
 @cache

@@ -7,6 +7,7 @@ import pytest
 
 import frozen
 from frozen import Row, described, differences
+from tests.kept import REPORTS
 
 SAMPLE = (
     *("device nvidia/a100_sxm_40", "device amd/mi210", "device amd/rx_7900_xt", "device intel/hd_520"),
@@ -39,7 +40,13 @@ def test_everything_is_predicted_as_before(part: int) -> None:
     compare(names[part::PARTS])
 
 
-def test_every_subject_is_frozen() -> None:
+def test_every_subject_is_frozen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A report of the user's run beside the kept ones is no subject."""
+    for kept in REPORTS.iterdir():
+        (tmp_path / kept.name).symlink_to(kept)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report.json").touch()
+    monkeypatch.setattr(frozen, "data_dir", lambda _: tmp_path)
     assert set(frozen.read()["subject"]) == set(frozen.subjects())
 
 
