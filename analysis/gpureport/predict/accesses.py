@@ -14,9 +14,9 @@ from gpureport.spec.uncertainty import sourced
 from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
 from gpureport.workloads.model import AccessDemand, Demand
 
-PASS_DELAY: float = sourced("predict.accesses.PASS_DELAY")
+PASS_DELAY = sourced("predict.accesses.PASS_DELAY", float)
 """Cycles that each further cycle of the load/store unit adds to the latency of the access."""
-CONSTANT_DELAY: float = sourced("predict.accesses.CONSTANT_DELAY")
+CONSTANT_DELAY = sourced("predict.accesses.CONSTANT_DELAY", float)
 """The same of each further cycle of the constant cache."""
 
 

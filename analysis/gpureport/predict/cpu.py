@@ -30,7 +30,7 @@ from gpureport.trace.chains import REORDERED
 
 T = TypeVar("T")
 
-FILL_BUFFERS: int = sourced("predict.cpu.FILL_BUFFERS")
+FILL_BUFFERS = sourced("predict.cpu.FILL_BUFFERS", int)
 """Lines for which a core waits at once."""
 _WORD = 4
 _LONG_VECTOR = constant(8, "assumed")
@@ -110,21 +110,21 @@ class CpuExecution(Execution):
 class PoclExecution(CpuExecution):
     """PoCL, with LLVM's vectoriser of loops."""
 
-    waking_share_of_launch: ClassVar[float] = sourced("predict.cpu.PoclExecution.waking_share_of_launch")
+    waking_share_of_launch: ClassVar = sourced("predict.cpu.PoclExecution.waking_share_of_launch", float)
     """Time that it takes to wake all threads / time of the launch of one work-group."""
-    groups_per_thread_awake: ClassVar[float] = sourced("predict.cpu.PoclExecution.groups_per_thread_awake")
+    groups_per_thread_awake: ClassVar = sourced("predict.cpu.PoclExecution.groups_per_thread_awake", float)
     """Work-groups for each thread from which on all threads are awake."""
-    fetch_share_of_launch: ClassVar[float] = sourced("predict.cpu.PoclExecution.fetch_share_of_launch")
+    fetch_share_of_launch: ClassVar = sourced("predict.cpu.PoclExecution.fetch_share_of_launch", float)
     """Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one."""
-    waking_delay_s: ClassVar[float] = sourced("predict.cpu.PoclExecution.waking_delay_s")
+    waking_delay_s: ClassVar = sourced("predict.cpu.PoclExecution.waking_delay_s", float)
     """Time from a dispatch until the other threads work on it: the operating system wakes them."""
-    masked_loop_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.masked_loop_slowdown")
+    masked_loop_slowdown: ClassVar = sourced("predict.cpu.PoclExecution.masked_loop_slowdown", float)
     """Time of a loop of vectors with masks / time to issue its instructions."""
-    masked_code_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.masked_code_slowdown")
+    masked_code_slowdown: ClassVar = sourced("predict.cpu.PoclExecution.masked_code_slowdown", float)
     """Time of code with masks, which runs both sides of every condition / time without conditions."""
-    scalar_code_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.scalar_code_slowdown")
+    scalar_code_slowdown: ClassVar = sourced("predict.cpu.PoclExecution.scalar_code_slowdown", float)
     """Time of code without vectors / time to issue its instructions."""
-    gather_slowdown: ClassVar[float] = sourced("predict.cpu.PoclExecution.gather_slowdown")
+    gather_slowdown: ClassVar = sourced("predict.cpu.PoclExecution.gather_slowdown", float)
     """Time of a lane of a gather or scatter / time of a scalar access."""
 
     @cached_property
@@ -242,20 +242,20 @@ class IntelExecution(CpuExecution):
     that none is woken.
     """
 
-    joining_share_of_launch: ClassVar[float] = sourced("predict.cpu.IntelExecution.joining_share_of_launch")
+    joining_share_of_launch: ClassVar = sourced("predict.cpu.IntelExecution.joining_share_of_launch", float)
     """Time until a second thread works / time of the launch of one work-group, for one thread."""
-    splitting_share_of_launch: ClassVar[float] = sourced("predict.cpu.IntelExecution.splitting_share_of_launch")
+    splitting_share_of_launch: ClassVar = sourced("predict.cpu.IntelExecution.splitting_share_of_launch", float)
     """Time of each halving of the work-groups, half of which the next thread takes / the same."""
-    gather_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.gather_cycles")
+    gather_cycles: ClassVar = sourced("predict.cpu.IntelExecution.gather_cycles", float)
     """Cycles of a lane of a gather or scatter of words."""
-    insert_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.insert_cycles")
+    insert_cycles: ClassVar = sourced("predict.cpu.IntelExecution.insert_cycles", float)
     """Cycles of a lane that is moved alone, with one shuffle per cycle: no gather loads bytes or parts of a vector."""
-    record_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.record_cycles")
+    record_cycles: ClassVar = sourced("predict.cpu.IntelExecution.record_cycles", float)
     """Cycles of a word whose record has its words in different vectors, with one shuffle per cycle, for each doubling
     of the record's words."""
-    move_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.move_cycles")
+    move_cycles: ClassVar = sourced("predict.cpu.IntelExecution.move_cycles", float)
     """Cycles in which a lane loads or stores 8 bytes of a record under a mask: longer records are moved in turn."""
-    long_shuffle_cycles: ClassVar[float] = sourced("predict.cpu.IntelExecution.long_shuffle_cycles")
+    long_shuffle_cycles: ClassVar = sourced("predict.cpu.IntelExecution.long_shuffle_cycles", float)
     """Cycles of a lane of a shuffle in a sub-group that is longer than a vector, with one shuffle per cycle: a function
     moves lane by lane."""
 

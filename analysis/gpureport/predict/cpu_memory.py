@@ -45,7 +45,7 @@ from gpureport.spec.cores import (
     usable_l3,
 )
 from gpureport.spec.models import CoreType, StreamType
-from gpureport.spec.uncertainty import sourced, sourced_record
+from gpureport.spec.uncertainty import sourced
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -57,12 +57,12 @@ TLB_REACH_BYTES = 256 * _KIB
 """64 entries for pages of 4 KiB in the first-level data TLB, as most of these cores have."""
 FAR_BYTES = 128 * _MIB
 """Beyond this working set, each doubling costs ``FAR_S``: page tables, and misses of the second-level TLB."""
-FAR_S: float = sourced("predict.cpu_memory.FAR_S")
-L2_REACH: float = sourced("predict.cpu_memory.L2_REACH")
+FAR_S = sourced("predict.cpu_memory.FAR_S", float)
+L2_REACH = sourced("predict.cpu_memory.L2_REACH", float)
 """Random loads still hit a pseudo-LRU L2 somewhat beyond its capacity."""
-COPY_EXPONENTS: tuple[float, float, float, float] = sourced("predict.cpu_memory.COPY_EXPONENTS")
+COPY_EXPONENTS = sourced("predict.cpu_memory.COPY_EXPONENTS", tuple[float, float, float, float])
 """p-norm of read and write time in a copy, by level: they overlap in the L1, and follow each other beyond the L2."""
-LEVEL_SPREADS: tuple[tuple[float, float], ...] = sourced("predict.cpu_memory.LEVEL_SPREADS")
+LEVEL_SPREADS = sourced("predict.cpu_memory.LEVEL_SPREADS", tuple[tuple[float, float], ...])
 """Natural logarithm of observed / predicted bandwidth of vectorised streams, as intervals of 95 %, for data in L1, L2,
 L3 and memory. Code may have narrower vectors than the core, down to single words."""
 
@@ -111,9 +111,9 @@ class Spread:
     """Natural logarithm of observed / predicted bandwidth of private caches, L3 and memory."""
 
 
-SPREADS = sourced_record("predict.cpu_memory.SPREADS", dict[Listing, Spread])
+SPREADS = sourced("predict.cpu_memory.SPREADS", dict[Listing, Spread])
 """By the way in which a machine is listed."""
-STREAMED_L3_RANGE: tuple[float, float] = sourced("predict.cpu_memory.STREAMED_L3_RANGE")
+STREAMED_L3_RANGE = sourced("predict.cpu_memory.STREAMED_L3_RANGE", tuple[float, float])
 """L3 that streams of all threads of a cloud machine find / the predicted one, as an interval of 95 %."""
 
 

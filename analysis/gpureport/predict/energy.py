@@ -22,18 +22,18 @@ from gpureport.predict.ceilings import listed_rates
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant, sourced
 
-_STATIC_STACKED: float = sourced("predict.energy._STATIC_STACKED")
-_STATIC: float = sourced("predict.energy._STATIC")
+_STATIC_STACKED = sourced("predict.energy._STATIC_STACKED", float)
+_STATIC = sourced("predict.energy._STATIC", float)
 """Static power / limit of the board, with stacked memory and with other memory, whose interface is always active."""
-_STACKED_J: float = sourced("predict.energy._STACKED_J")
-_MEMORY_J: float = sourced("predict.energy._MEMORY_J")
+_STACKED_J = sourced("predict.energy._STACKED_J", float)
+_MEMORY_J = sourced("predict.energy._MEMORY_J", float)
 """Energy of a byte in the memory."""
-_CHIP_J: float = sourced("predict.energy._CHIP_J")
+_CHIP_J = sourced("predict.energy._CHIP_J", float)
 """Energy of a byte between memory, or the cache that all compute units share, and registers."""
-_FP32_J: float = sourced("predict.energy._FP32_J")
+_FP32_J = sourced("predict.energy._FP32_J", float)
 """Energy of an operation of a multiply-add at this process and clock:"""
 _PROCESS_NM, _CLOCK_HZ = constant(7.0), constant(1.41e9)
-_FACTOR: float = sourced("predict.energy._FACTOR")
+_FACTOR = sourced("predict.energy._FACTOR", float)
 """Half-width of the interval of an energy, as a factor."""
 
 

@@ -20,7 +20,7 @@ from gpureport.spec.models import Architecture, Device, traced_lanes
 from gpureport.spec.uncertainty import sourced
 from gpureport.workloads.model import Demand
 
-THROUGHPUT_EXPONENT: float = sourced("predict.execution.THROUGHPUT_EXPONENT")
+THROUGHPUT_EXPONENT = sourced("predict.execution.THROUGHPUT_EXPONENT", float)
 """p-norm that joins throughput ceilings."""
 
 

@@ -29,9 +29,9 @@ _FIRST = 4
 _LEAST_SLOPE = constant(0.1)
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
 it is 0.27."""
-SIGMA_OTHER_CLIFFS: float = sourced("predict.features.SIGMA_OTHER_CLIFFS")
+SIGMA_OTHER_CLIFFS = sourced("predict.features.SIGMA_OTHER_CLIFFS", float)
 """Relative standard deviation of cliffs that are not those of a cache's capacity (assumed for all devices)."""
-SIGMA_SHAPE: float = sourced("predict.features.SIGMA_SHAPE")
+SIGMA_SHAPE = sourced("predict.features.SIGMA_SHAPE", float)
 """Standard deviation of the predicted rate near n90, as a share of the peak."""
 
 

@@ -31,23 +31,23 @@ from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import schedulers_of
 from gpureport.spec.uncertainty import constant, sourced
 
-LATENCY_EXPONENT: float = sourced("predict.gpu.LATENCY_EXPONENT")
+LATENCY_EXPONENT = sourced("predict.gpu.LATENCY_EXPONENT", float)
 """p-norm that joins latency with throughput, unless memory limits it."""
-ISOLATED_EXPONENT: float = sourced("predict.gpu.ISOLATED_EXPONENT")
+ISOLATED_EXPONENT = sourced("predict.gpu.ISOLATED_EXPONENT", float)
 """p-norm that joins an isolated wave's waits with its own instructions. With at most two groups a compute unit, it also
 joins their waits for loads with all work: loads queue behind those of the same groups. For this use, the exponent and
 the limit were chosen from a few values on public kernels; microbenchmarks gave exponents of 1.1 and 1.7."""
-WITHOUT_ORDER: float = sourced("predict.gpu.WITHOUT_ORDER")
+WITHOUT_ORDER = sourced("predict.gpu.WITHOUT_ORDER", float)
 """Bandwidth of memory for random accesses / for accesses in order."""
-SEVERAL_LOADS: float = sourced("predict.gpu.SEVERAL_LOADS")
+SEVERAL_LOADS = sourced("predict.gpu.SEVERAL_LOADS", float)
 """Latency of independent loads from several streams / of loads from one: a work-group waits for the last one."""
-WRITES_EXPONENT: float = sourced("predict.gpu.WRITES_EXPONENT")
+WRITES_EXPONENT = sourced("predict.gpu.WRITES_EXPONENT", float)
 """p-norm that joins latency with memory bandwidth if a dispatch only writes: stores do not wait for each other."""
-READS_EXPONENT: float = sourced("predict.gpu.READS_EXPONENT")
+READS_EXPONENT = sourced("predict.gpu.READS_EXPONENT", float)
 """The same if it only reads, with stacked memory. Latency rises before the bandwidth is reached."""
-MIXED_EXPONENT: float = sourced("predict.gpu.MIXED_EXPONENT")
+MIXED_EXPONENT = sourced("predict.gpu.MIXED_EXPONENT", float)
 """The same if it reads and writes, with stacked memory: reads also wait while the bus writes."""
-FEWER_CHANNELS: float = sourced("predict.gpu.FEWER_CHANNELS")
+FEWER_CHANNELS = sourced("predict.gpu.FEWER_CHANNELS", float)
 """Factor of both for other memory, whose load is distributed more evenly among its few channels."""
 DIES_EXPONENT = constant(
     MIXED_EXPONENT,
@@ -56,7 +56,7 @@ DIES_EXPONENT = constant(
     held_out="MI300A (six dies): its curve has the same shape",
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
-STAGED_EXPONENT: float = sourced("predict.gpu.STAGED_EXPONENT")
+STAGED_EXPONENT = sourced("predict.gpu.STAGED_EXPONENT", float)
 """p-norm that joins computation with memory if all waves of a group wait for each stage of its data: groups of one
 length start together, so that many load, or store their results, at the same time."""
 _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})

@@ -30,11 +30,11 @@ from gpureport.spec.models import Cache, Transition
 from gpureport.spec.uncertainty import constant, sourced
 from gpureport.workloads.model import Stream
 
-FILL_TIME: float = sourced("predict.memory.FILL_TIME")
+FILL_TIME = sourced("predict.memory.FILL_TIME", float)
 """Time for which a sector from memory occupies a slice of a cache, relative to a written sector."""
 EXCHANGING_ITEMS = constant(64)
 """Work-items of the work-groups that the entries' additional time of exchanged lines is for."""
-SLOWEST_LINE: float = sourced("predict.memory.SLOWEST_LINE")
+SLOWEST_LINE = sourced("predict.memory.SLOWEST_LINE", float)
 """Part of the latency of memory that each doubling of the number of lines adds, if a wave waits for all of them."""
 
 

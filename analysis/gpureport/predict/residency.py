@@ -16,7 +16,7 @@ from gpureport.spec.uncertainty import constant, sourced
 T = TypeVar("T")
 N = TypeVar("N", float, Floats)
 
-STREAMED_EXPONENT: float = sourced("predict.residency.STREAMED_EXPONENT")
+STREAMED_EXPONENT = sourced("predict.residency.STREAMED_EXPONENT", float)
 """Power of the size with which the hits of streams fall beyond a cache of a CPU."""
 
 NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)

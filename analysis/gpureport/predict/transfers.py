@@ -29,25 +29,25 @@ from gpureport.workloads.model import HostTraffic
 
 Direction = Literal["to_device", "to_host"]
 
-PAYLOAD_BYTES: tuple[float, float] = sourced("predict.transfers.PAYLOAD_BYTES")
+PAYLOAD_BYTES = sourced("predict.transfers.PAYLOAD_BYTES", tuple[float, float])
 """Usual maximum payload of a packet: up to generation 4 of PCI Express, and later."""
 OVERHEAD_BYTES = constant((20.0, 24.0))
 """Overhead of a packet: to the device, to the host."""
-REACHED: tuple[float, float] = sourced("predict.transfers.REACHED")
+REACHED = sourced("predict.transfers.REACHED", tuple[float, float])
 """Rate that copies reach / rate of the payloads: to the device, to the host. The other 5 % are acknowledgements, flow
 control and waiting."""
-BOTH_WAYS: float = sourced("predict.transfers.BOTH_WAYS")
+BOTH_WAYS = sourced("predict.transfers.BOTH_WAYS", float)
 """Rate of each direction while the other one is busy, too / rate of one direction alone."""
 C2C_REACHED = constant(0.85)
 """Rate that copies reach / listed rate of NVLink-C2C (assumed: no machine with such a link is among these)."""
-TO_DEVICE_LATENCY: float = sourced("predict.transfers.TO_DEVICE_LATENCY")
+TO_DEVICE_LATENCY = sourced("predict.transfers.TO_DEVICE_LATENCY", float)
 """Fixed time of a copy to the device / to the host."""
-TO_HOST_CALLS: float = sourced("predict.transfers.TO_HOST_CALLS")
+TO_HOST_CALLS = sourced("predict.transfers.TO_HOST_CALLS", float)
 """Time of a call that waits for data of the device / time of one that only sends data."""
-FROM_STAGING: float = sourced("predict.transfers.FROM_STAGING")
+FROM_STAGING = sourced("predict.transfers.FROM_STAGING", float)
 """Rate at which the driver copies to ordinary memory / rate at which it copies from it: what it reads has just arrived
 in a cache."""
-PARALLEL_BYTES: int = sourced("predict.transfers.PARALLEL_BYTES")
+PARALLEL_BYTES = sourced("predict.transfers.PARALLEL_BYTES", int)
 """Bytes from which on a runtime copies on all cores, if it does."""
 
 

@@ -13,7 +13,7 @@ from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
 from gpureport.spec.files import ArchitectureFile, levels
 from gpureport.spec.models import CoreType, PresentDevice, core_source
-from gpureport.spec.uncertainty import constant, sourced, sourced_record
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.spec.values import Provenance, Value
 
 
@@ -35,8 +35,8 @@ class CompilerValues:
     the time until threads have found work (assumed). 0: one thread copies."""
 
 
-COMPILERS = sourced_record("spec.compilers.COMPILERS", dict[CpuCompiler, CompilerValues])
-_BALLOT_CYCLES: int = sourced("spec.compilers._BALLOT_CYCLES")
+COMPILERS = sourced("spec.compilers.COMPILERS", dict[CpuCompiler, CompilerValues])
+_BALLOT_CYCLES = sourced("spec.compilers._BALLOT_CYCLES", int)
 _SKIPPED_ACCESSES = constant(
     16 / 21.2,
     "a loop of vpgatherdd and vpscatterdd on eight words with empty masks takes 21.2 cycles on a Zen 4",

@@ -45,16 +45,16 @@ _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel X
 """Names of the processor models of QEMU."""
 _MOST_SOCKETS = 8
 LINE_BYTES = 64
-SATURATION_EXPONENT: float = sourced("spec.cores.SATURATION_EXPONENT")
+SATURATION_EXPONENT = sourced("spec.cores.SATURATION_EXPONENT", float)
 """p-norm that joins the limits of cores and of the memory of their domain."""
-STREAMED_L3: float = sourced("spec.cores.STREAMED_L3")
+STREAMED_L3 = sourced("spec.cores.STREAMED_L3", float)
 """Half of the accesses of streams hit the L3 at most at this multiple of its listed size: replacement is not LRU."""
-STREAMED_SHARE: float = sourced("spec.cores.STREAMED_SHARE")
+STREAMED_SHARE = sourced("spec.cores.STREAMED_SHARE", float)
 """The size at which half of the accesses of streams of all threads hit the L3 / the part that one thread can use."""
 _TOLERANCE = constant(1.2)
 MOST_OF_L3 = constant(1.3)
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
-SHARES: Mapping[Listing, Mapping[str, float]] = sourced("spec.cores.SHARES")
+SHARES = sourced("spec.cores.SHARES", dict[Listing, dict[str, float]])
 """What a machine gets of its hardware (see :class:`Topology`), by the way in which it is listed."""
 _AROUND = constant((0.6, 1.0, 1.7))
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to what programs find (assumed)."""

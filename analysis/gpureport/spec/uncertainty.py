@@ -63,27 +63,21 @@ SOURCED = {
 """``tables/constants.yaml``: constants by name."""
 
 
-def sourced(name: str) -> Any:  # noqa: ANN401 - a number, or several
-    """Declare the :class:`Constant` of this name in ``tables/constants.yaml``, and return its value."""
-    CONSTANTS.append(SOURCED[name])
-    return SOURCED[name].value
+def sourced(name: str, kind: type[R]) -> R:
+    """Declare the :class:`Constant` of this *name* in ``tables/constants.yaml``, and return it as a *kind*.
 
-
-def sourced_record(name: str, kind: type[R]) -> R:
-    """Declare the constants of the table that are parts of the one of this *name*, and return it as a *kind*.
-
-    What follows in their names are its fields or keys, and those of its parts.
+    If names begin with it and a dot, what follows in them are its fields or keys, and those of its parts.
     """
     found: dict[str, Any] = {}
     for path, each in SOURCED.items():
-        if path.startswith(f"{name}."):
-            *above, last = path.removeprefix(f"{name}.").split(".")
+        if f"{path}.".startswith(f"{name}."):
+            CONSTANTS.append(each)
             part = found
+            *above, last = path.removeprefix(name).split(".")
             for step in above:
                 part = part.setdefault(step, {})
             part[last] = each.value
-            CONSTANTS.append(each)
-    return TypeAdapter(kind).validate_python(found)
+    return TypeAdapter(kind).validate_python(found[""])
 
 
 MAD_TO_SIGMA = constant(1.4826)
@@ -114,17 +108,17 @@ SIGMA_BY_SOURCE = {
     "assumed": SIGMA_ASSUMED,
 }
 """Standard deviations of values without a published spread of their own, by kind of source."""
-SIGMA_MEASURED_HERE: float = sourced("spec.uncertainty.SIGMA_MEASURED_HERE")
+SIGMA_MEASURED_HERE = sourced("spec.uncertainty.SIGMA_MEASURED_HERE", float)
 """Standard deviation of a value that the run itself measures."""
 SIGMA_MEASURED_HERE_CPU = constant(0.2)
 """The least on a CPU: clocks and neighbours change from one kernel to another (assumed)."""
 SIGMA_TRANSFER = constant(0.2)
 """Standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine with
 neighbours (assumed)."""
-SIGMA_RATE_TRANSFER: float = sourced("spec.uncertainty.SIGMA_RATE_TRANSFER")
+SIGMA_RATE_TRANSFER = sourced("spec.uncertainty.SIGMA_RATE_TRANSFER", float)
 """The same of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core,
 which halves its rate; a kernel that also waits loses less."""
-SIGMA_LAUNCH_TRANSFER: float = sourced("spec.uncertainty.SIGMA_LAUNCH_TRANSFER")
+SIGMA_LAUNCH_TRANSFER = sourced("spec.uncertainty.SIGMA_LAUNCH_TRANSFER", float)
 """The same of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep."""
 
 
@@ -157,7 +151,7 @@ class Uncertainty:
         return next((known[name] for name in (*path.split("."), "any") if name in known), self)
 
 
-ONE_WAY_LOSS: float = sourced("spec.uncertainty.ONE_WAY_LOSS")
+ONE_WAY_LOSS = sourced("spec.uncertainty.ONE_WAY_LOSS", float)
 _TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
 
 

@@ -18,9 +18,9 @@ from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Program
 Link = tuple[float, Counts, Any]
 """A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
 _START: Link = (0.0, {}, None)
-REORDERED: int = sourced("trace.chains.REORDERED")
+REORDERED = sourced("trace.chains.REORDERED", int)
 """Instructions that a core of a CPU reorders."""
-TOGETHER: float = sourced("trace.chains.TOGETHER")
+TOGETHER = sourced("trace.chains.TOGETHER", float)
 """Latency of a branch of all lanes of a wave / of one whose lanes go different ways, and meet again."""
 
 

@@ -277,7 +277,7 @@ OPERATORS: Mapping[str, Operator] = {
     "embedding": embedding,
 }
 """By the name in column ``operator``."""
-ROWS_DEVIATION: float = sourced("validate.operators.ROWS_DEVIATION")
+ROWS_DEVIATION = sourced("validate.operators.ROWS_DEVIATION", float)
 """Relative standard deviation of operators on rows: what compilers make of their reductions is estimated."""
 ESTIMATED = ("softmax", "layer_norm", "embedding")
 """Operators with this deviation."""

@@ -43,7 +43,7 @@ _MOST_GROUP = 1 << 16
 """Work-items of a work-group; devices have 4096 at most."""
 
 
-USERS_DEVIATION: float = sourced("validate.scoreboard.USERS_DEVIATION")
+USERS_DEVIATION = sourced("validate.scoreboard.USERS_DEVIATION", float)
 """Relative standard deviation of times on machines of users: clocks, limits of power and drivers are not known."""
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from gpureport.inputs import shipped_table
 from gpureport.spec.drivers import maker
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import sourced_record
+from gpureport.spec.uncertainty import sourced
 
 Row = Mapping[str, float | str]
 """A row of a table of the scoreboard: texts, and the numbers that its operator needs."""
@@ -113,7 +113,7 @@ class Software(NamedTuple):
     then check their arguments."""
 
 
-SOFTWARE = sourced_record("validate.software.SOFTWARE", Software)
+SOFTWARE = sourced("validate.software.SOFTWARE", Software)
 
 
 def stack_of(device: Device) -> Stack:

@@ -29,7 +29,7 @@ from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, S
 
 _POWERS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
 _LOCKED_ADD_CYCLES = constant(20.0)
-_HANDED_OVER: float = sourced("workloads.atomics._HANDED_OVER")
+_HANDED_OVER = sourced("workloads.atomics._HANDED_OVER", float)
 """Time of an atomic add to a line that the cores of a CPU share / latency of the last cache, through which they hand it
 over. It is the same for 1 to 16 addresses, which are in one line."""
 SLICE_BYTES = 512

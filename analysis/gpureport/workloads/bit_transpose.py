@@ -29,7 +29,7 @@ _ROTATION = 2
 shifts in both directions, a selection between them, and a selection of bits (parameter ``exchange``)."""
 
 _ROLLED = {"int32": 6.0, "instruction": 13.0}
-_ROLLED_CHAIN: float = sourced("workloads.bit_transpose._ROLLED_CHAIN")
+_ROLLED_CHAIN = sourced("workloads.bit_transpose._ROLLED_CHAIN", float)
 """Operations, and dependent integer operations, that a round takes more if the loop over rounds is not unrolled
 (parameter ``rolled``): constants read by index, addresses, branches."""
 
