@@ -279,6 +279,17 @@ def test_memory_of_all_kinds(tmp_path: Path) -> None:
     assert out.tolist() == expected
 
 
+def test_bytes_of_a_table_that_llvm_writes_as_text(tmp_path: Path) -> None:
+    """Letters, a quotation mark, backslashes, and bytes that are no letters."""
+    table, out = [92, 92, 53, 67, 34, 65, 0, 255, 92, 10], np.zeros(10, np.uint8)
+    listed = ", ".join(map(str, table))
+    source = f"constant uchar table[10] = {{{listed}}};"
+    source += "kernel void k(global uchar *out) { int i = get_global_id(0); out[i] = table[i]; }"
+    run(tmp_path, source, [out], 10, 10)
+
+    assert out.tolist() == table
+
+
 def test_structures_are_copied_and_cleared(tmp_path: Path) -> None:
     """By ``llvm.memcpy`` and ``llvm.memset``, which clang makes of large ones."""
     a, b = np.arange(40, dtype=np.int32), np.arange(40, dtype=np.int32) + 100

@@ -210,7 +210,8 @@ class Words:
         if word in ("<", "[", "{"):
             return self._parts(of, packed=word == "<" and self._accept("{"))
         if word.startswith('c"'):
-            return re.sub(rb"\\(..)", lambda code: bytes.fromhex(code[1].decode()), word[2:-1].encode())
+            text = word[2:-1].replace(r"\\", r"\5C").encode()  # LLVM escapes a backslash by another one
+            return re.sub(rb"\\(..)", lambda code: bytes.fromhex(code[1].decode()), text)
         if word.startswith("@"):
             return _bytes(self._module.addresses.get(word, 0), of)
         return _bytes(self._expression(word), of) if word in _CONSTANTS - {"true", "false"} else _number(word, of)
