@@ -36,6 +36,16 @@ def test_the_cores_of_a_cpu_share_the_warm_up_far_beyond_the_caches(device: Devi
     assert (groups[0], groups[-1]) == (1, most)
 
 
+def test_only_cycles_in_caches_that_may_be_cold_are_traversed_many_times() -> None:
+    cold = max(cache.capacity_bytes for cache in TOY.caches if not cache.persistent)
+    (sweep,) = latency.PointerChase().sweeps(TOY, FULL)
+    passes = {each["bytes"]: each["steps"] * each["line"] / each["bytes"] for each in sweep.points}
+    within = [each for size, each in passes.items() if 2**13 * TOY.line_bytes / 128 <= size <= cold]
+    assert within
+    assert within == pytest.approx([128.0] * len(within))
+    assert all(each < 64 for size, each in passes.items() if size > 4 * cold)
+
+
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 def test_no_cache_holds_what_strides_touch(device: Device, quick: bool) -> None:

@@ -182,8 +182,11 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
     database = open_database(options.entries)
+    loading = Thread(target=_import, args=("scipy.optimize",), daemon=True)  # takes a second
+    loading.start()
     database.read()  # while drivers load
     with working_device(options.device, again) as measurer:
+        loading.join()
         present = as_before(measurer.device, again)
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
@@ -280,8 +283,7 @@ def _load(options: RunOptions, device: PresentDevice) -> None:
     """Load what evaluates and shows measurements, which takes seconds: on a GPU while it is measured."""
     if not (device.on_host or isinstance(options, MeasureOptions)):
         prepare(pdf=not options.no_pdf)
-    for name in ("scipy.optimize", "gpureport.cli.predicting"):
-        _import(name)
+    _import("gpureport.cli.predicting")
 
 
 def _import(name: str) -> None:

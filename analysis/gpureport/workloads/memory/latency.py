@@ -25,6 +25,8 @@ _BEYOND = 4
 _LAST_REACH_BYTES = 16 * 2**20
 """On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
 _MOST_GROUPS = 512
+_WARY = 1.25
+"""A cache may hold more than its entry says."""
 _NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
 
@@ -135,14 +137,15 @@ class PointerChase(Chase):
 def _steps(lines: int, device: Device) -> int:
     """Return the steps of one dispatch.
 
-    Caches of compute units may be cold when a dispatch starts, so small cycles are traversed many times. The steps of
-    large cycles are limited by the timer's resolution only. A CPU's loads take less time, and its launch may take
-    longer: that of 16 threads takes as long as 30,000 loads from the L1.
+    Caches of compute units may be cold when a dispatch starts, so cycles that fit in them are traversed 128 times, and
+    those that fit in part several times. The steps of large cycles are limited by the timer's resolution only. A CPU's
+    loads take less time, and its launch may take longer: that of 16 threads takes as long as 30,000 loads from the L1.
     """
-    small, medium, most, large = grid.chosen(
-        device, cpu=(2**19, 2**17, 65536, 2**14), gpu=(min(2**18, max(2**13, 128 * lines)), 2**16, 16384, 2**13)
-    )
-    return small if lines <= 4096 else medium if lines <= most else large
+    if device.architecture.groups_as_loops:
+        return 2**19 if lines <= 4096 else 2**17 if lines <= 2**16 else 2**14
+    cold = max((each.capacity_bytes for each in device.caches if not each.persistent), default=0.0)
+    most = 2**18 if lines * device.line_bytes <= _WARY * cold else 2**16 if lines <= 2**14 else 2**13
+    return max(2**13, min(128 * lines, most))
 
 
 class Sectors(Chase):
