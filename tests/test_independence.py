@@ -60,14 +60,14 @@ def test_every_row_of_the_table_is_a_constant_of_the_code() -> None:
     """Of its own name, unless it is a part of a record."""
     for path in PACKAGE.glob("validate/*.py"):
         import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
-    declared = {id(each) for each in CONSTANTS}
+    declared = {id(row) for row in CONSTANTS}
     parts = re.compile(r".*\.(COMPILERS|SOFTWARE|SPREADS)\.")
     table = (Path(__file__).parents[1] / "tables" / "constants.yaml").read_text()
 
-    assert [name for name, each in SOURCED.items() if id(each) not in declared] == []
-    for name, each in SOURCED.items():
+    assert [row for row in SOURCED if id(row) not in declared] == []
+    for name, value in ((name, value) for row in SOURCED for name, value in row.values.items()):
         assert table.count(f"{name}:") == 1
-        assert parts.match(name) or resolve_name(f"gpureport.{name}") == each.value, name
+        assert parts.match(name) or resolve_name(f"gpureport.{name}") == value, name
 
 
 def test_every_measured_value_names_the_devices_that_were_measured() -> None:

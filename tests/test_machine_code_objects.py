@@ -4,7 +4,7 @@ import msgpack
 import pytest
 
 from gpureport import machine_code
-from gpureport.machine_code import Usage
+from gpureport.records.measurement import Usage
 from tests.elf_files import AMDGPU, INTEL_GT, elf, note
 
 AMD_KERNEL = {
@@ -42,7 +42,12 @@ INTEL = elf(INTEL_GT, ze_info=ZE_INFO)
 
 def test_amd_metadata() -> None:
     expected = Usage(
-        "code object", registers=40, local_memory_bytes=1024, private_bytes=12, spill_bytes=12, wave_size=32
+        reported_by="code object",
+        registers_per_work_item=40,
+        local_memory_bytes=1024,
+        private_bytes=12,
+        spill_bytes=12,
+        wave_size=32,
     )
     assert machine_code.usage(AMD, "step") == expected
     assert machine_code.usage(b"a bundle's header" + INTEL + AMD, "step") != expected
@@ -54,14 +59,14 @@ def test_amd_metadata() -> None:
 def test_impossible_counts_are_unknown() -> None:
     kernel = {".name": "step", ".vgpr_count": -1, ".wavefront_size": True, ".private_segment_fixed_size": 1 << 40}
     binary = elf(AMDGPU, note=note(b"AMDGPU", 32, msgpack.packb({"amdhsa.kernels": [kernel]})))
-    assert machine_code.usage(binary, "step") == Usage("code object")
+    assert machine_code.usage(binary, "step") == Usage(reported_by="code object")
 
 
 def test_intel_zebin() -> None:
     step = machine_code.usage(INTEL, "step")
-    assert step == Usage("code object", local_memory_bytes=4096, spill_bytes=16, wave_size=16)
+    assert step == Usage(reported_by="code object", local_memory_bytes=4096, spill_bytes=16, wave_size=16)
     lean = machine_code.usage(INTEL, "lean")
-    assert lean == Usage("code object", local_memory_bytes=0, spill_bytes=0, wave_size=32)
+    assert lean == Usage(reported_by="code object", local_memory_bytes=0, spill_bytes=0, wave_size=32)
 
 
 @pytest.mark.parametrize(

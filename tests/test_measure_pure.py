@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.errors import DeviceError, InputError
-from gpureport.machine_code import Usage
 from gpureport.measure.backends import pci
 from gpureport.measure.backends.answers import MAX_LOG_CHARACTERS, compilation, describe, first_error, kind, tidy, usage
 from gpureport.measure.limits import run_limits, sweep_budget_s
 from gpureport.measure.presence import choose, in_order
 from gpureport.measure.rounds import MAX_DISPATCHES, dispatches, is_narrow, most_informative, sample_length_s
+from gpureport.records.measurement import Usage
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.workloads.model import Dispatch, Local
 from tests.fake_backend import PRESENT
@@ -39,9 +39,13 @@ ptxas info    : Used 8 registers, 1024+16 bytes smem, 360 bytes cmem[0]
 
 def test_ptxas_usage_is_read_kernel_by_kernel() -> None:
     assert usage(PTXAS) == {
-        "transpose": Usage("ptxas", registers=32, local_memory_bytes=4096, private_bytes=40, spill_bytes=24),
-        "copy": Usage("ptxas", registers=10, local_memory_bytes=0, private_bytes=0, spill_bytes=0),
-        "old": Usage("ptxas", registers=8, local_memory_bytes=1040),
+        "transpose": Usage(
+            reported_by="ptxas", registers_per_work_item=32, local_memory_bytes=4096, private_bytes=40, spill_bytes=24
+        ),
+        "copy": Usage(
+            reported_by="ptxas", registers_per_work_item=10, local_memory_bytes=0, private_bytes=0, spill_bytes=0
+        ),
+        "old": Usage(reported_by="ptxas", registers_per_work_item=8, local_memory_bytes=1040),
     }
     assert usage("1 warning generated.") == {}
 

@@ -37,6 +37,7 @@ from gpureport.workloads import select
 Row = dict[str, object]
 
 _KEY = ("family", "variant", "sweep")
+_PLACE = ("feature", "position", "level")
 _POINT = ("point", "x", "working_set_bytes", "work_items", "unit")
 _PREDICTED = ("specification", "specification_low", "specification_high", "calibrated", "level", "bottleneck")
 _OBSERVED = ("observed", "ci_low", "ci_high")
@@ -61,7 +62,9 @@ class ReportFrames:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """Predicted and observed values: a row for each position of each feature and each prediction (``basis``)."""
-        return _table(map(_flat, self.report.findings), (*_KEY, *Finding.model_fields))
+        return _table(
+            map(_flat, self.report.findings), (*_KEY, *_PLACE, "basis", "predicted", "observed", *Finding.model_fields)
+        )
 
     @cached_property
     def points(self) -> pd.DataFrame:
@@ -81,7 +84,7 @@ class ReportFrames:
             for kind, record in curve.values.items()
             for f in record.features
         )
-        return _table(rows, (*_KEY, "kind", *CurveFeature.model_fields))
+        return _table(rows, (*_KEY, "kind", *_PLACE, "value", *CurveFeature.model_fields))
 
     @cached_property
     def samples(self) -> pd.DataFrame:
@@ -123,8 +126,7 @@ class ComparisonFrames:
     @cached_property
     def landmarks(self) -> pd.DataFrame:
         """Cliffs and tapers of all machines, predicted and observed."""
-        columns = dict.fromkeys(("machine", *_KEY, *compared.Landmark.model_fields))
-        return _table(map(_flat, self.comparison.landmarks), columns)
+        return _table(map(_flat, self.comparison.landmarks), ("machine", *_KEY, *compared.Landmark.model_fields))
 
     @cached_property
     def differences(self) -> pd.DataFrame:
@@ -321,7 +323,7 @@ def _silent(what: str, step: str, done: float) -> None:
 
 
 def _table(rows: Iterable[Row], columns: Iterable[str]) -> pd.DataFrame:
-    return pd.DataFrame(list(rows), columns=[name for name in columns if name != "key"])
+    return pd.DataFrame(list(rows), columns=[name for name in dict.fromkeys(columns) if name != "key"])
 
 
 def _flat(record: BaseModel) -> Row:

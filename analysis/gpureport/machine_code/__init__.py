@@ -3,10 +3,10 @@
 from functools import lru_cache
 
 from gpureport.machine_code import ptx
-from gpureport.machine_code.code_object import Usage, usage
+from gpureport.machine_code.code_object import usage
 from gpureport.records.measurement import MachineCode
 
-__all__ = ["Usage", "code", "usage"]
+__all__ = ["code", "usage"]
 
 
 @lru_cache(maxsize=256)

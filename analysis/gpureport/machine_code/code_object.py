@@ -10,7 +10,6 @@ import io
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgpack
@@ -20,6 +19,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from gpureport.inputs import FileError, parse_yaml
+from gpureport.records.measurement import Usage
 
 DAMAGED = (ELFError, ConstructError, ValueError, TypeError, KeyError, AttributeError, OverflowError)
 """Errors of pyelftools about damaged files."""
@@ -27,18 +27,6 @@ _FILE = re.compile(b"\x7fELF")
 _AMD_METADATA = ("AMDGPU", "32")  # owner and type of the note
 _REGISTER_BYTES = 4
 _REPORTED_BY = "code object"
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Registers and memory of a kernel, as its compiler or its binary reports them; ``None``: not reported."""
-
-    reported_by: str  # source of the values, see ``Compilation.reported_by``
-    registers: int | None = None  # 32-bit registers per work-item
-    local_memory_bytes: int | None = None  # per work-group, without local-memory arguments
-    private_bytes: int | None = None  # per work-item
-    spill_bytes: int | None = None  # spilled registers per work-item
-    wave_size: int | None = None  # work-items that execute an instruction together
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +60,7 @@ def _amd(kernel: Mapping[str, object]) -> Usage:
     spilled = _number(kernel, ".vgpr_spill_count")
     return Usage(
         reported_by=_REPORTED_BY,
-        registers=_number(kernel, ".vgpr_count"),
+        registers_per_work_item=_number(kernel, ".vgpr_count"),
         local_memory_bytes=_number(kernel, ".group_segment_fixed_size"),
         private_bytes=_number(kernel, ".private_segment_fixed_size"),
         spill_bytes=None if spilled is None else _REGISTER_BYTES * spilled,

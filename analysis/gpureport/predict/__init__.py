@@ -92,14 +92,10 @@ def _predicted(
         points.append(
             PredictedPoint(
                 point=key,
-                time_s=answer.time_s,
                 value=workload.metric.value(key.work, answer.time_s),
-                ceilings_s=dict(answer.ceilings_s),
                 bottleneck=answer.bottleneck,
-                level=answer.level,
-                operations=answer.operations,
-                memory_bytes=answer.memory_bytes,
                 spread=spread(relative, other),
+                **answer._asdict(),
             )
         )
     changes = np.array([relative for _, relative in answers])

@@ -259,8 +259,8 @@ Position = Literal["onset", "midpoint", "end", "knee", "n90", "plateau", "peak",
 *plateau* (of the curve), *peak* (best point of a sweep), *case* (one of several separate cases)."""
 
 
-class CurveFeature(Record):
-    """One position of one feature of a curve, predicted or observed."""
+class FeaturePosition(Record):
+    """One position of one feature of a curve."""
 
     feature: Feature
     """``cliff`` (capacity transition), ``taper`` (saturation point) or ``rate``."""
@@ -269,18 +269,23 @@ class CurveFeature(Record):
     ``case``."""
     level: Level
     """The level that ends at a cliff, or the level of a plateau; ``device`` for tapers."""
-    value: CompactPositive
-    """Position of a cliff or taper, or value of a rate, in *unit*."""
     unit: Name
     """``B`` for cliffs and for tapers of transfers, ``work-items`` for other tapers, the metric's unit (``B/s``, ``s``,
     ``cells/s``) for rates."""
     ci_low: CompactPositive | None = None
-    """Lower end of the 95 % interval; ``None`` for a prediction without interval."""
+    """Lower end of the 95 % interval, of a finding of the observed value; ``None`` without interval."""
     ci_high: CompactPositive | None = None
-    """Upper end of the 95 % interval; ``None`` for a prediction without interval."""
+    """Upper end of this interval."""
     best_point: CompactPositive | None = None
     """Best measured value of a plateau that was fitted without launch cost and therefore exceeds all of its points.
     ``None``: points reach the value."""
+
+
+class CurveFeature(FeaturePosition):
+    """One position of one feature of a curve, predicted or observed."""
+
+    value: CompactPositive
+    """Position of a cliff or taper, or value of a rate, in *unit*."""
 
     @property
     def ends(self) -> tuple[float, float]:

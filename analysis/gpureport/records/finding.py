@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self
 
 from gpureport.inputs import shipped_table
-from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
+from gpureport.records.curves import Basis, FeaturePosition, Record, SweepKey
 from gpureport.records.quantities import (
     Ceiling,
     Compact,
@@ -82,37 +82,23 @@ class Verdict(Labelled):
         return list(Verdict).index(self)
 
 
-class Finding(Record):
+class Finding(FeaturePosition):
     """Comparison of prediction and observation for one position of one feature."""
 
     key: SweepKey
     """Which sweep."""
-    feature: Feature
-    """``cliff`` (capacity transition), ``taper`` (saturation point) or ``rate``."""
-    position: Position
-    """Position within the feature, see :class:`CurveFeature`."""
-    level: Level
-    """The level that the feature belongs to, see :class:`CurveFeature`."""
     basis: Basis
     """Kind of the prediction."""
     predicted: CompactPositive | None = None
     """Predicted value; ``None`` if the feature was not predicted."""
     observed: CompactPositive | None = None
     """Observed value; ``None`` if the feature was not observed."""
-    ci_low: CompactPositive | None = None
-    """Lower end of the 95 % interval of the observed value."""
-    ci_high: CompactPositive | None = None
-    """Upper end of the 95 % interval of the observed value."""
-    unit: Name
-    """Unit of all values: ``B``, ``work-items``, or the metric's unit."""
     ratio: CompactPositive | None = None
     """Observed / predicted."""
     predicted_low: CompactPositive | None = None
     """Lower end of the 95 % interval of the prediction, from the uncertainties of the device's facts."""
     predicted_high: CompactPositive | None = None
     """Upper end of the 95 % interval of the prediction."""
-    best_point: CompactPositive | None = None
-    """Best measured value if the observed plateau exceeds all of its points, see :class:`CurveFeature`."""
     verdict: Verdict
     """Result of the comparison."""
 

@@ -78,15 +78,11 @@ class MachineCode(Record):
         return hash((self.form, self.calls, self.vectorised, sum(self.counts.values())))
 
 
-class Compilation(Record):
-    """Result of compiling a kernel."""
+class Usage(Record):
+    """Registers and memory of a kernel, as its compiler or its binary reports them."""
 
-    kernel: Name
-    """Name of the kernel function."""
-    options: str
-    """Compiler options."""
-    log: str = ""
-    """Build log."""
+    reported_by: Name = ""
+    """Source of registers and memory: ``ptxas``, ``code object`` or ``runtime``."""
     registers_per_work_item: Whole | None = None
     """32-bit registers of a work-item; ``None`` if not reported."""
     local_memory_bytes: Whole | None = None
@@ -97,10 +93,19 @@ class Compilation(Record):
     """Bytes of spilled registers that a work-item stores (counted by ptxas) or keeps in memory (otherwise)."""
     wave_size: Count | None = None
     """Sub-group size of the compiled code if reported, else the preferred work-group size multiple."""
+
+
+class Compilation(Usage):
+    """Result of compiling a kernel; local memory includes that of arguments."""
+
+    kernel: Name
+    """Name of the kernel function."""
+    options: str
+    """Compiler options."""
+    log: str = ""
+    """Build log."""
     max_work_group: Count | None = None
     """Largest work-group size of this kernel; ``None`` if not reported."""
-    reported_by: Name = ""
-    """Source of registers and memory: ``ptxas``, ``code object`` or ``runtime``."""
     code: MachineCode | None = None
     """Contents of the compiled code, if the runtime provides it in a known form."""
 

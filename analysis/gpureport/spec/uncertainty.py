@@ -19,64 +19,52 @@ R = TypeVar("R")
 N = TypeVar("N", bound=float | tuple[object, ...])
 
 
-class Constant(NamedTuple):
-    """A number of the code, or several, that is not one of a device or architecture."""
-
-    value: object
-    source: str
-    """The data that determined it, and how well it fits them; empty: a definition, or a count."""
-    measured_on: tuple[str, ...]
-    """Database entries of the devices of these data."""
-    held_out: str
-    """The result for devices that were not used."""
-    only: str = ""
-    """The software whose kernels it describes; empty: it is part of all predictions."""
-
-
-CONSTANTS: list[Constant] = []
-"""All constants of the modules that were imported."""
-
-
-def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), held_out: str = "", only: str = "") -> N:
-    """Declare a :class:`Constant`, and return its value."""
-    CONSTANTS.append(Constant(value, source, measured_on, held_out, only))
-    return value
-
-
 _Number = int | float
 _Numbers = _Number | tuple[_Number | tuple[_Number, ...], ...]
 
 
-class _Row(NamedTuple):
+class Constants(NamedTuple):
+    """Where numbers of the code come from that are not those of a device or architecture: a row of the table."""
+
     values: dict[str, _Numbers | dict[str, _Numbers | dict[str, _Numbers]]]
+    """By name; none, if the code has the value."""
     source: str
+    """The data that determined them, and how well they fit these; empty: a definition, or a count."""
     measured_on: tuple[str, ...] = ()
+    """Database entries of the devices of these data."""
     held_out: str = ""
+    """The result for devices that were not used."""
     only: str = ""
+    """The software whose kernels they describe; empty: they are part of all predictions."""
 
 
-SOURCED = {
-    name: Constant(value, row.source, row.measured_on, row.held_out, row.only)
-    for row in shipped_table("constants", tuple[_Row, ...])
-    for name, value in row.values.items()
-}
-"""``tables/constants.yaml``: constants by name."""
+CONSTANTS: list[Constants] = []
+"""All constants of the modules that were imported."""
+SOURCED = shipped_table("constants", tuple[Constants, ...])
+"""``tables/constants.yaml``."""
+
+
+def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), held_out: str = "", only: str = "") -> N:
+    """Declare a constant, and return its *value*."""
+    CONSTANTS.append(Constants({}, source, measured_on, held_out, only))
+    return value
 
 
 def sourced(name: str, kind: type[R]) -> R:
-    """Declare the :class:`Constant` of this *name* in ``tables/constants.yaml``, and return it as a *kind*.
+    """Declare the constant of this *name* in ``tables/constants.yaml``, and return it as a *kind*.
 
     If names begin with it and a dot, what follows in them are its fields or keys, and those of its parts.
     """
     found: dict[str, Any] = {}
-    for path, each in SOURCED.items():
-        if f"{path}.".startswith(f"{name}."):
-            CONSTANTS.append(each)
-            part = found
-            *above, last = path.removeprefix(name).split(".")
-            for step in above:
-                part = part.setdefault(step, {})
-            part[last] = each.value
+    for row in SOURCED:
+        for path, value in row.values.items():
+            if f"{path}.".startswith(f"{name}."):
+                CONSTANTS.append(row)
+                part = found
+                *above, last = path.removeprefix(name).split(".")
+                for step in above:
+                    part = part.setdefault(step, {})
+                part[last] = value
     return TypeAdapter(kind).validate_python(found[""])
 
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpureport import machine_code
-from gpureport.machine_code import Usage
 from gpureport.measure.backends import pci
-from gpureport.records.measurement import Compilation
+from gpureport.records.measurement import Compilation, Usage
 from gpureport.records.quantities import MOST_NAME
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.text import printable, shortened
@@ -17,7 +16,7 @@ MAX_LOG_CHARACTERS = 8000
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _COUNTS = {
-    "registers": re.compile(r"Used (\d+) registers"),
+    "registers_per_work_item": re.compile(r"Used (\d+) registers"),
     "private_bytes": re.compile(r"(\d+) bytes stack frame"),
     "spill_bytes": re.compile(r"(\d+) bytes spill stores"),
 }
@@ -119,26 +118,22 @@ def compilation(
     not known. Local-memory arguments of the *dispatch* are added to what the kernel itself declares.
     """
     arguments = sum(argument.nbytes for argument in dispatch.arguments if isinstance(argument, Local))
-    reported = usage(log).get(dispatch.kernel) or machine_code.usage(binary, dispatch.kernel) or Usage("runtime")
-    fixed = reported.local_memory_bytes
-    if fixed is None:
-        fixed = max(0, (facts.get("LOCAL_MEM_SIZE") or 0) - arguments)
+    reported = usage(log).get(dispatch.kernel) or machine_code.usage(binary, dispatch.kernel)
+    local, lanes = facts.get("LOCAL_MEM_SIZE") or 0, facts.get("MAX_SUB_GROUP_SIZE")
+    of_runtime = Usage(
+        reported_by="runtime",
+        local_memory_bytes=max(0, local - arguments),
+        private_bytes=facts.get("PRIVATE_MEM_SIZE"),
+        wave_size=lanes or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE") or None,
+    )
+    known = of_runtime.model_dump() | (reported.model_dump(exclude_none=True) if reported else {})
+    known["local_memory_bytes"] += arguments
     return Compilation(
+        **known,
         kernel=dispatch.kernel,
         options=options,
         log=log,
-        registers_per_work_item=reported.registers,
-        local_memory_bytes=fixed + arguments,
-        private_bytes=facts.get("PRIVATE_MEM_SIZE") if reported.private_bytes is None else reported.private_bytes,
-        spill_bytes=reported.spill_bytes,
-        wave_size=(
-            reported.wave_size
-            or facts.get("MAX_SUB_GROUP_SIZE")
-            or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE")
-            or None
-        ),
         max_work_group=facts.get("WORK_GROUP_SIZE") or None,
-        reported_by=reported.reported_by,
         code=machine_code.code(binary, dispatch.kernel),
     )
 
