@@ -42,7 +42,7 @@ def filled(template: str, facts: Content) -> str:
 
 def render_html(report: Report) -> str:
     """The page of a report."""
-    return filled(REPORT, {**content(report), "file_name": "report"})
+    return filled(REPORT, {**content(report), "file_name": "report", "data_file": "report.json"})
 
 
 @cache

@@ -47,6 +47,16 @@ def test_documents_have_their_report_s_name(tmp_path: Path, capsys: Captured, mo
     assert f"{tmp_path}/m1.html: already exists; use --force" in capsys.readouterr().err
 
 
+def test_documents_name_the_file_that_was_read(tmp_path: Path) -> None:
+    """No copy of it is written beside documents in another folder."""
+    run, site = tmp_path / "run", tmp_path / "site"
+    run.mkdir()
+    save_report(empty_report(), run / "report.json")
+    for folder, named in ((site, "run/report.json"), (run, "report.json")):
+        assert main(["render", str(run), "-o", str(folder), "--no-pdf"]) == 0
+        assert f"<code>{named}</code>" in (folder / "report.html").read_text()
+
+
 def test_errors_of_other_processes_are_raised_without_a_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpureport.report.processes.usable_cores", lambda: [0, 1])
     monkeypatch.setattr("gpureport.report.processes._answer", lambda *_: (OSError("disk full"), None))

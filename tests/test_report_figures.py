@@ -110,6 +110,13 @@ def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
     assert faults(case_chart([curve, curve], ["rate", "sub_group_rate"])) == []
 
 
+def test_values_beside_rows_have_the_unit_of_the_axis() -> None:
+    """The axis ends beyond 1 G, where the interval does; the value does not."""
+    metric = Metric(kind="rate", unit="adds", label="adds")
+    words = texts(case_chart([replace(observed_only([0.95e9]), metric=metric)], ["title"]))
+    assert {"950", "adds (Madd/s)"} <= {*words}
+
+
 def test_a_wide_mark_overlaps_no_text() -> None:
     names = (("cliff longer than the panel" * 9, "cliff"), "taper")
     marks = Series.of("", "observed", "down", [(50, 0, 48, 52), (52, 0, 40, 70)], texts=names, labelled=True)

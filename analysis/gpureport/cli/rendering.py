@@ -8,7 +8,7 @@ from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.records.report import Report, report_stem
+from gpureport.records.report import Report, report_file, report_stem
 from gpureport.report import Paper, documents
 from gpureport.report.processes import prepare
 from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
@@ -31,11 +31,12 @@ def render_reports(options: RenderOptions) -> int:
         prepare(pdf=not options.no_pdf)
         database = open_database(options.entries)
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
+        no_pdf, paper = options.no_pdf, options.paper
         for file, report in opened:
             directory, name = places[file]
-            last = file == opened[-1][0]
-            no_pdf, paper = options.no_pdf, options.paper
-            print_written(write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name, noted=last))
+            last, data = file == opened[-1][0], _data_name(file, directory)
+            made = write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name, data=data, noted=last)
+            print_written(made)
     return 0
 
 
@@ -52,6 +53,12 @@ def _name(file: Path) -> str:
     return "report" if is_record(file) or file.is_dir() else report_stem(file)
 
 
+def _data_name(file: Path, directory: Path) -> str:
+    """Return what documents in *directory* call the file of a report: with its folder if it is in another one."""
+    source = real_path(report_file(file))
+    return source.name if source.parent == real_path(directory) else f"{source.parent.name}/{source.name}"
+
+
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
     first: dict[tuple[Path, str], Path] = {}
     for file, (directory, name) in places.items():
@@ -63,13 +70,24 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
 
 
 def write_documents(
-    report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str = "report", noted: bool = True
+    report: Report,
+    directory: Path,
+    *,
+    no_pdf: bool,
+    paper: Paper,
+    name: str = "report",
+    data: str = "",
+    noted: bool = True,
 ) -> list[Path]:
-    """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
+    """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*.
+
+    *data* is what they call the file with all numbers, by default that of the same *name* beside them.
+    """
     from gpureport.report.render import REPORT, content, write_filled
 
     def write() -> list[Path]:
-        return write_filled(REPORT, content(report), directory, with_pdf=not no_pdf, paper=paper, name=name)
+        facts = {**content(report), "data_file": data or f"{name}.json"}
+        return write_filled(REPORT, facts, directory, with_pdf=not no_pdf, paper=paper, name=name)
 
     return written(write, noted=noted and not no_pdf)
 

@@ -63,6 +63,8 @@ class OneSize:
     """Number of searches that lack the size."""
     best_shape: BestShape | None
     """Best shape of more than one dimension in searches that have several of this size; ``None`` without one."""
+    others: Search
+    """Best shapes of this size in the searches that have several but not that one."""
     worst_shape: ShapeLoss | None
     """Worst shape of the same searches."""
 
@@ -113,10 +115,13 @@ def one_size(curves: Iterable[Observation | Prediction], wave: int = 1) -> OneSi
 
 def _one_size(size: int, found: Sequence[Search], wave: int) -> OneSize:
     parts = [part for search in found if (part := [each for each in search if each.size == size])]
-    several = [each for part in parts if len(part) > 1 for each in part]
+    several = [part for part in parts if len(part) > 1]
+    shapes = [each for part in several for each in part]
     losses = {part[0].key: min(each.loss for each in part) for part in parts}
-    best = best_shape((each for each in several if len(each.sides) > 1), wave)
-    return OneSize(size, losses, len(found) - len(parts), best, worst_shape(several) if several else None)
+    best = best_shape((each for each in shapes if len(each.sides) > 1), wave)
+    lacking = [part for part in several if best and best.most.sides not in {each.sides for each in part}]
+    others = [min(part, key=lambda each: each.loss) for part in lacking]
+    return OneSize(size, losses, len(found) - len(parts), best, others, worst_shape(shapes) if shapes else None)
 
 
 def best_shape(losses: Iterable[ShapeLoss], wave: int = 1) -> BestShape | None:

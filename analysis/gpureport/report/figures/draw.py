@@ -83,8 +83,8 @@ def _left_in(panel: Panel, beside: Panel | None) -> float:
         repeated = beside is not None and beside.y.rows == panel.y.rows
         return 0.0 if repeated else min(max(map(needed_in, panel.y.rows), default=0.0) + 0.08, _LONGEST_IN) + label
     ends = _ends(panel, upright=False)
-    ticks = _ticks(panel.y, ends, panel.height_in / 0.2)
-    return max(*(needed_in(text) for _, text in ticks), needed_in(_unit(panel.y, ends)) + 0.02, 0.1) + 0.08 + label
+    ticks, unit = _ticks(panel.y, ends, panel.height_in / 0.2, max(ends)), _unit(panel.y, max(ends))
+    return max(*(needed_in(text) for _, text in ticks), needed_in(unit) + 0.02, 0.1) + 0.08 + label
 
 
 def _y_label(panel: Panel, beside: Panel | None) -> str:
@@ -136,7 +136,8 @@ def _along(series: Series, axis: Axis, upright: bool, *, intervals: bool) -> lis
     return [*values, *ends]
 
 
-def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
+def _ticks(axis: Axis, ends: tuple[float, float], most: float, largest: float) -> Ticks:
+    """Return at most about *most* places of an axis and their texts, in the unit of the value *largest*."""
     low, high = sorted(ends)
     most = max(2 if axis.scale == "log2" else 3, floor(most))
     if axis.scale == "time":
@@ -148,7 +149,7 @@ def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
     if axis.scale == "ratio":
         near = next(near for reach, near in _REACHES if high < reach)
         return [(value, format_number(value, ".2g")) for value in (1 / near, 1.0, near)]
-    divisor, _ = scale_of(high, abbreviated(axis.unit))
+    divisor, _ = scale_of(largest, abbreviated(axis.unit))
     ticks = round_ticks(low, high, most, axis.scale == "log10")
     return [(value, format_number(value / divisor, ".6g")) for value in ticks]
 
@@ -185,9 +186,9 @@ def _dates(low: float, high: float) -> Ticks:
     return [(value * 86400, text) for value, text in zip(found, texts, strict=True) if days[0] <= value <= days[1]]
 
 
-def _unit(axis: Axis, ends: tuple[float, float]) -> str:
+def _unit(axis: Axis, largest: float) -> str:
     plain = axis.scale in ("log2", "ratio", "time")
-    return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
+    return "" if plain or not axis.unit else scale_of(largest, abbreviated(axis.unit))[1]
 
 
 @dataclass
@@ -243,7 +244,9 @@ class _Drawing:
         if spec.scale == "rows":
             self._name_rows()
             return
-        ticks, unit = _ticks(spec, ends, most), _unit(spec, ends)
+        shown = (x for each in self.panel.series for x in each.x) if self.by_rows else ends
+        largest = max(shown, default=max(ends))  # beside rows, ends of intervals do not decide the unit of their notes
+        ticks, unit = _ticks(spec, ends, most, largest), _unit(spec, largest)
         hidden = name == "x" and self.panel.joined
         texts = ["" if hidden else text for _, text in ticks]
         getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
