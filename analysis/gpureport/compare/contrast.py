@@ -19,8 +19,6 @@ from gpureport.records.ceilings import Kind
 from gpureport.spec.files import declaration
 from gpureport.spec.models import Device
 
-SAME = log(1.25)
-"""Ratios that differ by less than 25 %, which is less than any interval, count as equal."""
 Columns = tuple[list[int], list[int]]
 """Columns of the facts that two devices share, in the deviations of both."""
 NONE_SHARED: Columns = ([], [])

@@ -57,6 +57,7 @@ class Quantity(StrEnum):
     RATE = "{} rate"
     MATRIX = "Matrix {}"
     TRANSFER = "{}, pinned"
+    ORDINARY = "{}, ordinary memory"
     LAUNCH = "Empty kernel, {}"
     POWER = "Power, {}"
     ENERGY = "Energy of {}"
@@ -104,6 +105,8 @@ class KeyFigure:
     """Whether one of these was measured on such a device, so that the prediction is no independent test."""
     instruction: str = ""
     """Instruction of a rate of the matrix unit."""
+    beyond: str = ""
+    """Instruction of the specification, if that is another one, which OpenCL does not reach."""
 
     @property
     def name(self) -> str:
@@ -326,7 +329,8 @@ def _rates(device: Device) -> Iterator[KeyFigure]:
         if unit and form:
             figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
             if peak := device.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
-                figure = replace(figure, specification=peak * form.per_word / _LISTED_PER_WORD, limit=True)
+                listed_peak = peak * form.per_word / _LISTED_PER_WORD
+                figure = replace(figure, specification=listed_peak, limit=True, beyond=unit.beyond)
         yield figure
     if "local" in listed and device.architecture.local_memory_banks > 1:  # else it is ordinary memory
         rate = device.rate_per_s("local") * WORD_BYTES
@@ -342,16 +346,20 @@ _BEYOND = 2.0  # capacities of the last cache, from which on little of the data 
 
 
 def _transfers(device: Device) -> Iterator[KeyFigure]:
-    """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them.
+    """Yield the rates of large transfers; where memory is shared, the host's cores limit them.
 
-    Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves.
+    Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves. Nor
+    has an entry one for ordinary memory, which the host copies to pinned memory.
     """
     link = device.host_link
     limit = link.kind != "shared"
     rate = link.bandwidth_bytes_per_s if limit else None if device.architecture.on_host else link.host_copy_bytes_per_s
-    for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
-        place = Place("transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
-        yield KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit, place, inputs=("link.bandwidth",))
+    ways = ("Host to device", "to_device"), ("Device to host", "to_host")
+    for quantity, memory in ((Quantity.TRANSFER, "pinned"), (Quantity.ORDINARY, "pageable")):
+        for name, sweep in ways:
+            place = Place(f"transfer/{memory}", sweep, "plateau", Level(name=TRANSFER))
+            yield KeyFigure(quantity, name, "B/s", rate, limit, place, inputs=("link.bandwidth",))
+        rate, limit = None, False
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:

@@ -146,6 +146,7 @@ class Unit:
     """Matrix instructions, which architectures list by name."""
 
     instruction: MatrixInstruction
+    beyond: str  # the instruction of peaks that entries list besides: OpenCL compilers do not build it
     macro: str  # selects the instructions in the kernel
     extension: str  # OpenCL extension by which a device shows that its compiler has them
     formats: frozenset[str]  # instruction classes of the number formats
@@ -155,9 +156,9 @@ class Unit:
 
 
 UNITS = (
-    Unit("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32, _mma),
-    Unit("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64, _mfma),
-    Unit("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16, _wmma),
+    Unit("mma.sync", "wgmma", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32, _mma),
+    Unit("MFMA", "", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64, _mfma),
+    Unit("WMMA", "", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16, _wmma),
 )
 
 

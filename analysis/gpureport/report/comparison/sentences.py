@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import log
 from typing import Literal
 
-from gpureport.compare.contrast import SAME
-from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, Effect, RatioEstimate
+from gpureport.compare.records import BEYOND, EQUAL, WITHIN, Comparison, Contrast, RatioEstimate
 from gpureport.compare.runs import FP64, MATRIX, READ_PER_WATT
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.findings.whole_device import TRANSFERS
@@ -17,7 +16,6 @@ from gpureport.text import listed, shorten
 FILE = "comparison_sentences.j2"
 _FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
-_MOST_CHANGES = 3  # kinds of limits in the sentence on a predicted device
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 Verdict = Literal["faster", "slower", "equal", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equal", "undecided")
@@ -92,7 +90,7 @@ def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
         FILE,
         first=baseline,
         other=found.machine,
-        changed=_most_important(changed),
+        changed=changed,
         undecided=[effect for effect in found.effects if effect not in changed],
         name=limit_name,
     )
@@ -101,15 +99,6 @@ def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
 def limit_name(kind: Kind, kernels: Sequence[str]) -> str:
     """Name what limits *kernels*; transfers of each kind of the host's memory are an effect of their own."""
     return f"transfers ({TRANSFERS[kernels[0]]})" if kind is Kind.LINK and kernels[0] in TRANSFERS else kind.text
-
-
-def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
-    """Return the first of *changed*; large gains and large losses are both among them if they occur."""
-    chosen = changed[:_MOST_CHANGES]
-    signs = {effect.ratio.value > 1 for effect in chosen}
-    large = [effect for effect in changed[_MOST_CHANGES:] if abs(log(effect.ratio.value)) > SAME]
-    opposite = [effect for effect in large if (effect.ratio.value > 1) not in signs]
-    return [*chosen[:-1], opposite[0]] if opposite else chosen
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:

@@ -39,7 +39,7 @@ from gpureport.report.run.conditions import Disturbed, affected, disturbed, high
 from gpureport.report.run.efficiency import limits, most_frequent, own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
-from gpureport.report.run.trust import measured_on_such, ratio_picture
+from gpureport.report.run.trust import ratio_picture
 from gpureport.report.run.work import SMALL_GROUP, best_size, enough_work, full_occupancy
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
@@ -77,7 +77,7 @@ class State(Labelled):
 
 
 _ODD = (State.SLOWER, State.FASTER, State.MIXED, State.DEVIATES)
-"""Of a CPU, other programs may be the reason."""
+"""Other programs may be the reason."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class PageOne:
     """Differences from the database entry."""
     state: State
     headline: tuple[str, ...]
-    """The conclusion, and what qualifies it."""
+    """The conclusion, what qualifies it, and what to do if the device is not called normal."""
     large: dict[str, KeyFigure | None]
     """Memory, fp32, matrix unit: figures by name; ``None``: not supported, or neither predicted nor measured."""
     last_cache: ReadCliff | None
@@ -209,13 +209,15 @@ _LARGE: tuple[_Wanted, ...] = (
 
 
 def _table(device: Device) -> tuple[_Wanted, ...]:
+    on_host = device.architecture.on_host
     return (
         ("Memory copy", Quantity.COPY, MEMORY),
         ("Memory latency", Quantity.LATENCY, "memory"),  # the figure has caches
         *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
         ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        *(() if device.architecture.on_host else (("Host to device (pinned)", Quantity.TRANSFER, "Host to device"),)),
+        *(() if on_host else (("Host to device (pinned)", Quantity.TRANSFER, "Host to device"),)),
+        *(() if on_host else (("Host to device (ordinary)", Quantity.ORDINARY, "Host to device"),)),
         ("Launch interval", Quantity.LAUNCH, "start to next start"),
         ("Power", Quantity.POWER, HIGHEST),
     )
@@ -264,7 +266,7 @@ def _is_low(report: Report, clock_hz: float | None) -> bool:
 def headline(
     report: Report, figures: Sequence[KeyFigure], found: Sequence[CurveRecords] = (), clock_hz: float | None = None
 ) -> tuple[str, ...]:
-    """Say how many figures are as predicted, which are not, and what limits this; published records use *found*."""
+    """Say which figures are not as predicted, what limits this, and what to do; published records use *found*."""
     errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     wrong = {m.key.workload for m in report.measurements if m.is_wrong}
     compared = [figure for figure in figures if figure.measured and figure.predicted]
@@ -278,8 +280,9 @@ def headline(
         strong=sum(figure.is_strong_test for figure in compared),
         sides=sides(report, figures),
         typical=[figure for figure in compared if typical_value(report, figure)],
-        repeat=report.device.architecture.on_host and state(report, figures, clock_hz) in _ODD,
         hottest_c=max((r.temperature_c for r in chain(readings(report), *loads) if r.temperature_c), default=None),
+        is_odd=(concluded := state(report, figures, clock_hz)) in _ODD,
+        is_doubtful=concluded in (State.PLAUSIBLE, State.UNCLEAR),
         clock_hz=clock_hz,
         is_clock_low=_is_low(report, clock_hz),
         complete=report.machine is not None and not (wrong or report.failed_variants or report.incomplete),
@@ -400,7 +403,6 @@ def trust(report: Report) -> str:
         errors=time_errors(report.curves, "specification"),
         device_class=name,
         of_class=_accuracies().get(name),
-        here=measured_on_such(report),
         noise=sqrt(median(widths)) - 1 if widths and report.machine else None,
     )
 
