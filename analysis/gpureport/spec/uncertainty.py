@@ -9,9 +9,9 @@ together (:data:`SIGMA_MODEL`, :data:`SIGMA_CPU_CODE`).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 
 from gpureport.inputs import shipped_table
 
@@ -70,8 +70,6 @@ def sourced(name: str, kind: type[R]) -> R:
 
 MAD_TO_SIGMA = constant(1.4826)
 """Standard deviation of a normal distribution / its median absolute deviation (median of its absolute errors)."""
-MEAN_TO_SIGMA = constant(1.2533)
-"""Standard deviation of a normal distribution / mean of its absolute errors."""
 NORMAL_95 = constant(1.96)
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 MODEL_BASIS = (
@@ -108,12 +106,14 @@ SIGMA_RATE_TRANSFER = sourced("spec.uncertainty.SIGMA_RATE_TRANSFER", float)
 which halves its rate; a kernel that also waits loses less."""
 SIGMA_LAUNCH_TRANSFER = sourced("spec.uncertainty.SIGMA_LAUNCH_TRANSFER", float)
 """The same of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep."""
+_TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
 
 
 @dataclass(frozen=True)
 class Uncertainty:
     """Relative standard deviations of one kind of value."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
     what: str = ""
     """The kind, in words."""
     published: float = 0.0
@@ -124,7 +124,7 @@ class Uncertainty:
     """Deviation of a value without a source."""
     here: float = SIGMA_MEASURED_HERE
     """Deviation of a value that the run itself measured."""
-    transfer: float = SIGMA_TRANSFER
+    transfer: Annotated[float, BeforeValidator(_TRANSFERS.get)] = SIGMA_TRANSFER
     """Deviation of a value measured on a machine with neighbours, to another kernel."""
     centre: float = 1.0
     """Median of true / listed values, for the intervals of cliffs."""
@@ -140,24 +140,8 @@ class Uncertainty:
 
 
 ONE_WAY_LOSS = sourced("spec.uncertainty.ONE_WAY_LOSS", float)
-_TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
-
-
-def _row(given: Mapping[str, Any]) -> Uncertainty:
-    """Return a row of the table; typical errors of published values become standard deviations."""
-    fields = dict(given)
-    for error, to_sigma in (("median_error", MAD_TO_SIGMA), ("mean_error", MEAN_TO_SIGMA)):
-        if error in fields:
-            fields["published"] = fields.pop(error) * to_sigma
-    if "transfer" in fields:
-        fields["transfer"] = _TRANSFERS[fields["transfer"]]
-    for part in ("rows", "on_cpus"):
-        fields[part] = {name: _row(each) for name, each in fields.get(part, {}).items()}
-    return Uncertainty(**fields)
-
-
 UNCERTAINTIES: Mapping[str, Uncertainty] = {
     "by source": Uncertainty(),
-    **{name: _row(given) for name, given in shipped_table("uncertainties", dict[str, dict[str, Any]]).items()},
+    **shipped_table("uncertainties", dict[str, Uncertainty]),
 }
 """``tables/uncertainties.yaml``, by the names that fields declare (``Listed.uncertain``)."""
