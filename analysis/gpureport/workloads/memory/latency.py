@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
 
@@ -25,7 +26,7 @@ _BEYOND = 4
 _LAST_REACH_BYTES = 16 * 2**20
 """On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
 _MOST_GROUPS = 512
-_WARY = 1.25
+_WARY = constant(1.25)
 """A cache may hold more than its entry says."""
 _NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
