@@ -59,14 +59,8 @@ def list_devices(options: DevicesOptions) -> int:
 
 def _record(present: PresentDevice, match: DeviceMatch, problem: str | None) -> dict[str, object]:
     """Return a device as plain data; *problem*: why it runs no kernels, ``None`` if it does."""
-    return present.model_dump(mode="json") | {
-        "runs_kernels": problem is None,
-        "problem": problem,
-        "entry": match.entry,
-        "draft": match.draft,
-        "how": match.how,
-        "notes": match.notes,
-    }
+    runs = {"runs_kernels": problem is None, "problem": problem}
+    return present.model_dump(mode="json") | runs | match.model_dump(mode="json", exclude={"device"})
 
 
 def _list_known(options: DevicesOptions, database: Database) -> int:
