@@ -419,11 +419,6 @@ def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str
         "key_figures",
         report=report,
         assumed=assumed,
-        above=any(figure.measured and (figure.efficiency or 0) > _ABOVE for figure in figures),
         joined=any(figure.nearer for figure in figures),
         off=Verdict.OFF.mark,
     )
-
-
-_ABOVE = 1.02
-"""An efficiency above this is explained."""

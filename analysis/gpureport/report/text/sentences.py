@@ -21,7 +21,6 @@ from gpureport.text import N90, counted, listed, sentence, shorten
 from gpureport.units import (
     abbreviated,
     format_bytes,
-    format_count,
     format_frequency,
     format_interval,
     format_number,
@@ -73,7 +72,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         bytes=format_bytes,
         ceiling=lambda name: ceiling_of(name).text,
         compared=compared,
-        count=format_count,
         counted=counted,
         digits=format_number,
         faster=faster,
@@ -100,7 +98,6 @@ def environment(*, autoescape: bool = False) -> "Environment":
         family_name=family_name,
         kernel_name=kernel_name,
         percent=format_percent,
-        ratio=format_ratio,
     )
     return env
 
