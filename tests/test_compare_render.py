@@ -19,7 +19,7 @@ from gpureport.compare.records import (
     WorkloadComparison,
 )
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked, works
-from gpureport.records.curves import Metric, SweepKey
+from gpureport.records.curves import Level, Metric, SweepKey
 from gpureport.report.comparison.figures import speed_chart, speed_pictures
 from gpureport.report.comparison.sentences import sentences, verdict_of
 from gpureport.report.comparison.tables import (
@@ -31,6 +31,7 @@ from gpureport.report.comparison.tables import (
     works_table,
 )
 from gpureport.report.pdf import layout
+from gpureport.units import UNKNOWN
 from tests.drawn_texts import faults
 from tests.kept import filled
 from tests.page_boxes import strays
@@ -197,6 +198,29 @@ def test_sweeps_of_a_workload_have_rows_of_their_own() -> None:
 
     assert [row[0] for row in rows] == ["memory/read/size", "memory/read/items"]
     assert ["predicted" in cell for row in rows for cell in row[2:]] == [False, False, True, True]
+
+
+def test_transitions_that_no_cache_causes_share_rows() -> None:
+    """Whether one is unexplained or has a predicted cause, and at different sizes."""
+    first, second = (_landmark("memory/read", name, 1) for name in made(2).names)
+    levels = (Level.unexplained(55.9e6), Level.unexplained(17.3e6, cause="idle work-items"), Level.unexplained(99e6))
+    found = zip((first, second, second), levels, strict=True)
+    marks = tuple(mark.model_copy(update={"feature": "cliff", "level": level}) for mark, level in found)
+    rows = landmarks_table(made(2).model_copy(update={"landmarks": marks})).rows
+
+    assert [row[1] for row in rows] == ["other transition"] * 2
+    assert [[cell == UNKNOWN for cell in row[2:]] for row in rows] == [[False, False], [True, False]]
+
+
+def test_numbers_of_kernels_are_those_of_the_ratios() -> None:
+    comparison = made(3)
+    work = works(comparison)[0]
+    left = work.contests[0]
+    fewer = left.model_copy(update={"standings": left.standings[:2]})
+    contests = tuple(fewer if c is left else c for c in comparison.contests)
+    kernels = works_table(comparison.model_copy(update={"contests": contests})).rows[0][2]
+    count = len({contest.workload for contest in work.contests})
+    assert kernels == f"{count} / {count - 1}"
 
 
 def test_texts_of_figures_neither_overlap_nor_leave_them() -> None:

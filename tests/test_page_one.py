@@ -312,12 +312,12 @@ def test_the_verdict_on_a_cpu_uses_what_page_one_calls_typical_and_names_what_to
     assert cpu.headline[-1].endswith("Close other programs and repeat.")
 
 
-def test_exact_inputs_that_were_measured_on_such_a_device_do_not_count() -> None:
-    """Of an H100 SXM, only sizes of lines and sectors were measured: none of them adapts the model to it."""
-    report = kept("nvidia-h100")
-    own = [path for path, o in report.device.provenance.items() if report.match.entry in o.measured_on]
-    assert {path.split(".")[-1] for path in own} == {"line", "sector"}
-    assert measured_on_such(report) == 0
+def test_all_inputs_from_such_a_device_count() -> None:
+    """Of an H100 SXM, sizes of lines and sectors were measured; of an RTX 4090, a bandwidth is derived from one."""
+    assert measured_on_such(kept("nvidia-h100")) == 4
+    card = database().device(RTX_4090)
+    assert card.provenance["caches.L2.bandwidth"].kind == "derived"
+    assert measured_on_such(predicted(card, select(("memory",)), quick=True)[0]) == 1
 
 
 def test_slowdowns_say_where_and_how_slow() -> None:

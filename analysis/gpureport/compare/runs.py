@@ -27,7 +27,7 @@ from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
 Samples = Mapping[str, Floats]
 """Times per unit of work by the label of the point, of a sweep. Versions repeat work different numbers of times."""
-_MATRIX = ("matrix_fp16", "matrix_bf16")
+_MATRIX = ("matrix_bf16", "matrix_fp16")  # the first is that of page one of a report
 READ_PER_WATT = "memory read"
 """Name of the figure of reads from memory per watt."""
 FP64, MATRIX = "fp64", "fp16 or bf16 matrix"

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from gpureport.compare.records import (
     BEYOND,
@@ -146,13 +147,14 @@ def works_table(comparison: Comparison) -> Table:
     rows = []
     for work in works(comparison):
         found = [mean_speed(work.contests, name) for name in comparison.others]
-        kernels = [len(mean.kernels) for mean in found if mean]
+        counts = [str(len(mean.kernels)) for mean in found if mean]
+        kernels = " / ".join(counts if len({*counts}) > 1 else counts[:1]) or "0"
         every, base = work.machines, {comparison.baseline} & work.machines
         bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
         ratios = (_ratio(mean.ratio if mean else None) for mean in found)
         spans = (format_range(mean.ends, RATIO) if mean and len(work.contests) > 1 else "" for mean in found)
-        row = work_name(work), DATA_IN[work.place], str(max(kernels, default=0)), *values, *ratios
+        row = work_name(work), DATA_IN[work.place], kernels, *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
     after = ("range",) if len(comparison.others) == 1 else ()
     return _of_few(comparison, ("work", "data in", "kernels"), rows, after, what="best ")
@@ -293,13 +295,18 @@ def landmarks_table(comparison: Comparison) -> Table:
     counts = Counter(key.workload for key in sweeps)
     rows = []
     for key, marks in sweeps.items():
-        features = grouped((str(m.level) if m.feature == "cliff" else "n90", m) for m in marks)
+        features = grouped((_landmark_name(mark), mark) for mark in marks)
+        own = str(key) if counts[key.workload] > 1 else key.workload
         for name, found in features.items() if len({mark.machine for mark in marks}) > 1 else ():
-            texts = {mark.machine: _landmark(mark, is_measured=not comparison.only_predicted) for mark in found}
-            cells = {short[machine]: texts.get(machine) or UNKNOWN for machine in comparison.names}
-            own = str(key) if counts[key.workload] > 1 else key.workload
-            rows.append({"workload": own, "feature": name} | cells)
+            texts = grouped((m.machine, _landmark(m, is_measured=not comparison.only_predicted)) for m in found)
+            for each in zip_longest(*(texts.get(machine, ()) for machine in comparison.names)):
+                cells = {short[machine]: text or UNKNOWN for machine, text in zip(comparison.names, each, strict=True)}
+                rows.append({"workload": own, "feature": name} | cells)
     return Table.of(rows)
+
+
+def _landmark_name(mark: Landmark) -> str:
+    return "n90" if mark.feature == "taper" else "other transition" if mark.level.is_transition else str(mark.level)
 
 
 def _landmark(mark: Landmark, *, is_measured: bool) -> str:

@@ -20,7 +20,6 @@ from gpureport.report.run.conditions import other_load
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, seen_in
-from gpureport.spec.models import is_exact
 from gpureport.spec.uncertainty import (
     CPU_CODE_BASIS,
     MODEL_BASIS,
@@ -64,12 +63,8 @@ def answers(report: Report) -> tuple[str, ...]:
 
 
 def measured_on_such(report: Report) -> int | None:
-    """Return the number of values of the entry that were measured on such a device; ``None`` if none was measured.
-
-    Exact ones, such as the size of a line, do not count: they adapt nothing to a device.
-    """
-    inexact = (origin for path, origin in report.device.provenance.items() if not is_exact(path))
-    measured_on = [origin.measured_on for origin in inexact if origin.measured_on and origin.kind == "measured"]
+    """Return how many values of the entry come from measurements of such a device; ``None``: none from any device."""
+    measured_on = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
     return sum(report.match.entry in entries for entries in measured_on) if measured_on else None
 
 
