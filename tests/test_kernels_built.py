@@ -115,7 +115,7 @@ def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: 
     assert usage is not None
     assert usage.wave_size == LANES[generation]
     assert (usage.private_bytes, usage.spill_bytes) == (0, 0)
-    assert usage.registers
+    assert usage.registers_per_work_item
 
 
 @generations
