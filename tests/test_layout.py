@@ -14,7 +14,8 @@ PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
     *("system", "errors", "text", "grouping", "docstrings", "data", "units", "files", "inputs", "isolation"),
     *("records", "glossary", "spec", "records.report", "workloads", "predict.expressions"),
-    *("predict.propagation", "predict.occupancy", "trace", "kernel_files", "machine_code"),
+    *("predict.propagation", "predict.occupancy", "predict.traffic", "predict.accesses"),
+    *("trace", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
     *("measure.backends", "measure", "run"),
     *("compare", "report.processes", "report.curves", "report.figures", "report.text", "report"),

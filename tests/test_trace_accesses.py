@@ -220,6 +220,24 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     assert (demand.memory_chain, demand.nearest_chain, demand.operations["memory"]) == (1, 0, 2 * items)
 
 
+@pytest.mark.parametrize(("index", "passes"), [("i * 2654412789u", 64 / 4 * 0.75), ("i", 1.0)])
+def test_random_loads_miss_lines_that_do_not_fit(database: Database, tmp_path: Path, index: str, passes: float) -> None:
+    """An L2 of 60 MiB with two partitions contains a quarter of 120 MiB. A miss brings 64 bytes, for a word of 4.
+
+    Words in order come from memory once.
+    """
+    items, words, device = 1 << 23, 30 << 20, database.device("nvidia/h200_sxm")
+    body = f"{{ uint i = get_global_id(0); y[i] = x[{index} % n]; }}"
+    kernel = compiled(tmp_path, f"global float *restrict x, global float *restrict y, uint n) {body}")
+    arrays, shape = [np.zeros(count, np.float32) for count in (words, items)], Dispatch("k", (items,), (256,))
+    demand = dispatch_demand(kernel, [*arrays, np.uint32(words)], shape, device, placed(device, kernel, shape))
+    read = demand.streams[0]
+
+    assert read.elements * read.record_bytes * (read.memory_passes or 0.0) == pytest.approx(
+        4 * items * passes, rel=0.03
+    )
+
+
 @pytest.mark.parametrize(("name", "kind"), [("nvidia/h200_sxm", "int32_mul"), ("cpu/x86_64", "shift")])
 def test_left_shifts_are_multiplications_where_these_have_a_pipe(
     name: str, kind: str, database: Database, tmp_path: Path

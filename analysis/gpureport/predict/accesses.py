@@ -175,19 +175,27 @@ def lines_at_once(demand: Demand, waits: float) -> float:
     return max(1.0, sum(map(_missed_lines, demand.accesses)) / waits) if waits else 1.0
 
 
-def without_order(demand: Demand, line_bytes: float) -> float:
-    """Return the share of missed sectors that loads fetch one by one, and never find in the nearest cache again.
+def moved_at_random(accesses: Iterable[AccessDemand], line_bytes: float) -> tuple[float, float]:
+    """Return the sectors that loads and atomic operations move beyond the nearest cache, and the share of random ones.
 
-    A wave of such a load uses less than a quarter of each of several lines, and one sector of each.
+    At random, a wave uses less than a quarter of each of several lines and one sector of each, because two of its lanes
+    seldom share a line. Loads never find the sectors in the nearest cache again.
     """
-    loads = [each for each in demand.accesses if each.kind == "load" and each.missed_sectors]
+    some = [each for each in accesses if each.kind != "store"]
 
-    def is_single(each: AccessDemand) -> bool:
-        sparse = each.waves < each.lines == each.sectors and 4 * each.distinct * each.nbytes < each.lines * line_bytes
-        return sparse and each.missed_sectors > each.sectors / 2
+    def is_at_random(each: AccessDemand) -> bool:
+        single = each.waves < each.lines and round(each.sectors / each.lines) == 1
+        sparse = single and 4 * each.distinct * each.nbytes < each.lines * line_bytes
+        return sparse and transferred(each) > each.sectors / 2
 
-    single = (each.missed_sectors for each in loads if is_single(each))
-    return sum(single) / sum(each.missed_sectors for each in loads) if loads else 0.0
+    total = sum(map(transferred, some))
+    return total, sum(transferred(each) for each in some if is_at_random(each)) / total if total else 0.0
+
+
+def transferred(access: AccessDemand, *, allocates: bool = False) -> float:
+    """Return the sectors that the first cache requests, and writes through; lines written back later do not count."""
+    cached = access.kind == "load" or allocates
+    return 0.0 if access.space == "local" else access.missed_sectors if cached else access.sectors
 
 
 def atomic_sectors(demand: Demand, device: Device) -> float:

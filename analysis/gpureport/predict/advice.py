@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpureport.grouping import grouped
 from gpureport.predict import ModelInput, model_inputs
-from gpureport.predict.accesses import waiting_operations
+from gpureport.predict.accesses import transferred, waiting_operations
 from gpureport.predict.model import PointModel, execution, point_time
 from gpureport.records.ceilings import Kind, kind_of
 from gpureport.records.curves import PointKey
@@ -170,12 +170,12 @@ def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Swee
     ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
     memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
     allocates = device.architecture.write_allocate
-    traffic = sum(_transferred(each, allocates) for each, _ in costs) or 1.0
+    traffic = sum(transferred(each, allocates=allocates) for each, _ in costs) or 1.0
 
     def of_line(parts: Sequence[tuple[AccessDemand, float]]) -> SourceAccess:
         first, accesses = parts[0][0], [each for each, _ in parts]
         waves, sectors = (sum(getattr(each, name) for each in accesses) for name in ("waves", "sectors"))
-        share = sum(_transferred(each, allocates) for each in accesses) / traffic
+        share = sum(transferred(each, allocates=allocates) for each in accesses) / traffic
         return SourceAccess(
             workload=workload.name,
             point=key.label,
@@ -195,12 +195,6 @@ def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Swee
 
     lines = grouped(((each.line, each.kind, each.space, each.buffer), (each, s)) for each, s in costs)
     return tuple(map(of_line, lines.values()))
-
-
-def _transferred(access: AccessDemand, allocates: bool) -> float:
-    """Return the sectors that the first cache requests, and writes through; lines written back later do not count."""
-    cached = access.kind == "load" or allocates
-    return 0.0 if access.space == "local" else access.missed_sectors if cached else access.sectors
 
 
 def _unit_s(device: Device, demand: Demand, access: AccessDemand) -> float:

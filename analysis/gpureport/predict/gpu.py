@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from math import ceil, inf
 
 from gpureport.predict import traffic
-from gpureport.predict.accesses import without_order
+from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import schedulers_of
@@ -170,4 +170,4 @@ class GpuExecution(Execution):
         one_way = traffic.one_way(self.demand.streams, self.device)
         efficiency = memory.one_way_efficiency if one_way else memory.efficiency
         efficiency *= 1 - (memory.ecc or 0.0)
-        return efficiency * (1 - (1 - WITHOUT_ORDER) * without_order(self.demand, self.device.line_bytes))
+        return efficiency * (1 - (1 - WITHOUT_ORDER) * moved_at_random(self.demand.accesses, self.device.line_bytes)[1])

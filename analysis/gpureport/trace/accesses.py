@@ -55,7 +55,7 @@ class Placement:
 
 
 COUNTED = (
-    *("lanes", "waves", "lines", "sectors", "conflict_cycles", "distinct", "repeated", "partly_written"),
+    *("lanes", "waves", "lines", "sectors", "conflict_cycles", "distinct", "repeated", "partly_written", "backward"),
     *("missed_sectors", "missing_waves"),
 )
 """Fields of :class:`.AccessDemand` that are counted, in the order of arrays of them. Sectors of stores are the smallest
@@ -112,6 +112,7 @@ class Coalesced:
             "conflict_cycles": self._bank_cycles(),
             "repeated": self._repeated() if access.atomic else 0,
             "partly_written": self._partly_written() if access.write and not access.atomic else 0,
+            "backward": int(np.count_nonzero(offsets[1:] < offsets[:-1])),
         }
         self.counts = np.array([counts.get(name, 0) for name in COUNTED], np.float64)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, AccessRecorder, Extent, Placement
@@ -163,9 +164,10 @@ def dispatch_demand(
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     extents = {(names[key[0]], key[1]): _extent(key, samples, placement) for key in keys}
     lost, streams = samples[0].lost or _lost(samples[0].recorder, extents.values(), placement, groups), list[Stream]()
-    for (name, write), (extent, _) in extents.items():
+    for (name, write), (extent, apart) in extents.items():
         own = [each for each in accesses if (each.buffer, each.kind != "load") == (name, write)]
-        streams += _streams(name, extent, own, lost, placement, write=write)
+        missed = 0.0 if in_loops else _missed_at_random(extent, apart, own, device)
+        streams += _streams(own, extent, missed, lost, placement)
     chain = _chain(samples, together=groups <= placement.units * placement.resident)
     missed, near = chain.pop("miss", 0.0), chain.pop("hit", 0.0)
     return Demand(
@@ -213,10 +215,14 @@ def _listed(counts: Mapping[str, float], listed: Mapping[str, float], architectu
 
 
 def _streams(
-    buffer: str, extent: Extent, own: Sequence[AccessDemand], lost: float, placement: Placement, *, write: bool
+    own: Sequence[AccessDemand], extent: Extent, missed: float, lost: float, placement: Placement
 ) -> Iterator[Stream]:
-    """Yield what *own* accesses move of a buffer; *lost* is the share of those to lines that left the last cache."""
-    used, units, full, lines = extent
+    """Yield what the *own* accesses of a buffer move: loads, or stores and atomic operations.
+
+    *missed* are the passes at random that come from memory, *lost* the share of accesses to lines that left the last
+    cache.
+    """
+    (used, units, full, lines), write = extent, own[0].kind != "load"
     unit = placement.unit_bytes
     requested = sum(each.distinct * each.nbytes for each in own)
     through = write and not placement.allocates
@@ -228,15 +234,37 @@ def _streams(
     for elements, record, each_used in ((full, unit, unit), (partly, spread, partly_used)):
         if elements and outer:
             yield Stream(
-                buffer=buffer,
+                buffer=own[0].buffer,
                 elements=elements,
                 record_bytes=record,
                 used_bytes=each_used,
                 write=write,
                 passes=requested / used,
                 outer_passes=outer,
-                memory_passes=min(1.0, outer) + lost * outer,
+                memory_passes=max(missed, min(1.0, outer)) + lost * outer,
             )
+
+
+_OFTEN = 4.0
+"""Most lanes for each one that is below the lane before, if addresses have no order (assumed; 2 if random)."""
+
+
+def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand], device: Device) -> float:
+    """Return the passes over a buffer for which memory is accessed if groups access it at random; 0 if they do not.
+
+    The last cache contains as many of the touched lines as fit, whichever groups touched them: half of its capacity if
+    it has two partitions, whose units access all lines alike. Each miss brings a whole access of the memory, of which
+    nothing else is used. *apart*: units touched, if groups on different compute units had none in common; groups that
+    return to their own units do so in some order.
+    """
+    random = (each for each in own if _OFTEN * each.backward > each.lanes)  # not those along columns
+    moved, share = moved_at_random(random, device.line_bytes)
+    if not (share and device.caches) or round(moved / apart) > 1:
+        return 0.0
+    last, access_bytes, touched_bytes = device.caches[-1], device.memory.access_bytes, extent.lines * device.line_bytes
+    brought = access_bytes / min(access_bytes, touched_bytes / extent.units)
+    missed = max(0.0, 1 - float(last.capacity_bytes) / last.partitions / touched_bytes)
+    return share * apart / extent.units * brought * missed
 
 
 def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placement) -> tuple[Extent, float]:

@@ -184,6 +184,7 @@ class AccessDemand:
         missed_sectors: sectors of loads that are not in the nearest cache.
         missing_waves: number of executions by a wave in which a sector is not there.
         partly_written: lines of stores in which sectors are written only in part.
+        backward: lanes whose address is below that of the lane before: half of all if addresses are random.
         hottest: of atomic operations: those on the most frequent address of the dispatch.
         same: whether compilers see that the lanes of a wave use one address, so that they combine atomic operations.
         line: of the source; 0: not known.
@@ -203,6 +204,7 @@ class AccessDemand:
     missed_sectors: float = 0.0
     missing_waves: float = 0.0
     partly_written: float = 0.0
+    backward: float = 0.0
     hottest: float = 0.0
     same: bool = False
     line: int = 0
