@@ -238,6 +238,19 @@ def test_random_loads_miss_lines_that_do_not_fit(database: Database, tmp_path: P
     )
 
 
+def test_atomic_loads_move_what_atomic_operations_do(database: Database, tmp_path: Path) -> None:
+    items, device = 1 << 12, database.device("nvidia/h200_sxm")
+    body = "{ size_t i = get_global_id(0); y[i] = atomic_load_explicit(&x[i], memory_order_relaxed); }"
+    kernel = compiled(tmp_path, f"global atomic_int *x, global int *y) {body}")
+    arrays, shape = [np.zeros(items, np.int32)] * 2, Dispatch("k", (items,), (256,))
+    demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape))
+
+    assert [(each.buffer, each.elements * each.record_bytes) for each in demand.streams] == [
+        ("x", 4 * items),
+        ("y", 4 * items),
+    ]
+
+
 @pytest.mark.parametrize(("name", "kind"), [("nvidia/h200_sxm", "int32_mul"), ("cpu/x86_64", "shift")])
 def test_left_shifts_are_multiplications_where_these_have_a_pipe(
     name: str, kind: str, database: Database, tmp_path: Path

@@ -356,7 +356,7 @@ class AccessRecorder(Recorder):
             self.order.barrier()
 
     def _mark(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> None:
-        key = buffer, access.write
+        key = buffer, access.write or access.atomic
         if key not in self.touched:
             self.touched[key] = Touched(self._sizes[buffer])
         self.touched[key].mark(offsets, access.nbytes)
