@@ -7,10 +7,13 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+from pydantic import ValidationError
 
 import gpureport
+from gpureport.spec import uncertainty
+from gpureport.spec.compilers import CompilerValues
 from gpureport.spec.database import load_database
-from gpureport.spec.uncertainty import CONSTANTS, SOURCED
+from gpureport.spec.uncertainty import CONSTANTS, SOURCED, Constants, sourced
 from gpureport.spec.values import Provenance
 from gpureport.validate.residuals import Independence, independence
 from tests.builders import altered, host_of
@@ -68,6 +71,15 @@ def test_every_row_of_the_table_is_a_constant_of_the_code() -> None:
     for name, value in ((name, value) for row in SOURCED for name, value in row.values.items()):
         assert table.count(f"{name}:") == 1
         assert parts.match(name) or resolve_name(f"gpureport.{name}") == value, name
+
+
+def test_a_name_in_the_table_that_is_no_field_of_the_record_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"made.up.launch_transfers": 1.0, "made.up.exchanges": {}, "made.up.launch_exponnt": 1.4}
+    monkeypatch.setattr(uncertainty, "SOURCED", (Constants(values, "made up"),))
+    monkeypatch.setattr(uncertainty, "CONSTANTS", [])
+
+    with pytest.raises(ValidationError, match="launch_exponnt"):
+        sourced("made", dict[str, CompilerValues])
 
 
 def test_every_measured_value_names_the_devices_that_were_measured() -> None:

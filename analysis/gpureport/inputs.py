@@ -102,7 +102,7 @@ def shipped_table(name: str, kind: type[T]) -> T:
 
     Raises:
         FileError: it cannot be read, or has a key twice.
-        pydantic.ValidationError: it is of another kind.
+        pydantic.ValidationError: it is of another kind, or has a field that the kind has not.
     """
     from pydantic import TypeAdapter
 
@@ -110,7 +110,7 @@ def shipped_table(name: str, kind: type[T]) -> T:
     content = read_yaml(path)
     for (*_, key), line, _ in content.repeated:
         raise FileError(str(path), f"{key}: occurs twice", line)
-    return TypeAdapter(kind).validate_python(content.data)
+    return TypeAdapter(kind, config={"extra": "forbid"}).validate_python(content.data)
 
 
 def read_text(path: Path) -> str:

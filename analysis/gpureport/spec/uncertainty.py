@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter
+from pydantic import BeforeValidator, TypeAdapter
 
 from gpureport.inputs import shipped_table
 
@@ -65,7 +65,7 @@ def sourced(name: str, kind: type[R]) -> R:
                 for step in above:
                     part = part.setdefault(step, {})
                 part[last] = value
-    return TypeAdapter(kind).validate_python(found[""])
+    return TypeAdapter(kind, config={"extra": "forbid"}).validate_python(found[""])
 
 
 MAD_TO_SIGMA = constant(1.4826)
@@ -113,7 +113,6 @@ _TRANSFERS = {"rates": SIGMA_RATE_TRANSFER, "launches": SIGMA_LAUNCH_TRANSFER}
 class Uncertainty:
     """Relative standard deviations of one kind of value."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
     what: str = ""
     """The kind, in words."""
     published: float = 0.0

@@ -189,7 +189,7 @@ def _softmax_of_groups(shape: _Shape, device: Device) -> Demand:
     """
     wave, vector, stack = shape.wave, 16 // shape.nbytes, stack_of(device)
     columns, elements, most = int(shape.columns), shape.elements, device.architecture.occupancy.most_local_bytes
-    recent = stack.version >= 2.4
+    recent = stack.version >= (2, 4)
     group = 1024 if recent else max(wave, 2 ** ceil(log2(min(columns // vector, 1024) / 2)))
     waves, items = group // wave, int(shape.rows) * group
     kept = recent and not columns % vector and shape.nbytes * columns + 4 * waves <= (most or inf)

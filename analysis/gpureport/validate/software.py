@@ -80,7 +80,7 @@ class Timing(NamedTuple):
 class Stack(NamedTuple):
     """The software for the devices of a vendor."""
 
-    version: float
+    version: tuple[int, int]
     """Of PyTorch."""
     functions: Functions
     layer_norm_registers: int
