@@ -108,6 +108,16 @@ def test_of_fewer_than_nine_samples_no_drift_is_said() -> None:
     assert not drifts(rising, np.arange(8.0))
 
 
+def test_of_any_number_of_samples_a_drift_is_found_in_time() -> None:
+    """Other programs may write reports with many, too many to compare each with all others."""
+    count = 200_000
+    noise = 0.1 * np.random.default_rng(4).standard_normal(count)
+    waves = 0.2 * np.cos(np.linspace(0, 7 * np.pi, count))  # from high to low in the end, but up and down between
+
+    assert drifts(np.exp(noise + np.linspace(0, 0.2, count)), np.arange(float(count)))
+    assert not drifts(np.exp(noise + waves), np.arange(float(count)))
+
+
 @pytest.mark.parametrize(("change", "said"), [(0.028, None), (0.032, 0.032), (-0.028, None), (-0.032, -0.032)])
 def test_a_run_drifts_by_what_its_last_third_takes_longer(change: float, said: float | None) -> None:
     """Points whose samples were all taken within the first third are slower than themselves later."""
