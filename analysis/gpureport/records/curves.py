@@ -260,7 +260,7 @@ Position = Literal["onset", "midpoint", "end", "knee", "n90", "plateau", "peak",
 
 
 class FeaturePosition(Record):
-    """One position of one feature of a curve."""
+    """One position of one feature of a curve, for a value or a comparison of values."""
 
     feature: Feature
     """``cliff`` (capacity transition), ``taper`` (saturation point) or ``rate``."""
@@ -273,7 +273,7 @@ class FeaturePosition(Record):
     """``B`` for cliffs and for tapers of transfers, ``work-items`` for other tapers, the metric's unit (``B/s``, ``s``,
     ``cells/s``) for rates."""
     ci_low: CompactPositive | None = None
-    """Lower end of the 95 % interval, of a finding of the observed value; ``None`` without interval."""
+    """Lower end of the 95 % interval of the value, of a finding: of the observed one; ``None`` without interval."""
     ci_high: CompactPositive | None = None
     """Upper end of this interval."""
     best_point: CompactPositive | None = None
@@ -282,7 +282,7 @@ class FeaturePosition(Record):
 
 
 class CurveFeature(FeaturePosition):
-    """One position of one feature of a curve, predicted or observed."""
+    """Predicted or observed value of one position of one feature of a curve."""
 
     value: CompactPositive
     """Position of a cliff or taper, or value of a rate, in *unit*."""

@@ -26,8 +26,8 @@ _BEYOND = 4
 _LAST_REACH_BYTES = 16 * 2**20
 """On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
 _MOST_GROUPS = 512
-_WARY = constant(1.25)
-"""A cache may hold more than its entry says."""
+_MARGIN = constant(1.25)
+"""Working set that may fit in a cache / its capacity: a cache may be larger than its entry says."""
 _NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
 
@@ -138,14 +138,14 @@ class PointerChase(Chase):
 def _steps(lines: int, device: Device) -> int:
     """Return the steps of one dispatch.
 
-    Caches of compute units may be cold when a dispatch starts, so cycles that fit in them are traversed 128 times, and
-    those that fit in part several times. The steps of large cycles are limited by the timer's resolution only. A CPU's
+    Small cycles are traversed 128 times, since caches that keep nothing between dispatches are cold when one starts.
+    Cycles that do not fit in these take at most 2^16 steps, and large ones 2^13, for the timer's resolution. A CPU's
     loads take less time, and its launch may take longer: that of 16 threads takes as long as 30,000 loads from the L1.
     """
     if device.architecture.groups_as_loops:
         return 2**19 if lines <= 4096 else 2**17 if lines <= 2**16 else 2**14
     cold = max((each.capacity_bytes for each in device.caches if not each.persistent), default=0.0)
-    most = 2**18 if lines * device.line_bytes <= _WARY * cold else 2**16 if lines <= 2**14 else 2**13
+    most = 2**18 if lines * device.line_bytes <= _MARGIN * cold else 2**16 if lines <= 2**14 else 2**13
     return max(2**13, min(128 * lines, most))
 
 
