@@ -112,6 +112,17 @@ def test_of_shapes_that_are_alike_the_squarest_with_whole_waves_in_its_rows_is_b
     assert best.best_shape.most.sides == sides
 
 
+def test_a_shape_that_fewer_searches_tried_may_be_best_if_it_suits_all_of_them() -> None:
+    """If they are half of all. In quick runs, most searches try 16 x 16, which has no whole waves of 32."""
+    searched = ({"64x4": 1.0, "16x16": 1.0}, {"64x4": 1.0, "16x16": 1.0, "32x8": 1.0}, {"32x8": 1.0, "16x16": 1.0})
+    found = [search(str(i), {**each, "64x1": 0.5}) for i, each in enumerate(searched)]
+    rest = search("rest", {"1x256": 1.0, "16x16": 1.0, "64x1": 0.5})
+    shape = one_size([*found, rest], 32).best_shape
+    assert (shape.most.sides, shape.suits, shape.searches) == ((32, 8), 2, 2)
+    few = one_size([*found, rest, altered(rest, key=altered(rest.key, variant="other"))], 32).best_shape
+    assert (few.most.sides, few.suits, few.searches) == ((16, 16), 5, 5)
+
+
 def test_one_size_has_its_best_and_its_worst_shape() -> None:
     """The best suits most searches with several shapes. A shape whose interval overlaps the best's loses nothing."""
     first = search("a", {"256x1": 100.0, "16x16": 80.0, "1x256": 20.0, "64x1": 50.0})

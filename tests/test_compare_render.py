@@ -210,6 +210,8 @@ def test_transitions_that_no_cache_causes_share_rows() -> None:
 
     assert [row[1] for row in rows] == ["other transition"] * 2
     assert [[cell == UNKNOWN for cell in row[2:]] for row in rows] == [[False, False], [True, False]]
+    turned = (marks[0], marks[2].model_copy(update={"observed": marks[1].observed * 2}), marks[1])
+    assert landmarks_table(made(2).model_copy(update={"landmarks": turned})).rows[0] == rows[0]
 
 
 def test_numbers_of_kernels_are_those_of_the_ratios() -> None:
@@ -241,7 +243,10 @@ def test_a_figure_of_speeds_leaves_room_on_its_page(machines: int, kinds: int, m
     assert len({panel.x.ends for panel in panels}) == 1
 
 
-@pytest.mark.parametrize(("high", "style", "cell"), [(1.2, "rings", "undecided (0.50 to 1.2)"), (0.9, "dots", "0.67")])
+@pytest.mark.parametrize(
+    ("high", "style", "cell"),
+    [(1.2, "rings", "undecided (0.50 to 1.2)"), (12.3, "rings", "undecided (0.50 to 12)"), (0.9, "dots", "0.67")],
+)
 def test_a_ratio_is_undecided_in_tables_and_figures_if_its_interval_includes_one(
     high: float, style: str, cell: str
 ) -> None:

@@ -107,6 +107,7 @@ def test_the_verdict_names_what_is_slower_and_what_is_faster_the_worst_first() -
     assert cpu.headline[0].startswith("Slower: Memory read (70 % of typical). Faster: ")
 
 
+OWN = {name: info.model_copy(update={"described": True}) for name, info in BASE.workloads.items()}
 SLOW, WEAK = figure(Quantity.READ, 50.0), replace(NORMAL[0], seen=True)
 
 
@@ -119,7 +120,9 @@ SLOW, WEAK = figure(Quantity.READ, 50.0), replace(NORMAL[0], seen=True)
         ((SLOW,), False, {}, 1e8, "Check cooling and power limit, close other programs and repeat."),
         ((WEAK,), True, {}, None, "Repeat without --quick."),
         ((WEAK,), False, {}, None, ""),
+        ((figure(Quantity.READ, 200.0),), False, {}, None, "Repeat."),
         (NORMAL, True, {"status": "partial"}, None, "Continue the run with --resume."),
+        (NORMAL, True, {"status": "partial", "workloads": OWN}, None, "Repeat without --quick."),
         (NORMAL, False, {"match": BASE.match.model_copy(update={"draft": True})}, None, "devices new --report."),
         ((SLOW,), True, {"observations": (), "measurements": (), "machine": None}, None, ""),
     ],
@@ -225,6 +228,16 @@ def test_the_work_items_suffice_for_most_kernels(kernels: int, said: str, monkey
     assert row.text.startswith(f"≥ {said} kernels; ≥ ")
 
 
+def test_page_one_has_the_latency_of_memory_if_its_figure_has_none() -> None:
+    """It is of kernels of the user, if these were measured too."""
+    words, found = "game_of_life/words", select(("memory", "game_of_life/words"))
+    report = predicted(database().device(RTX_4090), found, quick=True)[0]
+    own = report.workloads[words].model_copy(update={"described": True})
+    both = report.model_copy(update={"workloads": {**report.workloads, words: own}})
+    said = [" ".join(texts_of(render_html(each))).partition("Trust.")[0] for each in (report, both)]
+    assert ["Memory latency" in each for each in said] == [False, True]
+
+
 @pytest.mark.xdist_group("documents")
 def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> None:
     cpu, gpu = (" ".join(texts_of(kept_html(name))) for name in (CPU, GPU))
@@ -309,7 +322,7 @@ def test_the_verdict_on_a_cpu_uses_what_page_one_calls_typical_and_names_what_to
     assert l3.measured
     assert l3.measured.ends[1] < 86e-9  # of the plateau
     assert "388 disturbed samples discarded (other virtual machines: up to 10 %)" in cpu.headline[1]
-    assert cpu.headline[-1].endswith("Close other programs and repeat.")
+    assert cpu.headline[-1].endswith("Repeat.")
 
 
 def test_all_inputs_from_such_a_device_count() -> None:

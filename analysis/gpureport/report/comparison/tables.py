@@ -284,7 +284,8 @@ def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATI
 def _ratio(found: RatioEstimate | None) -> str:
     """Write a ratio with its interval, but only the interval if this has 1 in it."""
     if found and found.ci_low and found.ci_high and verdict_of(found) == "undecided":
-        return f"undecided ({found.ci_low:#.2g} to {found.ci_high:#.2g})"
+        low, high = (format_value(end, RATIO, 2) for end in (found.ci_low, found.ci_high))
+        return f"undecided ({low} to {high})"
     return _with_interval(found)
 
 
@@ -298,7 +299,8 @@ def landmarks_table(comparison: Comparison) -> Table:
         features = grouped((_landmark_name(mark), mark) for mark in marks)
         own = str(key) if counts[key.workload] > 1 else key.workload
         for name, found in features.items() if len({mark.machine for mark in marks}) > 1 else ():
-            texts = grouped((m.machine, _landmark(m, is_measured=not comparison.only_predicted)) for m in found)
+            ordered = sorted(found, key=lambda mark: mark.observed or mark.predicted or 0.0)
+            texts = grouped((m.machine, _landmark(m, is_measured=not comparison.only_predicted)) for m in ordered)
             for each in zip_longest(*(texts.get(machine, ()) for machine in comparison.names)):
                 cells = {short[machine]: text or UNKNOWN for machine, text in zip(comparison.names, each, strict=True)}
                 rows.append({"workload": own, "feature": name} | cells)

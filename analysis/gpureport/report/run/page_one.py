@@ -77,7 +77,7 @@ class State(Labelled):
 
 
 _ODD = (State.SLOWER, State.FASTER, State.MIXED, State.DEVIATES)
-"""Other programs may be the reason."""
+"""Another run may differ; other programs may be the reason, unless the device is faster."""
 
 
 @dataclass(frozen=True)
@@ -209,15 +209,14 @@ _LARGE: tuple[_Wanted, ...] = (
 
 
 def _table(device: Device) -> tuple[_Wanted, ...]:
-    on_host = device.architecture.on_host
+    to_device = ("Host to device (pinned)", Quantity.TRANSFER), ("Host to device (ordinary)", Quantity.ORDINARY)
     return (
         ("Memory copy", Quantity.COPY, MEMORY),
-        ("Memory latency", Quantity.LATENCY, "memory"),  # the figure has caches
+        ("Memory latency", Quantity.LATENCY, "memory"),  # shown if the figure has no latencies
         *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
         ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        *(() if on_host else (("Host to device (pinned)", Quantity.TRANSFER, "Host to device"),)),
-        *(() if on_host else (("Host to device (ordinary)", Quantity.ORDINARY, "Host to device"),)),
+        *((name, quantity, "Host to device") for name, quantity in to_device if not device.architecture.on_host),
         ("Launch interval", Quantity.LAUNCH, "start to next start"),
         ("Power", Quantity.POWER, HIGHEST),
     )
