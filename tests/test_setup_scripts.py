@@ -275,7 +275,9 @@ class Machine:
             echo Intel >>"$MADE_UP/installed" ;;
         esac ;;
     *"pip --version"*) [ ! -e "$MADE_UP/no_pip" ] || exit 1 ;;
-    *"import gpureport"*) echo 3.13 ;;
+    *"import gpureport"*)
+        [ ! -e "$MADE_UP/stopped" ] || kill -INT 0
+        echo 3.13 ;;
     esac"""
     APT = """
     echo "apt-get ${*#-qy }" >>"$MADE_UP/calls"
@@ -392,6 +394,12 @@ def test_an_interrupted_setup_says_so(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "PyPI").have("interrupted")
     assert machine.set_up(code=-signal.SIGINT) == ["interrupted; the set-up is incomplete: run the command again"]
     assert (tmp_path / ".venv" / "setup-unfinished").exists()
+
+
+def test_of_a_complete_setup_an_interruption_says_nothing(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "PyPI")
+    machine.set_up()
+    assert machine.have("stopped").set_up(code=-signal.SIGINT) == []
 
 
 @pytest.mark.parametrize("browser", ["", "chromium", "google-chrome"])
