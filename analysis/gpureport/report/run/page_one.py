@@ -27,7 +27,6 @@ from gpureport.findings.whole_device import most_counted
 from gpureport.inputs import read_yaml
 from gpureport.observe.disturbance import running_clocks
 from gpureport.observe.statistics import Estimate
-from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
 from gpureport.records.quantities import Labelled
 from gpureport.records.report import Report
@@ -35,8 +34,8 @@ from gpureport.report.curves import CurveRecords, of_user, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
-from gpureport.report.run.conditions import Disturbed, affected, disturbed, highest_load, readings
-from gpureport.report.run.efficiency import limits, most_frequent, own_answers
+from gpureport.report.run.conditions import affected, disturbed, highest_load, readings
+from gpureport.report.run.efficiency import own_answers
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.sweeps import curve_pictures
 from gpureport.report.run.trust import ratio_picture
@@ -113,8 +112,6 @@ class PageOne:
     figures: tuple[KeyFigure, ...]
     """All of them, for the chapter of key figures."""
     note: str
-    disturbed: tuple[Disturbed, ...]
-    """Workloads with disturbed or discarded samples."""
 
 
 def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
@@ -141,7 +138,6 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
         trust=trust(report),
         figures=shown,
         note=_note(report, shown, assumed=assumed) if shown else "",
-        disturbed=disturbed(report),
     )
 
 
@@ -328,15 +324,14 @@ def advice(
     best, work = best_size(report), enough_work(report, found)
     rates = {(figure.quantity, figure.of): figure.shown for figure in figures}
     read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
+    copy = rates.get((Quantity.COPY, MEMORY)) if report.only_predicted else None  # else page one has no room
     slow = slowdowns(report, best)
-    n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
     work_facts = {
         "capacity": resident_work_items(report.device),
         "limits": full_occupancy(report.device, best.size if best else SMALL_GROUP),
         "enough": work[ceil(_MOST * len(work)) - 1][0] if work else None,
         "kernels": len(work),
     }
-    known = limits(found, report.device.compute_units) if report.only_predicted else ()  # else page one has no room
     losses, balance = best.losses if best else {}, fp32.value / read.value if fp32 and read else None
     rows: tuple[tuple[str, str, str, Set[str]], ...] = (
         ("Working set", text("tune_working_set", cliffs=cliffs), "caches", _READS),
@@ -348,16 +343,11 @@ def advice(
             {name for _, name in work},
         ),
         ("Balance", text("tune_balance", intensity=balance) if balance else "", "limits", _RATES),
-        ("Limited by", text("most_frequent", found=most_frequent(known)) if known else "", "limits", set()),
-        ("Avoid", text("tune_avoid", slow=slow, n90=n90), "limits", {each.workload for each in slow}),
+        ("Example", text("tune_example", bandwidth=copy.value) if copy else "", "key-figures", set()),
+        ("Avoid", text("tune_avoid", slow=slow), "limits", {each.workload for each in slow}),
     )
     hit = {each.name for each in affected(report)}
     return tuple(Advice(subject, words, at, bool(hit & on)) for subject, words, at, on in rows if words)
-
-
-def _transfer(found: Iterable[CurveRecords]) -> tuple[CurveFeature, ...]:
-    curve = next((c for c in found if c.key.workload == "transfer/pinned" and c.key.sweep == "to_device"), None)
-    return curve.features(measured=curve.observation is not None) if curve else ()
 
 
 @dataclass(frozen=True)
