@@ -568,10 +568,12 @@ kernel void tiled(global int *x, int n, int m, int a, local int *t) { if (get_gl
 kernel void comment(global int *x, int n) { int i = get_global_id(0); /* i < n */ x[i] = n; }
 kernel void guarded(global int *y, int k, int n) { int i = get_global_id(0); if (i < n) y[i] = y[i] * k; }
 kernel void columns(global int *x, int n) { x[get_global_id(1) * 16 + get_global_id(0)] = n; }
+kernel void strided(global int *x, int n) { for (int i = get_global_id(0); i < n; i += get_global_size(0)) x[i] = n; }
 """
 ROW_STARTS = {"name": "starts", "values": "5 * arange(rows + 1)"}
 SQUARE = {"width": "auto", "height": "width"}
 TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
+GIVEN = {"global_size": ["n"], "work_groups": 64}
 
 
 @pytest.mark.parametrize(
@@ -594,6 +596,7 @@ TILED = {"global_size": ["n", "n"], "work_groups": [16, 16]}
         ("matrix_product.cl", {**TILED, "defines": {"TILE": 16}}, 3 * ", n * n", "n, n"),
         ("reduction.cl", {"global_size": ["n // 16"], "work_groups": 256}, "-(-(n) // 4096), n", "n // 16"),
         ("reduction.cl", {"global_size": [65536], "work_groups": 256}, "256, n", "65536"),
+        ("two.cl:strided", {**GIVEN, "sizes": {"n": [10600]}, "global_size": [3200]}, "10600", "3200"),
         ("two.cl:columns", {"global_size": [16, "n"], "work_groups": [16, 16]}, "16 * n", "16, n"),
         ("prefix_sum.cl", {"sizes": {"n": [4096, 8192]}, "global_size": ["n"], "work_groups": 128}, "n, n", "n"),
         (
@@ -652,7 +655,6 @@ def test_what_a_source_does_not_determine_is_asked_for(
 
 LOCAL = "kernel void k(global int *x, int n) { local int l[100000]; l[x[0]] = n; x[get_global_id(0)] = l[n & 7]; }"
 GROUPS = "kernel void k(global int *x, uint n) { int i = get_global_id(0); x[i] = sub_group_reduce_add(i + n); }"
-GIVEN = {"global_size": ["n"], "work_groups": 64}
 
 
 def test_sources_that_no_device_or_host_can_execute(tmp_path: Path) -> None:
@@ -720,7 +722,26 @@ def test_elements_are_checked_at_a_size_that_is_measured(
     given = {"source": "k.cl", "sizes": {"n": sizes}, "global_size": ["n"], "arguments": arguments, **more}
     refused = pytest.raises(InputError, match=r"is 63 at n = 64, and k.cl:1 accesses x\[63\]")
     with refused if elements == "63" else nullcontext():
-        assert described(given, tmp_path)
+        assert described(given, tmp_path).demand({"n": 64, "local_x": 64}, TOY)
+
+
+def test_elements_that_grow_faster_beyond_small_sizes_are_refused_before_a_dispatch(tmp_path: Path) -> None:
+    """The part of a size's samples that was not there at the sizes from which the elements were inferred."""
+    text = "kernel void k(global float *x) { size_t i = get_global_id(0); x[i + (i >> 15 << 20)] = 1; }"
+    (workload,) = load_kernels([_written(tmp_path / "k.cl", text)], {**GIVEN, "sizes": {"n": [1024, 2048, 2**17]}})
+    problem = r"x.*: is 131072 at n = 131072, and k\.cl:1 accesses x\[3276799\]; give its elements in a description"
+    with pytest.raises(InputError, match=problem):
+        checked(Mock(spec_set=()), [workload], TOY, limits_of(TOY), Mock(spec_set=()))
+
+
+def test_loops_of_a_fixed_grid_are_executed_at_sizes_up_to_the_given_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpureport.trace.execution._MOST_BLOCKS", 2**12)
+    text = "kernel void k(global float *x, int n) { int i = get_global_id(0); for (; n > 0; n--) x[i] = x[i] * x[i]; }"
+    fields = {**GIVEN, "sizes": {"n": [64, 512]}, "global_size": [2**20]}
+    (workload,) = load_kernels([_written(tmp_path / "k.cl", text)], fields)
+    assert [each.text for each in workload.formulas.buffers] == ["1048576"]
 
 
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

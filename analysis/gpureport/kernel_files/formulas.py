@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
@@ -166,6 +166,13 @@ class Formulas:
             raise self.error(argument.field, "is 0; a buffer needs at least one element")
         return max(1, count)
 
+    def check_elements(self, argument: Argument, parameters: Parameters, accessed: int, line: int) -> None:
+        """Refuse a buffer that has fewer elements at a point than those up to the last one that a line *accessed*."""
+        if (count := self.count(argument, parameters)) < accessed:
+            at = f" at {self.fields.swept} = {parameters[self.fields.swept]}" if self.fields.swept else ""
+            what = f"is {count}{at}, and {self.path.name}:{line} accesses {argument.name}[{accessed - 1}]"
+            raise self.error(argument.field, f"{what}; give its elements in a description")
+
     def nbytes(self, parameters: Parameters) -> dict[str, int]:
         """Return the bytes of each buffer of all kernels."""
         found = dict[str, int]()
@@ -321,8 +328,12 @@ class Formulas:
         known, key = _DEMANDS.setdefault(self, {}), (kernel, placement, *classes, *parameters.items())
         if key not in known:
             arguments = shape.on_host(self.host_buffers(parameters))
+            demand = dispatch_demand(kernel, arguments, shape, device, placement)
+            for argument, access in product(self.buffers, demand.accesses):
+                if access.buffer == argument.name:
+                    self.check_elements(argument, parameters, -(-access.end // argument.element_bytes), access.line)
             known[key] = replace(
-                dispatch_demand(kernel, arguments, shape, device, placement),
+                demand,
                 ping_pong=self.fields.swap is not None,
                 idle_items=prod(shape.global_size) - prod(self.wanted(parameters)),
             )

@@ -34,6 +34,9 @@ _FACTORS = (1, 2, 4, 8, 16)
 """Sizes at which buffers are measured, as multiples of the smallest one."""
 _MANY, _FEWEST = 2.0**24, 4
 """Instructions at a size that is the largest one, unless it is among the first few: executing takes long."""
+_MOST_ITEMS_OF_ALL, _MOST_OF_ALL = 2**18, 2.0**26
+"""Work-items and instructions of a dispatch at the only size, which is executed as a whole: its last element may be
+that of any work-group."""
 _WAVE = 32
 _MOST_ITEMS = 2**17  # of a work-group; executing many more takes minutes and gigabytes
 _LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
@@ -254,7 +257,6 @@ class _Kernel:
         for number, argument in enumerate(arguments):
             counts, more = (self._elements(number, each) for each in (found, odd))
             if argument.text:
-                self._check_elements(argument, values[0], counts[0], found[0].lines.get(number, 0))
                 yield argument
                 continue
             text = _enough(swept, values[: len(counts)], counts, between[: len(more)], more)
@@ -269,14 +271,6 @@ class _Kernel:
             yield (found := self._touched(self.fields.point(value), ask=ask))
             if sum(found.issued.values()) > _MANY and number >= _FEWEST:
                 return
-
-    def _check_elements(self, argument: Argument, value: int, accessed: int, line: int) -> None:
-        """Refuse a number of elements that is smaller than what a line of the source accesses at a size."""
-        if argument.kind != "buffer" or (count := self.formulas.count(argument, self.fields.point(value))) >= accessed:
-            return
-        at = f" at {self.fields.swept} = {value}" if self.fields.swept else ""
-        what = f"is {count}{at}, and {self.path.name}:{line} accesses {argument.name}[{accessed - 1}]"
-        raise self.formulas.error(argument.field, what)
 
     def _items(self, value: int) -> tuple[int, ...]:
         """Return the work-items at a size; none if expressions are invalid there."""
@@ -298,8 +292,9 @@ class _Kernel:
         return " * ".join([*([str(factor)] if factor > 1 else []), *RESERVED[: len(local)]])
 
     def _values(self) -> list[int]:
-        """Return sizes with several work-groups in each dimension that grows; of a fixed grid, above its work-items."""
+        """Return sizes with several work-groups in each dimension that grows; of a fixed grid, above or below it."""
         swept = self.fields.swept_values
+        largest = swept.listed[-1] if swept.listed else swept.high  # far below a fixed grid: loops may be long
         if len(swept.listed) == 1:
             return [*swept.listed]
         formulas, base = self.formulas, self.fields.multiple_of or 1
@@ -307,7 +302,7 @@ class _Kernel:
         def is_small() -> bool:
             items, more = self._items(base), self._items(2 * base)
             if items == more and all(items):
-                return not items or base < 2 * prod(items)
+                return not items or base < (2 * prod(items) if 2 * largest > prod(items) else largest / _FACTORS[-1])
             sizes = zip(items, more, formulas.local_size(self.fields.point(base)), strict=False)
             return not items or any(not n or n < min(other, 2 * size) for n, other, size in sizes)
 
@@ -378,7 +373,11 @@ class _Kernel:
             buffers[name][:] = np.arange(buffers[name].size) % 3
         host = shape.on_host(buffers)
         extents = _Extents(program, prod(shape.local_size), host)
-        extents.issued = execute(program, host, shape, _corners(shape.groups), _WAVE, extents).issued
+        groups, total = _corners(shape.groups), prod(shape.groups)
+        extents.issued = execute(program, host, shape, groups, _WAVE, extents).issued
+        few = prod(shape.global_size) <= _MOST_ITEMS_OF_ALL and len(self.fields.swept_values.listed) == 1
+        if few and sum(extents.issued.values()) / len(groups) * total <= _MOST_OF_ALL:
+            execute(program, host, shape, range(total), _WAVE, extents)
         return extents
 
     def _sized(self, argument: Argument, nbytes: int) -> Argument:
@@ -395,8 +394,6 @@ class _Extents(Recorder):
     items: int  # of a group
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
-    lines: dict[int, int] = field(default_factory=dict)
-    """Of the source, with the last access that moved an end."""
     issued: Mapping[str, float] = field(default_factory=dict)
     before: str = ""
     """Problem of an access before the first element of a buffer."""
@@ -437,9 +434,7 @@ class _Extents(Recorder):
             self.before = f"{accesses}[{lowest}], which is before its first element"
 
     def _record(self, access: Access, number: int, offsets: NDArray[np.int64]) -> None:
-        end = int(offsets.max(initial=0)) + access.nbytes
-        if end > self.ends.get(number, 0):
-            self.ends[number], self.lines[number] = end, access.line
+        self.ends[number] = max(self.ends.get(number, 0), int(offsets.max(initial=0)) + access.nbytes)
 
 
 class _Extremes(np.random.Generator):

@@ -192,7 +192,9 @@ def checked(
     fitting, errors = list[W](), list[GpuReportError]()
     for workload in workloads:
         try:
-            workload.sweeps(device, limits)
+            largest = (sweep.points[-1] for sweep in workload.sweeps(device, limits))
+            for point in (*largest, *workload.verification()):
+                workload.demand(point, device)  # accesses beyond the ends of buffers are refused
         except InputError as error:
             errors.append(error)
             continue

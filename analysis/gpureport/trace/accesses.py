@@ -176,6 +176,7 @@ class Instruction:
     """Shares of waves that missed in the last recorded executions, in turn."""
     together: int = 0  # time at which the interleaved iterations of a loop began
     absent: float = 0.0  # share of lines that the nearest cache lacks, if it is found after all accesses
+    end: int = 0  # bytes of the buffer up to the last one that is accessed
 
     @property
     def usual(self) -> NDArray[np.float64]:
@@ -321,6 +322,7 @@ class AccessRecorder(Recorder):
             found.together = self.cache.clock.now
         found.executions, found.lanes = found.executions + 1, found.lanes + offsets.size
         if buffer in self._sizes:
+            found.end = max(found.end, int(offsets.max()) + access.nbytes)
             self._mark(access, buffer, offsets, waves)
         if at >= _RECORDED and not self.order:
             usual = found.usual

@@ -323,6 +323,7 @@ def _lost(
 
 def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
+        executed = (sample.recorder.instructions.get((access, buffer)) for sample in samples)
         counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
         is_constant = buffer < LOCAL or access.space == "constant"
         yield AccessDemand(
@@ -330,6 +331,7 @@ def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[Acce
             space="local" if buffer == LOCAL else "constant" if is_constant else "global",
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
+            end=max(each.end for each in executed if each),
             same=access.same,
             nbytes=access.nbytes,
             hottest=_hottest(samples, buffer) if access.atomic else 0.0,

@@ -188,6 +188,7 @@ class AccessDemand:
         hottest: of atomic operations: those on the most frequent address of the dispatch.
         same: whether compilers see that the lanes of a wave use one address, so that they combine atomic operations.
         line: of the source; 0: not known.
+        end: bytes of the array up to the last one that is accessed; 0: not known.
     """
 
     buffer: str
@@ -208,6 +209,7 @@ class AccessDemand:
     hottest: float = 0.0
     same: bool = False
     line: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True)
