@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from gpureport.fleet.reading import read_run
-from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.store import Store
+from gpureport.fleet.store import Row, Store, StoredRun
 from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
 

@@ -31,8 +31,7 @@ from gpureport.fleet.causes import reasons
 from gpureport.fleet.document import FILE, _drawn, parts_of, sentence, write_documents
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import read_run
-from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.store import Store
+from gpureport.fleet.store import Row, Store, StoredRun
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report

@@ -20,8 +20,7 @@ from gpureport.compare import MINIMUM_EFFECT
 from gpureport.compare import records as compared
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
-from gpureport.fleet.schema import Table
-from gpureport.fleet.store import opened
+from gpureport.fleet.store import Table, opened
 from gpureport.kernel_files import calibrating, described, load_kernels
 from gpureport.records.columns import Curve
 from gpureport.records.curves import CurveFeature, Level, Metric, SweepKey

@@ -33,7 +33,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.records.report import Report, report_text
 from gpureport.report import documents
-from gpureport.report.comparison.document import FILE_NAME, NAME, write_comparison, write_pages
+from gpureport.report.comparison.document import NAME, write_comparison
 from gpureport.report.comparison.sentences import intervals, sentences
 from gpureport.report.comparison.tables import buyers_table, effects_table, machine_table, sharing, works_table
 from gpureport.report.curves import curves
@@ -77,7 +77,7 @@ def predict_devices(options: PredictOptions) -> int:
         comparison = compare(runs) if len(devices) > 1 else None
         _print(options, reports, comparison)
         if options.pdf and comparison:
-            _note(written(lambda: write_pages(comparison, folder, "report", paper=options.paper)))
+            _note(written(lambda: write_comparison(comparison, folder, "report", paper=options.paper)))
         elif options.pdf:
             _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
     return 0
@@ -132,7 +132,7 @@ def _devices(options: PredictOptions) -> list[Device]:
 def compare_machines(options: CompareOptions) -> int:
     """Compare, print and write; return 3 if a machine is slower than allowed."""
     folder, with_pdf = options.output, not options.no_pdf
-    with writing((folder / FILE_NAME, *documents(folder, NAME)) if folder else (), force=options.force):
+    with writing((folder / f"{NAME}.json", *documents(folder, NAME)) if folder else (), force=options.force):
         comparison = _compared(options)
         print_comparison(comparison)
         if folder:

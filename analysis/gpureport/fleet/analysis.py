@@ -26,8 +26,7 @@ from gpureport.fleet.peers import (
     nanmedian,
     significant_parts,
 )
-from gpureport.fleet.schema import TABLES
-from gpureport.fleet.store import Store
+from gpureport.fleet.store import TABLES, Store
 from gpureport.grouping import grouped
 from gpureport.observe.significance import Flags
 from gpureport.observe.statistics import Floats

@@ -10,7 +10,7 @@ from statistics import median
 
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure, key_figures
-from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
+from gpureport.fleet.store import VERSION, Row, StoredRun, Table
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of

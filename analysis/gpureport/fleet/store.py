@@ -1,22 +1,22 @@
 """A store of runs: a folder of immutable Parquet files, one for each run, queried with DuckDB.
 
 ``runs/ID.parquet`` contains a run; its name is derived from the run's results. Files are never changed, so no locks are
-needed, and a shared file system is enough.
+needed, and a shared file system is enough. ``tables/store.yaml`` lists the columns of its tables.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from errno import ENOSPC
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import no_scratch, scratch_folder, write_file
-from gpureport.fleet.schema import COLUMNS, TABLES, Kind, StoredRun
-from gpureport.inputs import is_there
+from gpureport.inputs import is_there, shipped_table
 from gpureport.system import usable_cores
 from gpureport.text import quoted
 
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 R = TypeVar("R")
+Table = Literal["runs", "key_figures", "points"]
+Kind = Literal["VARCHAR", "DOUBLE", "BIGINT", "BOOLEAN", "TIMESTAMP"]
+"""Types of SQL."""
+Value = str | float | int | bool | datetime | None
+Row = dict[str, Value]
+StoredRun = Mapping[Table, tuple[Row, ...]]
+"""A run: the rows of each table, all with its id."""
+
+VERSION = 1
+"""Version of the schema. A reader takes files that lack columns, so columns may be added to a version."""
+TABLES = shipped_table("store", dict[Table, dict[str, Kind]])
+COLUMNS: Mapping[str, Kind] = {"kind": "VARCHAR", **{n: kind for table in TABLES.values() for n, kind in table.items()}}
+"""The columns of a file: those of all tables, and ``kind``, the table of a row."""
 
 _RUN_COLUMNS = ("node", "device", "pci_address", "model", "compute_units", "quick", "created_at")
 """Columns of ``runs`` that all other views have too."""
