@@ -245,7 +245,12 @@ def test_a_figure_of_speeds_leaves_room_on_its_page(machines: int, kinds: int, m
 
 @pytest.mark.parametrize(
     ("high", "style", "cell"),
-    [(1.2, "rings", "undecided (0.50 to 1.2)"), (12.3, "rings", "undecided (0.50 to 12)"), (0.9, "dots", "0.67")],
+    [
+        (1.2, "rings", "undecided (0.50 to 1.2)"),
+        (1.01, "rings", "undecided (0.50 to 1.01)"),
+        (12.3, "rings", "undecided (0.50 to 12)"),
+        (0.9, "dots", "0.67"),
+    ],
 )
 def test_a_ratio_is_undecided_in_tables_and_figures_if_its_interval_includes_one(
     high: float, style: str, cell: str

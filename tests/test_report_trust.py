@@ -69,3 +69,6 @@ def test_the_largest_deviation_has_a_ratio() -> None:
     assert most_distant((missing,)) == (missing, "Not as predicted")
     assert largest_deviation([missing.main, missing.main]) == f"2 {Verdict.NOT_OBSERVED}"
     assert "times the prediction" in largest_deviation([missing.main, far.main])
+    wide = farther.main.model_copy(update={"verdict": Verdict.UNDETERMINED})
+    assert largest_deviation([wide]) == f"1 {Verdict.UNDETERMINED}"
+    assert largest_deviation([wide, far.main]) == largest_deviation([far.main])

@@ -284,7 +284,7 @@ def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATI
 def _ratio(found: RatioEstimate | None) -> str:
     """Write a ratio with its interval, but only the interval if this has 1 in it."""
     if found and found.ci_low and found.ci_high and verdict_of(found) == "undecided":
-        low, high = (format_value(end, RATIO, 2) for end in (found.ci_low, found.ci_high))
+        low, high = (format_value(end, RATIO, 3 if 0.995 <= end < 1.05 else 2) for end in (found.ci_low, found.ci_high))
         return f"undecided ({low} to {high})"
     return _with_interval(found)
 

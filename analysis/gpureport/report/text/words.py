@@ -147,9 +147,9 @@ def known_range(values: Iterable[float | None], unit: str = "") -> str:
 
 
 def largest_deviation(mains: Iterable[Finding]) -> str:
-    """Name the variant that is farthest from its prediction, of those that are not as predicted, or count these."""
-    off = [f for f in mains if not f.verdict.as_predicted]
-    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)), default=None)
-    if worst and worst.ratio:
+    """Name the variant that is off by the largest factor; if none is, count the others that are not as predicted."""
+    unlike = [f for f in mains if not f.verdict.as_predicted]
+    off = [f for f in unlike if f.ratio and f.verdict.outcome == "off"]
+    if worst := max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)), default=None):
         return f"{worst.key.variant}: {format_ratio(worst.ratio)} times the prediction"
-    return ", ".join(f"{number} {name}" for name, number in Counter(f.verdict for f in off).items()) or UNKNOWN
+    return ", ".join(f"{number} {name}" for name, number in Counter(f.verdict for f in unlike).items()) or UNKNOWN
