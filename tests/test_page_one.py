@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
+from gpureport.glossary import find_term
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, Reading
@@ -271,6 +272,18 @@ def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> No
     assert "reads ≤ 213 KiB (L1, shared with local memory) per compute unit, ≤ 39.7 MiB (L2;" in gpu
     assert "Not measured" not in gpu
     assert "virtual machine" not in gpu
+
+
+@pytest.mark.xdist_group("documents")
+@pytest.mark.parametrize("name", [GPU, CPU, RTX_4090])
+def test_the_glossary_has_the_words_of_page_one(name: str) -> None:
+    """The labels of both tables, but for two that are plain words, and words in their texts."""
+    report = kept(name) if name != RTX_4090 else predicted(database().device(name), select(()), quick=True)[0]
+    page = page_one(report, curves(report))
+    labels = {row.subject for row in page.advice} - {"Example", "Avoid"}
+    labels |= {word.strip() for row in page.rows for word in re.split(r"[(),]", row) if word.strip()}
+    labels |= {"packed", "usable", "registers", "atomics", "bank conflicts", "strided reads", "mma.sync"}
+    assert [label for label in labels if not find_term(label)] == []
 
 
 def test_of_a_processor_only_the_matrix_unit_is_not_usable() -> None:
