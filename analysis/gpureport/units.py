@@ -168,9 +168,9 @@ def interval_parts(value: float | None, low: float | None, high: float | None, u
     """Return the texts of a value and of its interval, which is empty if there is none around the value.
 
     Numbers have :data:`DIGITS`, or one less if the ends differ by half. The interval is the half-width, a tenth of a
-    per cent or more, if it is below half the value and the sides are similar on a logarithmic scale (both below 1 %, or
-    below 1.3 times the half-width): ``43 MiB ± 15 %``. Others have their ends: ``43 MiB (36 to 60)``, each in its own
-    unit if they span more than a factor of ten: ``2.1 k (430 to 35 k)``.
+    per cent or more, if it is at most 20 % and the sides are similar on a logarithmic scale (both below 1 %, or below
+    1.3 times the half-width): ``43 MiB ± 15 %``. Others have their ends, because such a half-width is a factor:
+    ``43 MiB (36 to 60)``, each in its own unit if they span more than a factor of ten: ``2.1 k (430 to 35 k)``.
     """
     if value is None or low is None or high is None or not -math.inf < low <= value <= high < math.inf or low == high:
         return format_value(value, unit), ""
@@ -179,7 +179,7 @@ def interval_parts(value: float | None, low: float | None, high: float | None, u
     number = f"{_rounded(value / scale, digits)} {label}".rstrip()
     if low > 0:
         factor, side = math.sqrt(high / low), max(high / value, value / low)
-        if factor < 1.5 and side <= max(1.01, factor**1.3):
+        if factor < 1.205 and side <= max(1.01, factor**1.3):
             percent = max(0.1, 100 * (factor - 1))
             return number, f"±\xa0{format_number(percent, '.1g' if percent < 9.5 else '.0f')}\xa0%"
     scales = [scale_of(end, unit) if high > 10 * low else (scale, label) for end in (low, high)]
@@ -230,9 +230,9 @@ def precise_percent(share: float, sign: str = "") -> str:
 
 
 def off_by(error: float, spec: str = ".2g") -> str:
-    """Write an error |ln ratio| as larger / smaller - 1, ``12 %``; from 2 on as the ratio, ``a factor of 2.3``."""
+    """Write an error |ln ratio| as larger / smaller - 1, ``12 %``; from 1.5 on as the ratio, ``a factor of 2.3``."""
     factor = math.exp(error)
-    return format_percent(factor - 1, spec) if factor < 2 else f"a factor of {format_number(factor, '.1f')}"
+    return format_percent(factor - 1, spec) if factor < 1.5 else f"a factor of {format_number(factor, '.1f')}"
 
 
 _ITEMS = ("work-items", "items")

@@ -197,7 +197,9 @@ def print_page_one(report: Report) -> None:
     print_text(f"{report.device.name} ({report.device.id}): {facts}")
     print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
     print_lines("")
-    found = figure_table(report, [figure for rows in (page.large, page.rows) for figure in rows.values() if figure])
+    found = figure_table(
+        report, [figure for rows in (page.large, page.rows) for found in rows.values() for figure in found]
+    )
     print_document_table("Key figures", found, ("efficiency",))
     if page.advice:
         print_text("Tune for", style="bold")

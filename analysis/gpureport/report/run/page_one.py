@@ -52,6 +52,8 @@ _LOW_CLOCK, _LOW = 0.95, 0.8
 """Share of the entry's clock below which a device is not called normal, and of a typical value that is worth a word."""
 _READS, _RATES = {"memory/read", "memory/read_private", "memory/latency"}, {"memory/read", "instructions/rate"}
 """The workloads that advice on working sets, and on the balance of operations and bytes, rests on."""
+_STREAMS = {"memory/read", "memory/write", "memory/copy"}
+"""The workloads that access each byte of their working set; pointer chases over more memory touch only few."""
 _MOST = 0.9  # share of the kernels that the recommended number of work-items suffices for
 _MUCH, _FEW = 4.0, 3
 """A slowdown that is worth a warning, and the most of them."""
@@ -98,16 +100,16 @@ class PageOne:
     state: State
     headline: tuple[str, ...]
     """The conclusion, what qualifies it, and what to do if the device is not called normal."""
-    large: dict[str, KeyFigure | None]
-    """Memory, fp32, matrix unit: figures by name; ``None``: not supported, or neither predicted nor measured."""
+    large: dict[str, tuple[KeyFigure, ...]]
+    """Memory, fp32, matrix unit: the figure of each; none: not supported, or neither predicted nor measured."""
     last_cache: ReadCliff | None
     usable_bytes: float | None
     """What one thread finds in the last cache of a CPU that others use."""
     own: str
     """About kernels of the user."""
     advice: tuple[Advice, ...]
-    rows: dict[str, KeyFigure | None]
-    """The other figures; ``None``: not measured."""
+    rows: dict[str, tuple[KeyFigure, ...]]
+    """The other figures, those of both directions in one row; none: not measured."""
     trust: str
     figures: tuple[KeyFigure, ...]
     """All of them, for the chapter of key figures."""
@@ -123,17 +125,19 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
     cliffs, usable = read_cliffs(report, found), usable_cache(report)
     last = report.device.caches[-1] if report.device.caches else None
     own, clock_hz = own_answers(report, found), median_clock_hz(report)
+    last_cliff = next((cliff for cliff in cliffs if cliff.cache == last), None)
     shown = figures if any(figure.place for figure in figures) else ()
+    in_full = not shown or _READS & {each.name for each in affected(report)}  # a large figure has no mark
     return PageOne(
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
         remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
         state=state(report, figures, clock_hz),
         headline=headline(report, figures, found, clock_hz),
         large=_rows(report, figures, _LARGE) if shown else {},
-        last_cache=next((cliff for cliff in cliffs if cliff.cache == last), None),
+        last_cache=last_cliff,
         usable_bytes=usable.value if usable else None,
         own=first_kernels(own),
-        advice=advice(report, found, figures, cliffs),
+        advice=advice(report, found, figures, [each for each in cliffs if in_full or each is not last_cliff]),
         rows=_rows(report, figures, _table(report.device)) if shown else {},
         trust=trust(report),
         figures=shown,
@@ -181,13 +185,12 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
     if 0 < len(own) <= _OWN and (drawn_own := curve_pictures(report, own)):
         return drawn_own[0]
     if drawn := working_sets(found):
-        on_host = report.device.architecture.on_host
         caption = text(
             "working_sets_caption",
             observed=bool(report.observations),
             predicted=bool(report.predictions),
             seen=seen_in(report),
-            on_host=on_host,
+            own=any(curve.key.workload == "memory/read_private" for curves in drawn for curve in curves),
         )
         remarked = report.match.notes and not report.device.is_typical  # then fewer lines are left
         roomy = state(report, ()) in (State.PLAUSIBLE, State.PREDICTED) and not remarked
@@ -195,8 +198,8 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
     return ratio_picture(report)
 
 
-_Wanted = tuple[str, Quantity, str]
-"""Name of a row, and its figure."""
+_Wanted = tuple[str, Quantity, *tuple[str, ...]]
+"""Name of a row, and its figures."""
 _LARGE: tuple[_Wanted, ...] = (
     ("memory read", Quantity.READ, MEMORY),
     ("fp32", Quantity.RATE, FP32),
@@ -205,28 +208,30 @@ _LARGE: tuple[_Wanted, ...] = (
 
 
 def _table(device: Device) -> tuple[_Wanted, ...]:
-    to_device = ("Host to device (pinned)", Quantity.TRANSFER), ("Host to device (ordinary)", Quantity.ORDINARY)
+    transfers = () if device.architecture.on_host else (("pinned", Quantity.TRANSFER), ("ordinary", Quantity.ORDINARY))
     return (
         ("Memory copy", Quantity.COPY, MEMORY),
         ("Memory latency", Quantity.LATENCY, "memory"),  # shown if the figure has no latencies
         *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
         ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        *((name, quantity, "Host to device") for name, quantity in to_device if not device.architecture.on_host),
+        *((f"To and from device ({name})", of, "Host to device", "Device to host") for name, of in transfers),
         ("Launch interval", Quantity.LAUNCH, "start to next start"),
         ("Power", Quantity.POWER, HIGHEST),
     )
 
 
-def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, KeyFigure | None]:
+def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, tuple[KeyFigure, ...]]:
     """Return the wanted figures by name."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
     architecture = report.device.architecture
     listed = any(form.name in architecture.rates_per_cycle for form in FORMATS) and not report.publication
     lacking = {Quantity.MATRIX} if listed or architecture.groups_as_loops else set()
     lacking |= {*Quantity} - {Quantity.MATRIX} if report.machine else set()
-    found = ((name, known.get((quantity, of)), quantity in lacking) for name, quantity, of in wanted)
-    return {name: figure for name, figure, absent in found if figure or absent}
+    found = (
+        (name, [known.get((quantity, of)) for of in every], quantity in lacking) for name, quantity, *every in wanted
+    )
+    return {name: tuple(filter(None, own)) for name, own, absent in found if any(own) or absent}
 
 
 def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None = None) -> State:
@@ -285,6 +290,10 @@ def headline(
         disturbed=disturbed(report),
         unthrottled=bool(reasons) and not any(reasons),
         impossible=sum(workload not in wrong for workload in errors),
+        streamed_bytes=max(
+            (p.point.working_set_bytes for o in report.observations if o.key.workload in _STREAMS for p in o.points),
+            default=0.0,
+        ),
     )
 
 
@@ -313,7 +322,7 @@ def sides(report: Report, figures: Iterable[KeyFigure]) -> dict[Side, list[KeyFi
 
 def typical_value(report: Report, figure: KeyFigure) -> float | None:
     """Return what a large figure of a CPU is typically; ``None``: the figure is compared with its prediction."""
-    large = {(quantity, of) for _, quantity, of in _LARGE} if report.device.is_typical else set()
+    large = {(quantity, of) for _, quantity, *every in _LARGE for of in every} if report.device.is_typical else set()
     return figure.specification if (figure.quantity, figure.of) in large else None
 
 

@@ -89,6 +89,7 @@ def environment(*, autoescape: bool = False) -> "Environment":
         shorten=shorten,
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
         spanned=known_range,
+        rounded=lambda of, unit: interval_parts(of.value, of.low, of.high, unit)[0],
         spread=lambda of, unit: interval_parts(of.value, of.low, of.high, unit)[1],
         value=format_value,
     )
