@@ -1,12 +1,14 @@
 """Numbers that no device and no run can have: refused where they are read, in one sentence."""
 
 import json
+import re
 from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from gpureport.cli import main
 from gpureport.data import data_dir
@@ -16,7 +18,8 @@ from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec.check import numbers_in
 from gpureport.spec.database import load_database
-from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
+from gpureport.spec.files import ArchitectureFile, DeviceFile, Place, declaration, places
+from gpureport.spec.models import Architecture
 from gpureport.spec.reading import read_file
 from tests.make_report import make_report, stored
 
@@ -211,6 +214,7 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "line: {value: 96 B",
             "caches.L1.line.value: must be a power of two from",
         ),
+        ("rdna3", "opencl_unit: 2", "opencl_unit: 1e-300", "units_per_opencl_unit: must be greater than or equal to"),
         ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
         ("ampere_86", "100 KiB]", "100 GiB]", "warning: occupancy.carveouts: 104900000 KiB is implausible"),
     ],
@@ -228,6 +232,38 @@ def test_an_architecture_is_checked_as_a_device_is(
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first.removeprefix(str(path)).lstrip(":0123456789 ").startswith(sentence)
     assert last.startswith("1 file, ")
+
+
+def _declared(place: Place) -> tuple[Any, str]:
+    """Return the type of a value in its record, and the name of its table if it is one of several."""
+    record, field = place.means if isinstance(place.means, tuple) else (Architecture, f"{place.steps[0]}_per_cycle")
+    info = record.model_fields["latency_cycles" if field == "latencies_per_cycle" else field]
+    return Annotated[info.annotation, *info.metadata], "fp32" if place.declared.by_name else ""
+
+
+def _numbers(kind: Any) -> list[float]:
+    """Return the bounds of a type, numbers next to them, and others."""
+    ends = map(float, re.findall(r'imum": ([-+.e0-9]+)', json.dumps(TypeAdapter(kind).json_schema())))
+    near = [end * factor for end in ends for factor in (1 - 1e-6, 1, 1 + 1e-6)]
+    return [*near, -1, 0, 1e-320, 1e-61, 1e-7, 0.5, 3, 1e10, 1e61]
+
+
+@pytest.mark.parametrize("model", [ArchitectureFile, DeviceFile])
+def test_files_contain_no_number_that_their_records_refuse(model: type[DeviceFile | ArchitectureFile]) -> None:
+    """All bounds of all values, also those of a single field, such as the share of error correction."""
+    refused = 0
+    for place in places(model):
+        kind, table = _declared(place)
+        for number in _numbers(kind):
+            written = f"{number / place.declared.scale!r} {place.declared.unit}" if place.declared.unit else number
+            for value in (written, [written], [written] * 3):
+                try:
+                    read = place.leaf.model_validate(value).value
+                except ValidationError:
+                    refused += 1
+                else:
+                    TypeAdapter(kind).validate_python({table: read} if table else read)
+    assert refused > 1000
 
 
 def test_every_number_of_the_database_has_a_usual_range() -> None:

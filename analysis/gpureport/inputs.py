@@ -8,9 +8,9 @@ line and correction.
 import lzma
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from errno import ELOOP, ENOENT, ENOTDIR
+from errno import EACCES, ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
 from stat import S_ISREG
 from typing import TypeVar
@@ -20,7 +20,7 @@ from jiter import from_json
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.text import shorten
+from gpureport.text import requirement, shorten
 
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
@@ -59,12 +59,18 @@ class Yaml:
     """Keys that occur twice in a mapping, with the later and the earlier line; ``data`` has the last value."""
 
 
+def line_of(path: Steps, lines: Mapping[Steps, int]) -> int | None:
+    """Return the line of the deepest part of *path* that a file has, of the *lines* of its keys and items."""
+    steps = tuple(int(step) if isinstance(step, str) and step.isdigit() else step for step in path)
+    return next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
+
+
 def is_there(path: Path) -> bool:
-    """Return whether a file or a loop of links exists; false for names that the system refuses."""
+    """Return whether there is a file, a loop of links or what may not be read; false for names that are refused."""
     try:
         path.stat()
     except OSError as error:
-        return error.errno == ELOOP
+        return error.errno in (ELOOP, EACCES)
     except ValueError:
         return False
     return True
@@ -101,16 +107,21 @@ def shipped_table(name: str, kind: type[T]) -> T:
     """Return the contents of a shipped table, ``tables/NAME.yaml``, which must be of this *kind*.
 
     Raises:
-        FileError: it cannot be read, or has a key twice.
-        pydantic.ValidationError: it is of another kind, or has a field that the kind has not.
+        FileError: it cannot be read, is of another kind, or has a key twice or one that the kind has not.
     """
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
     path = data_dir("tables") / f"{name}.yaml"
     content = read_yaml(path)
     for (*_, key), line, _ in content.repeated:
         raise FileError(str(path), f"{key}: occurs twice", line)
-    return TypeAdapter(kind, config={"extra": "forbid"}).validate_python(content.data)
+    try:
+        return TypeAdapter(kind, config={"extra": "forbid"}).validate_python(content.data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where: Steps = first["loc"]
+        field = ".".join(map(str, where))
+        raise FileError(str(path), f"{field}: {requirement(first['msg'])}", line_of(where, content.lines)) from None
 
 
 def read_text(path: Path) -> str:

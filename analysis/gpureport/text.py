@@ -20,6 +20,7 @@ _PYTHON_TYPES = {
     "a valid boolean": "true or false",
 }
 """Plain words for pydantic's types."""
+_OF_FIELDS = {"Field required": "is missing", "Extra inputs are not permitted": "unknown field"}
 
 
 def sentence(text: str) -> str:
@@ -32,6 +33,7 @@ def sentence(text: str) -> str:
 
 def requirement(message: str) -> str:
     """Return pydantic's *message* in plain words: ``must be a whole number``."""
+    message = _OF_FIELDS.get(message, message)
     message = re.sub(r"^(Value error|Assertion failed), | after validation\b.*", "", message)
     message = re.sub(r"greater than or equal to 0\.0{20,}\d+", "above zero", message)
     message = re.sub(r"\d{25,}(\.0)?", lambda number: f"{float(number[0]):g}", message)

@@ -357,9 +357,8 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
     first = problems[0]
     steps = [part for part in first["loc"] if part not in (EACH, ALL)]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in steps).lstrip(".")
-    what = "is missing" if first["type"] == "missing" else requirement(first["msg"])
     more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
-    raise InputError(f"{path}: {field}: {what}{more}") from None
+    raise InputError(f"{path}: {field}: {requirement(first['msg'])}{more}") from None
 
 
 def _json_lines(value: object, level: int) -> Iterator[str]:

@@ -15,11 +15,10 @@ import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from math import inf
 from types import NoneType
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema, models_json_schema
 
@@ -27,9 +26,9 @@ from gpureport.docstrings import Documented, field_docs
 from gpureport.errors import InputError
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
-from gpureport.records.quantities import Bytes, BytesPerSecond, Count, Name, Positive, Table
+from gpureport.records.quantities import Amount, Bytes, BytesPerSecond, Count, Name, Number, Positive, Table
 from gpureport.spec import models
-from gpureport.spec.values import Fractions, Layer, Leaf, Listed, Names, Quantity, Source, Strict, Text, Value, steps_of
+from gpureport.spec.values import Fractions, Layer, Leaf, Listed, Quantity, Source, Strict, Text, Value, steps_of
 from gpureport.text import sentence
 
 PCI_ID = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{4}$")
@@ -141,7 +140,7 @@ class ArchitectureFile(File):
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
     architecture of devices without their own file."""
-    units_per_opencl_unit: Annotated[float, Field(gt=0)] = 1
+    units_per_opencl_unit: Number = 1.0
     """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
     has 16: 0.0625)."""
 
@@ -202,23 +201,22 @@ def places(model: type[File]) -> tuple[Place, ...]:
 
 
 def _of_record(path: str, record: type[Record]) -> Iterator[Place]:
-    hints, above = get_type_hints(record), steps_of(path) if path else ()
+    above = steps_of(path) if path else ()
     for field, (key, declared) in models.listed(record).items():
-        info, kind, steps = record.model_fields[field], hints[field], (*above, key)
+        info, steps = record.model_fields[field], (*above, key)
         required = info.is_required() and path not in _NEVER_REQUIRED
+        limits = [limit for limit in info.metadata if limit is not declared]
+        kinds = get_args(info.annotation)
         if not declared.by_name:
-            share = any(getattr(limit, "le", None) == 1 for limit in info.metadata)
-            kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
-            checks = [limit for limit in info.metadata if isinstance(limit, AfterValidator)]
-            leaf = _leaf(kind, declared, 1.0 if share else inf, *checks)
-            yield Place(steps, declared, leaf, required, (record, field))
+            kind = kinds[0] if NoneType in kinds else info.annotation
+            yield Place(steps, declared, _leaf(kind, declared, *limits), required, (record, field))
         elif of := {"rates": "listed", "latencies": "latency"}.get(key):
             for name, each in INSTRUCTION_CLASSES.items():
                 if (which := getattr(each, of)) != "none":
                     text = sentence(each.definition[:1].upper() + each.definition[1:])
-                    yield Place((*steps, name), declared, _leaf(float, declared), which == "all", text)
+                    yield Place((*steps, name), declared, _leaf(kinds[1], declared), which == "all", text)
         else:
-            yield Place((*steps, "*"), declared, _leaf(get_args(kind)[1], declared), False, (record, field))
+            yield Place((*steps, "*"), declared, _leaf(kinds[1], declared), False, (record, field))
 
 
 _FAR_BELOW = 4
@@ -226,19 +224,18 @@ _FAR_BELOW = 4
 64 MiB, caches of less than 262 B."""
 
 
-def _leaf(kind: Any, declared: Listed, most: float = inf, *checks: AfterValidator) -> Any:  # noqa: ANN401 - types
-    """Return the type in YAML files of a value that a record has as *kind*; *most*: its bound; further *checks*."""
+def _leaf(kind: Any, declared: Listed, *limits: object) -> Any:  # noqa: ANN401 - types
+    """Return the type in YAML files of a value that a record has as *kind*, with the *limits* of its field."""
     least = declared.least * declared.scale / _FAR_BELOW if declared.dimension == "bytes" else 0.0
-    read = Quantity(declared.dimension, most, declared.zero, least)
-    number: Any = Annotated[int if kind is int else float, read, *checks]
-    written = {
-        int: number,
-        float: number,
-        tuple[float, ...]: tuple[number, ...],
-        tuple[str, ...]: Names,
-        models.Transition: Fractions,
-    }
-    return Leaf[written.get(kind, kind)]  # type: ignore[misc]
+    read = Quantity(declared.dimension, declared.zero, least)
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if bare in (int, float):
+        kind = Annotated[kind, *limits, read]
+    elif bare == tuple[Amount, ...]:
+        kind = tuple[Annotated[Amount, read], ...]
+    elif bare is models.Transition:
+        kind = Fractions
+    return Leaf[kind]
 
 
 @cache

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, Steps, read_yaml
+from gpureport.inputs import FileError, Steps, line_of, read_yaml
 from gpureport.spec.files import (
     ARCHITECTURE,
     MOST_NAMES,
@@ -88,8 +88,7 @@ class Document(Generic[F]):
 
     def line(self, path: Steps) -> int | None:
         """Return the line of the deepest part of *path* that the file has."""
-        steps = tuple(int(step) if isinstance(step, str) and step.isdigit() else step for step in path)
-        return next((self.lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in self.lines), None)
+        return line_of(path, self.lines)
 
     def spoiled(self, path: str) -> bool:
         """Whether an earlier error, at *path* or in a similar name, explains further problems at *path*."""
@@ -260,9 +259,9 @@ def _read_base(file: Path, changed: int) -> ArchitectureFile:  # noqa: ARG001
 
 
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
-    if details["type"] == "extra_forbidden":
-        return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
-    return _MISSING if details["type"] == "missing" else requirement(details["msg"])
+    unknown = details["type"] == "extra_forbidden"
+    near = suggestion(str(details["loc"][-1]), _siblings(model, details)) if unknown else ""
+    return f"{requirement(details['msg'])}{near}"
 
 
 def _written(location: Steps, known: Container[Steps]) -> Steps:

@@ -126,7 +126,6 @@ class Quantity:
     """
 
     dimension: Dimension
-    most: float = math.inf
     zero: bool = False
     least: float = 0.0
 
@@ -136,8 +135,7 @@ class Quantity:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         if self.dimension != "count":
             return {"type": "string", "examples": [DIMENSIONS[self.dimension].example]}
-        limit = {} if math.isinf(self.most) else {"maximum": self.most}
-        return {**handler(schema), "exclusiveMinimum": 0, **limit}
+        return {"exclusiveMinimum": 0, **handler(schema)}
 
     def _read(self, value: object) -> float:
         try:
@@ -146,8 +144,6 @@ class Quantity:
             raise ValueError(str(error)) from None
         if number == 0:
             return number
-        if number > self.most:
-            raise ValueError(f"{value} is above {self.most:g}; write a fraction, like 0.92")
         if number < self.least:
             raise ValueError(f"{value} is too small; write {format_bytes(self.least)} or more")
         _, example, _, least, most, *_ = DIMENSIONS[self.dimension]
