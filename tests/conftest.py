@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.present import opened, working
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell, and so their children, ignore it
 gc.set_threshold(50_000, 20, 50)  # with the usual one, a fifth of the time is spent on looking for cycles
 
 

@@ -91,7 +91,7 @@ def test_reports_are_printed_and_written(
     def full(*_: object) -> NoReturn:
         raise GpuReportError("no space is left")
 
-    monkeypatch.setattr(render, "write_file", full)
+    monkeypatch.setattr(render, "write_files", full)
     assert main(["compare", folders[1], folders[0], "-o", str(tmp_path / "out"), "--force"]) == 1
     assert {file: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 

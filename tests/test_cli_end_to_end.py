@@ -18,7 +18,7 @@ from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from tests.present import opened, stand_in, working
 
-COMMAND = ("env", "--default-signal", sys.executable, "-m", "gpureport", "measure", "--quick")  # SIGINT may be ignored
+COMMAND = (sys.executable, "-m", "gpureport", "measure", "--quick")
 RUN = ("--workload", "bit_transpose/local,memory/copy", "-o")
 
 pytestmark = pytest.mark.xdist_group("opencl")
@@ -70,9 +70,10 @@ def test_a_run_that_is_killed_leaves_what_it_measured(tmp_path: Path) -> None:
     assert main(["render", str(tmp_path), "--no-pdf"]) == 0
 
 
-def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_says_where_the_partial_report_is(number: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    process, _ = stopped(path, signal.SIGINT, measured=0)
+    process, _ = stopped(path, number, measured=0)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130
     assert error.splitlines()[-1] == (

@@ -69,6 +69,15 @@ def test_settings_of_terminals_and_notebooks_end_no_command(environment: dict[st
     assert ended.stdout
 
 
+def test_settings_of_figures_must_be_text(tmp_path: Path) -> None:
+    (tmp_path / "matplotlibrc").write_bytes(b"text.color: \xff\n")
+    command = [*COMMAND, "predict", "h200", "-w", "memory/read", "-o", "out", "--pdf"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("gpureport: the file matplotlibrc is not UTF-8; ")
+    assert "Traceback" not in ended.stderr
+
+
 @pytest.mark.parametrize(
     "arguments", [("--help",), ("glossary",), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join
 )

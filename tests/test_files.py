@@ -13,7 +13,7 @@ import pytest
 from gpureport import files
 from gpureport.cli.options import writing
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import InUseError, reserved, scratch_folder, write_file
+from gpureport.files import InUseError, reserved, scratch_folder, write_file, write_files
 
 PYTHON = (sys.executable, "-c")
 HOLD = "from pathlib import Path; from gpureport.files import *\nwith {}: print('ready', flush=True); input()"
@@ -58,6 +58,13 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
         write_file(path, "the new one")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_several_files_all_are_written_or_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(GpuReportError, match="below: cannot be written"):
+        write_files({tmp_path / "new": "a", tmp_path / "file": "b", tmp_path / "file" / "below": "c"})
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "old")]
 
 
 def test_folders_are_made_and_links_stay_links_unless_they_are_a_loop(tmp_path: Path) -> None:

@@ -97,6 +97,15 @@ def test_a_run_that_cannot_be_added_is_named(node: str, problem: str, tmp_path: 
     assert problem in capsys.readouterr().err
 
 
+def test_a_store_that_cannot_be_written_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    folder = saved(tmp_path / "node1", _report(1))
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
+    assert main(["fleet", "add", "--store", str(tmp_path / "store"), str(folder)]) == 1
+    assert "parquet: cannot be written (No space left on device)" in capsys.readouterr().err
+
+
 def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captured) -> None:
     for day in range(1, 18):
         saved(tmp_path / "runs" / f"node{day}", _report(day))

@@ -316,7 +316,7 @@ class Machine:
     def set_up(self, *arguments: str, code: int = 0) -> list[str]:
         """Run the script, which exits with *code*; return its sentences."""
         environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder), "MADE_UP": str(self._state)}
-        line = ["env", "--default-signal", "/bin/sh", self.folder / "scripts" / "setup", *arguments]
+        line = ["/bin/sh", self.folder / "scripts" / "setup", *arguments]
         done = subprocess.run(
             line, env=environment, capture_output=True, text=True, check=False, start_new_session=True
         )

@@ -4,19 +4,21 @@ import sys
 
 
 def run() -> int:
-    """Run the command line and return its exit code; interrupts print no traceback.
+    """Run the command line and return its exit code; interrupts print no traceback, and SIGTERM is one.
 
     One that arrives while the program ends is ignored, so that temporary folders are removed.
     """
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         from gpureport.cli import run as run_command  # takes a tenth of a second
 
         code = run_command()
     except KeyboardInterrupt:
         code = 130
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
     return code
 
 

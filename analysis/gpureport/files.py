@@ -6,13 +6,15 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from gpureport.errors import GpuReportError
 from gpureport.system import lock, open_folder, remove_locked
 
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+"""Ctrl-C, and the request of the system or of a job scheduler to end."""
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
 
@@ -27,31 +29,36 @@ def real_path(path: Path) -> Path:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file completely or not at all, even if the power fails; create its folder if necessary.
+    """Write a file as :func:`write_files` does."""
+    write_files({path: content})
 
-    A temporary file in the same folder gets the content and then the name. Links stay links.
+
+def write_files(contents: Mapping[Path, str | bytes]) -> None:
+    """Write files completely, or none of them, even if the power fails; create their folders if necessary.
+
+    Temporary files in the same folders get the contents, and then the names. Links stay links.
 
     Raises:
-        GpuReportError: the file cannot be written.
+        GpuReportError: a file cannot be written.
     """
-    data = content.encode() if isinstance(content, str) else content
+    parts: dict[Path, Path] = {}
+    path = Path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(real_path(path), data)
+        for path, content in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            real = real_path(path)
+            parts[path] = real.with_name(f".{real.name}.{os.getpid()}{_PART}")
+            with parts[path].open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())  # else the name may reach the disk before the content
+        for path, part in parts.items():
+            part.replace(real_path(path))
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # else the name may reach the disk before the content
-        temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        for part in parts.values():
+            part.unlink(missing_ok=True)
 
 
 def remove_files(*paths: Path) -> None:
@@ -74,13 +81,14 @@ def uninterrupted() -> Iterator[None]:
     Pydantic replaces an interrupt within a serialiser by an error of its own.
     """
     arrived: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: arrived.append(number))
+    before = {each: signal.signal(each, lambda number, _: arrived.append(number)) for each in INTERRUPTS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if arrived:
-            signal.raise_signal(signal.SIGINT)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        for number in arrived[:1]:
+            signal.raise_signal(number)
 
 
 @contextmanager

@@ -86,7 +86,8 @@ class Store:
         """Write the file of *run*; return whether it is new.
 
         Raises:
-            InputError: something else has its name, or the file cannot be written.
+            InputError: something else has its name or that of the store.
+            GpuReportError: the file cannot be written.
         """
         import pandas as pd
 
@@ -95,11 +96,10 @@ class Store:
             return False
         if is_there(path):
             raise InputError(f"{path}: {_IRREGULAR}")
+        if self.folder.is_file():
+            raise InputError(f"{self.folder}: is a file; choose another folder for the store")
         rows = pd.DataFrame({"kind": kind, **row} for kind, rows in run.items() for row in rows)
-        try:
-            write_file(path, rows.to_parquet(index=False, compression="zstd"))
-        except GpuReportError as error:
-            raise InputError(f"{error}; choose another folder for the store") from None
+        write_file(path, rows.to_parquet(index=False, compression="zstd"))
         return True
 
     def read(self, function: "Callable[[DuckDBPyConnection], R]") -> R:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from gpureport.data import data_dir
-from gpureport.files import remove_files, write_file
+from gpureport.files import remove_files, write_files
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
@@ -58,10 +58,10 @@ def write_filled(
     """Write the documents of a *template* (:func:`documents`) and remove earlier ones; return the paths.
 
     No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`). *data*: also write it as
-    a JSON file, and all files only when all are complete.
+    a JSON file. All files are written, or none.
 
     Raises:
-        GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
+        GpuReportError: a file cannot be written, or the PDF cannot be made.
     """
     html_file, pdf_file = documents(directory, name)
     content, pages = {**content, "file_name": name}, _Pages(template)
@@ -69,16 +69,14 @@ def write_filled(
     if with_pdf and not pdf_problem():  # first: while it is laid out, the figures of the page are drawn
         html, figures = pages.with_images(pages.text({**content, "printed": True}))
         made = started(partial(pdf, paper=paper, figures=figures), html)
-    files = {html_file.with_suffix(".json"): data, html_file: pages.with_figures(pages.text(content))}
-    done = made() if made and data else None
-    if not done:
-        remove_files(pdf_file)  # an old one must not stay if no new one is written
-    for file, text in files.items():
-        if text:
-            write_file(file, text)
+    files: dict[Path, str | bytes] = {html_file.with_suffix(".json"): data} if data else {}
+    files[html_file] = pages.with_figures(pages.text(content))
     if made:
-        write_file(pdf_file, done or made())
-    return [file for file, wanted in {**files, pdf_file: made}.items() if wanted]
+        files[pdf_file] = made()
+    else:
+        remove_files(pdf_file)  # an old one must not stay if no new one is written
+    write_files(files)
+    return list(files)
 
 
 class _Pages:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from io import StringIO
 from xml.etree import ElementTree as ET
 
+from gpureport.errors import GpuReportError
 from gpureport.report.figures.chart import Chart, described, stacks
 from gpureport.report.figures.draw import draw
 from gpureport.report.figures.theme import theme
@@ -31,8 +32,15 @@ class Picture:
         return " ".join(f"{described(stack)}." for stack in stacks(self.chart))
 
     def svg(self, number: int = 0) -> str:
-        """Return the figure as an SVG element with its description as its title; *number* is its own on the page."""
-        import matplotlib as mpl
+        """Return the figure as an SVG element with its description as its title; *number* is its own on the page.
+
+        Raises:
+            GpuReportError: matplotlib cannot read its settings.
+        """
+        try:
+            import matplotlib as mpl
+        except UnicodeDecodeError:
+            raise GpuReportError("the file matplotlibrc is not UTF-8; save it as UTF-8, or remove it") from None
 
         with theme(), mpl.rc_context({"svg.hashsalt": str(number)}):
             text = StringIO()
