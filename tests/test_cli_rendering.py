@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from textwrap import dedent
+from threading import Thread
 from unittest.mock import Mock
 
 import pytest
@@ -70,6 +72,23 @@ def test_without_temporary_files_this_process_does_the_work(monkeypatch: pytest.
     monkeypatch.setattr("gpureport.report.processes.usable_cores", lambda: [0, 1])
     monkeypatch.setattr("gpureport.report.processes._tasks", Mock(side_effect=GpuReportError))
     assert started(abs, -1)() == 1
+
+
+def test_one_thread_starts_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def starting() -> Mock:
+        calls.append("begin")
+        time.sleep(0.1)
+        calls.append("end")
+        return Mock()
+
+    monkeypatch.setattr("gpureport.report.processes.usable_cores", lambda: [0, 1])
+    monkeypatch.setattr("gpureport.report.processes._tasks", starting)
+    threads = [Thread(target=started, args=(abs, -1)) for _ in range(2)]
+    for do in (Thread.start, Thread.join):
+        list(map(do, threads))
+    assert calls == ["begin", "end"] * 2
 
 
 def test_a_program_that_ends_while_processes_start_leaves_no_folder(tmp_path: Path) -> None:

@@ -30,19 +30,11 @@ from gpureport.files import remove_files, uninterrupted, write_file
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.backends.sensors import free_memory_bytes
 from gpureport.measure.kernels import difference
-from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
+from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits, sweep_budget_s
 from gpureport.measure.measurer import Measurer, checked
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.report import (
-    FILE_NAME,
-    Report,
-    load_report,
-    report_file,
-    report_stem,
-    reports_below,
-    save_report,
-)
+from gpureport.records.report import FILE_NAME, Report, load_report, report_file, reports_below, save_report
 from gpureport.report import documents_of
 from gpureport.report.processes import prepare
 from gpureport.report.run.conditions import affected, load_sentences
@@ -55,9 +47,6 @@ from gpureport.workloads import POWER
 
 if TYPE_CHECKING:
     from gpureport.kernel_files import KernelFileWorkload
-
-_SWEEP_S = {"cpu": (2.7, 1.9), "gpu": (0.65, 0.45), "accelerator": (0.65, 0.45)}
-"""Usual duration of a sweep of a full and of a quick run, seconds, without documents, on an H200 and two AMD cores."""
 
 
 def measure(options: RunOptions) -> int:
@@ -74,8 +63,7 @@ def measure(options: RunOptions) -> int:
         if with_documents and report.status != "failed":
             from gpureport.cli.rendering import write_documents
 
-            name = report_stem(path)
-            written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, name=name)
+            written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, file=path)
     print_written([*new, *written])
     return max(map(_close, reports, paths))
 
@@ -296,7 +284,8 @@ def _announcement(plan: Plan, measurer: Measurer, path: Path, options: RunOption
     there = [each for each in plan.workloads if not each.missing(measurer.device)]
     counts = list(filter(None, (len(each.sweeps(device, limits)) for each in there)))
     workloads, sweeps = len(counts or plan.workloads), sum(counts)
-    seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else _SWEEP_S[device.kind][limits.quick])
+    longest_s = sweep_budget_s(device.kind, quick=limits.quick, spent_s=0.0, sweeps_left=sweeps)
+    seconds = sweeps * (KEY_FIGURES_SWEEP_S[device.kind] if options.only else longest_s)
     predicted = not measurer.device.is_software
     what = text("announcement", TEMPLATE, workloads=workloads, sweeps=sweeps, seconds=seconds, predicted=predicted)
     return f"{what} Measurements are saved in {path}."

@@ -8,7 +8,7 @@ from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.records.report import Report, report_file, report_stem
+from gpureport.records.report import FILE_NAME, Report, report_file, report_stem
 from gpureport.report import Paper, documents
 from gpureport.report.processes import prepare
 from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
@@ -33,9 +33,8 @@ def render_reports(options: RenderOptions) -> int:
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
         no_pdf, paper = options.no_pdf, options.paper
         for file, report in opened:
-            directory, name = places[file]
-            last, data = file == opened[-1][0], _data_name(file, directory)
-            made = write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name, data=data, noted=last)
+            last = file == opened[-1][0]
+            made = write_documents(report, places[file][0], no_pdf=no_pdf, paper=paper, file=file, noted=last)
             print_written(made)
     return 0
 
@@ -75,19 +74,17 @@ def write_documents(
     *,
     no_pdf: bool,
     paper: Paper,
-    name: str = "report",
-    data: str = "",
+    file: Path | None = None,
     noted: bool = True,
 ) -> list[Path]:
-    """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*.
-
-    *data* is what they call the file with all numbers, by default that of the same *name* beside them.
-    """
+    """Write HTML and PDF with the name of the report's *file*; no PDF with *no_pdf*, or without Pango, then *noted*."""
     from gpureport.report.render import REPORT, content, write_filled
 
+    file = file or directory / FILE_NAME
+
     def write() -> list[Path]:
-        facts = {**content(report), "data_file": data or f"{name}.json"}
-        return write_filled(REPORT, facts, directory, with_pdf=not no_pdf, paper=paper, name=name)
+        facts = {**content(report), "data_file": _data_name(file, directory)}
+        return write_filled(REPORT, facts, directory, with_pdf=not no_pdf, paper=paper, name=_name(file))
 
     return written(write, noted=noted and not no_pdf)
 

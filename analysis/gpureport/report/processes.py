@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from gpureport.errors import GpuReportError
@@ -24,6 +24,7 @@ _Tasks = SimpleQueue[tuple["Future[Any]", Callable[[Any], Any], Any]]
 
 MOST = 4
 """Number of other processes, if there are as many cores."""
+_STARTING = Lock()  # else two threads of a user's program could start all processes twice
 
 
 def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
@@ -36,7 +37,9 @@ def started(function: Callable[[A], R], argument: A) -> Callable[[], R]:
         return partial(function, argument)
     answer: Future[tuple[Exception | None, R]] = Future()
     try:
-        _tasks().put((answer, function, argument))
+        with _STARTING:
+            tasks = _tasks()
+        tasks.put((answer, function, argument))
     except GpuReportError:  # no temporary files can be written
         return partial(function, argument)
 
