@@ -118,6 +118,14 @@ def test_of_any_number_of_samples_a_drift_is_found_in_time() -> None:
     assert not drifts(np.exp(noise + waves), np.arange(float(count)))
 
 
+@pytest.mark.parametrize("count", [9, 14, 60])
+def test_one_of_a_thousand_steady_points_is_found_to_drift(count: int) -> None:
+    steady = np.random.default_rng(count).lognormal(size=(10_000, count))
+    found = sum(drifts(samples, np.arange(float(count))) for samples in steady)
+
+    assert 0 < found < 20  # 2.4 (of nine samples) to 10 are expected
+
+
 @pytest.mark.parametrize(("change", "said"), [(0.028, None), (0.032, 0.032), (-0.028, None), (-0.032, -0.032)])
 def test_a_run_drifts_by_what_its_last_third_takes_longer(change: float, said: float | None) -> None:
     """Points whose samples were all taken within the first third are slower than themselves later."""
