@@ -1,8 +1,8 @@
 """How often each hypothesis is the best explanation of a curve, in all kept and published results.
 
 Run as ``python scripts/hypotheses.py [PATH ...] [--curves]``. The current model predicts the results again. Without
-paths, they are those of ``reports/``. A hypothesis that never counts can be removed; one that explains a curve of every
-device belongs in the model.
+paths, they are the kept ones of ``reports/``. A hypothesis that never counts can be removed; one that explains a curve
+of every device belongs in the model.
 """
 
 from collections import Counter
@@ -20,7 +20,6 @@ from gpureport.observe import observe
 from gpureport.predict import ModelInput, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.finding import Explanation
-from gpureport.records.report import reports_below
 from gpureport.results.opening import is_record, measured_report, short_name
 from gpureport.results.published import load, published_report
 from gpureport.results.replay import Series, report_result
@@ -62,7 +61,7 @@ def _explained(device: Device, calibrated_device: Device, series: Series) -> Ite
 def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves: bool = False) -> None:
     """List the hypotheses; with --curves also each curve that differs from its prediction."""
     database = load_database()
-    files = paths or sorted((*reports_below(REPORTS), *REPORTS.glob("published/*.yaml")))
+    files = paths or sorted((*REPORTS.glob("*/report.json.xz"), *REPORTS.glob("published/*.yaml")))
     found = {short_name(file): list(explained_again(file, database)) for file in files}
     explained = [each for own in found.values() for each in own if each.outcome != "unexplained"]
     best = Counter(name for each in explained for name in single_names(each.hypothesis))

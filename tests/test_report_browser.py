@@ -4,6 +4,7 @@ import csv
 import os
 import re
 import shutil
+from ctypes.util import find_library
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,7 +57,10 @@ VALUES = ".uplot:has(.u-legend)"
 OTHERS = ("predicted", "devices", "comparison", "published")
 KINDS = ("run", *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS))
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium (Debian: apt-get install chromium)")
+pytestmark = pytest.mark.skipif(
+    BROWSER is None or find_library("atomic") is None,  # without the latter, Playwright's driver does not start
+    reason="there is no Chromium or libatomic (Debian: apt-get install chromium libatomic1)",
+)
 
 
 @pytest.fixture(scope="module")
