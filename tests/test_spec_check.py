@@ -80,7 +80,7 @@ def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: st
         ),
         (
             {'sheet: "data sheet"': "sheet: x, page_1: {kind: spec}, page_2: {kind: spec}", "36": "0"},
-            ["sources.page_1.text: is missing", "sources.page_2.text: is missing", "compute_units: 0 is not"],
+            ["sources.page_1.text: is missing", "sources.page_2.text: is missing", "compute_units: must be"],
         ),
     ],
 )

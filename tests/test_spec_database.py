@@ -1,18 +1,15 @@
 """Finding devices by name, matching present ones, drafting the rest."""
 
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
 
 from gpureport.errors import InputError
-from gpureport.records.curves import Record
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import of_present, write_entry
-from gpureport.spec.models import Device, PresentDevice, listed
+from gpureport.spec.models import PresentDevice
 from tests.builders import host_of, on_processor
 from tests.make_report import H200
 
@@ -196,15 +193,3 @@ def test_an_unknown_device_is_drafted_from_its_family(
     assert written.compute_units == found.device.compute_units
     sizes = [[d.memory.size_bytes, *(c.capacity_bytes for c in d.caches)] for d in (written, found.device)]
     assert sizes[0] == pytest.approx(sizes[1], rel=1e-5)
-
-
-def test_only_values_that_files_may_list_as_zero_accept_it() -> None:
-    """And the bandwidth of a link that is the memory itself, and the further time of a copy by one core."""
-    accepted = set()
-    for record in (each for each in Record.__subclasses__() if each.__module__ == Device.__module__):
-        for name, (_, declared) in listed(record).items():
-            field = record.model_fields[name]
-            with suppress(ValidationError):
-                TypeAdapter(Annotated[field.annotation, *field.metadata]).validate_python(0)
-                accepted |= {name} if field.annotation is not bool and not declared.zero else set()
-    assert accepted == {"bandwidth_bytes_per_s", "parallel_transfer_s"}

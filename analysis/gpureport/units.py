@@ -65,24 +65,23 @@ _FACTORS = {
 _MICRO = str.maketrans("µμ", "uu")
 
 
-def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
+def parse(value: object, dimension: Dimension) -> float:
     """Read a quantity.
 
     Args:
         value: text with a unit; for ``count`` also a number.
         dimension: the required one.
-        zero: whether the value may be zero.
 
     Returns:
-        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, W, 1), finite and positive (or zero).
+        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, W, 1), finite and not negative.
 
     Raises:
-        InputError: it is not a positive, finite number with a unit of *dimension*.
+        InputError: it is not a finite number from 0 on with a unit of *dimension*.
     """
     kind, match = DIMENSIONS[dimension], _QUANTITY.fullmatch(str(value))
     if match and (unit := match["unit"].translate(_MICRO)) in kind.units:
         result = float(f"{float(match['number']) * _FACTORS[unit]:.15g}")
-        if 0 < result < math.inf or (zero and result == 0):
+        if 0 <= result < math.inf:
             return result
         if result == math.inf:
             raise InputError(f"{quoted(str(value).strip())} is out of range; write a value like {kind.example}")

@@ -227,7 +227,7 @@ _FAR_BELOW = 4
 def _leaf(kind: Any, declared: Listed, *limits: object) -> Any:  # noqa: ANN401 - types
     """Return the type in YAML files of a value that a record has as *kind*, with the *limits* of its field."""
     least = declared.least * declared.scale / _FAR_BELOW if declared.dimension == "bytes" else 0.0
-    read = Quantity(declared.dimension, declared.zero, least)
+    read = Quantity(declared.dimension, least)
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if bare in (int, float):
         kind = Annotated[kind, *limits, read]

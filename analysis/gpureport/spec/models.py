@@ -293,11 +293,11 @@ class OccupancyRules(Record):
     local_memory_of_group_bytes: Annotated[Bytes | None, Listed(1, 1 << 15, "KiB")] = None
     """The most that one group may use; default: all."""
     local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")] = 1
-    local_memory_reserved_bytes: Annotated[Whole, Listed(1, 1 << 16, "B", zero=True)] = 0
+    local_memory_reserved_bytes: Annotated[Whole, Listed(1, 1 << 16, "B")] = 0
     """Reserved by the system for each work-group."""
-    local_memory_sizes_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)] = ()
+    local_memory_sizes_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB")] = ()
     """Sizes that an allocation is rounded up to, ascending; default: multiples of the granularity."""
-    carveouts_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)] = ()
+    carveouts_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB")] = ()
     """Sizes of local memory within the unified cache, ascending; empty: not unified."""
 
     @property
@@ -401,7 +401,7 @@ def _on_cpus(known: dict[str, object]) -> bool:
 
 
 def _stall(key: str, least: float, most: float, uncertain: str = "by source") -> Listed:
-    return Listed(least, most, "cycles", uncertain=uncertain, zero=True, key=key)
+    return Listed(least, most, "cycles", uncertain=uncertain, key=key)
 
 
 class Architecture(Record):

@@ -96,8 +96,6 @@ class Listed:
     it is a value of the same part, or the device's clock."""
     of_card: bool = False
     """Whether it differs between cards, even if two entries list the same number."""
-    zero: bool = False
-    """Whether the value may be zero."""
     key: str = ""
     """Key in YAML files; default: the name of the field without its unit."""
     by_name: bool = False
@@ -120,13 +118,12 @@ class Listed:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Marks a number that is written with a unit (or, for ``count``, without); *zero*: it may be zero.
+    """Marks a number that is written with a unit (or, for ``count``, without); *least*: of sizes, in bytes.
 
-    Sizes in bytes are *least* or more, in bytes.
+    Zero is left to the bounds of the number.
     """
 
     dimension: Dimension
-    zero: bool = False
     least: float = 0.0
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -139,7 +136,7 @@ class Quantity:
 
     def _read(self, value: object) -> float:
         try:
-            number = parse(value, self.dimension, zero=self.zero)
+            number = parse(value, self.dimension)
         except InputError as error:
             raise ValueError(str(error)) from None
         if number == 0:
