@@ -197,7 +197,37 @@ def test_sweeps_of_a_workload_have_rows_of_their_own() -> None:
     rows = landmarks_table(made(2).model_copy(update={"landmarks": marks})).rows
 
     assert [row[0] for row in rows] == ["memory/read/size", "memory/read/items"]
-    assert ["predicted" in cell for row in rows for cell in row[2:]] == [False, False, True, True]
+    assert ["not observed" in cell for row in rows for cell in row[2:]] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "row"),
+    [
+        ("time", {"isolated": (3.0, 1.0), "batched": (2.0, 4.0)}, ("isolated", "3.00", "1.00")),
+        ("rate", {"a": (1.0, 3.0), "b": (4.0, 2.0)}, ("b", "4.00", "2.00")),
+    ],
+)
+def test_values_of_a_microbenchmark_are_of_one_case(
+    kind: str, values: dict[str, tuple[float, float]], row: tuple[str, ...]
+) -> None:
+    """Each machine is best in another case; the row names the one that is best for both together."""
+    contest = made(2).contests[0]
+    metric = contest.metric.model_copy(update={"kind": kind})
+    cases = [
+        contest.model_copy(
+            update={
+                "family": "launch",
+                "regime": regime,
+                "metric": metric,
+                "standings": tuple(
+                    own.model_copy(update={"value": value}) for own, value in zip(contest.standings, every, strict=True)
+                ),
+            }
+        )
+        for regime, every in values.items()
+    ]
+    (found,) = works_table(made(2).model_copy(update={"contests": tuple(cases)})).rows
+    assert (found[1], *(text.split()[0] for text in found[3:5])) == row
 
 
 def test_transitions_that_no_cache_causes_share_rows() -> None:

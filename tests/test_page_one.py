@@ -108,7 +108,7 @@ def test_the_verdict_names_what_is_slower_and_what_is_faster_the_worst_first() -
     assert cpu.headline[0].startswith("Slower: Memory read (70 % of typical). Faster: ")
     assert cpu.headline[1].startswith("Other figures agree with wide predicted intervals or typical values.")
     idle = page_one(kept("pocl-epyc-2-cores"), curves(kept("pocl-epyc-2-cores")))
-    assert "Memory read (77 % of typical) with 20 % of samples disturbed. Faster: " in idle.headline[0]
+    assert "Memory read (77 % of typical) with 20 % of samples discarded. Faster: " in idle.headline[0]
 
 
 OWN = {name: info.model_copy(update={"described": True}) for name, info in BASE.workloads.items()}
@@ -334,7 +334,7 @@ def test_discarded_samples_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     found = (Disturbed("memory/read", 60, 0, 40, affected=False, causes=()),)
     monkeypatch.setattr("gpureport.report.run.page_one.disturbed", lambda _: found)
     html = " ".join(texts_of(render_html(kept(GPU))))
-    assert "40 disturbed samples discarded (other processes: up to" in html
+    assert "40 disturbed samples discarded (other processes: ≤" in html
     assert "228 KiB local memory each, 48 KiB per work-group" in html
 
 
@@ -366,7 +366,7 @@ def test_the_verdict_on_a_cpu_uses_what_page_one_calls_typical_and_names_what_to
     (l3,) = (figure for figure in cpu.figures if figure.name == "Latency of L3")
     assert l3.measured
     assert l3.measured.ends[1] < 86e-9  # of the plateau
-    assert "388 disturbed samples discarded (other virtual machines: up to 10 %)" in cpu.headline[1]
+    assert "388 disturbed samples discarded (other virtual machines: ≤ 10 %)" in cpu.headline[1]
     assert cpu.headline[-1].endswith("Repeat.")
 
 

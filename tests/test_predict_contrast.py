@@ -1,5 +1,6 @@
 """Ceilings and contrasts of predictions: by hand on small devices."""
 
+import re
 from math import exp, log
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from gpureport.compare.summary import works
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import key_figures
 from gpureport.records.ceilings import Kind, kind_of
-from gpureport.report.comparison.sentences import sentences
+from gpureport.report.comparison.sentences import accuracy, sentences
 from gpureport.report.comparison.tables import buyers_table, effects_table, limits_table, works_table
 from gpureport.results.opening import predicted
 from gpureport.spec.models import Device
@@ -22,6 +23,7 @@ from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
 from tests.builders import altered
+from tests.kept import database
 from tests.make_report import make_report
 from tests.toy import TOY
 
@@ -153,6 +155,13 @@ def test_what_is_predicted_says_so_beside_what_is_measured() -> None:
     assert "predicted" not in "".join(first[-2:])
     assert {"best seen", "best predicted other"} <= {*columns}
     assert "predicted" not in "".join(limits_table(compared).columns)
+
+
+def test_a_comparison_of_predictions_says_how_accurate_such_ones_were_by_vendor() -> None:
+    devices = [database().device(name) for name in ("nvidia/rtx_4090", "amd/rx_7900_xtx")]
+    runs = {each.id: excerpt(predicted(each, select(("memory/copy",)), quick=True)[0]) for each in devices}
+    found = r".* within [\d.]+ % \(NVIDIA GPUs\) and [\d.]+ % \(AMD GPUs\), nine in ten within .* and .*\."
+    assert re.fullmatch(found, accuracy(compare(runs)))
 
 
 def test_only_equal_cases_are_compared() -> None:

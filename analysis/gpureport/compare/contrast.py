@@ -13,7 +13,6 @@ from statistics import fmean
 
 from gpureport.compare.records import Contrast, Effect, RatioEstimate, WorkloadComparison
 from gpureport.compare.runs import Run
-from gpureport.compare.summary import best_of
 from gpureport.grouping import grouped
 from gpureport.records.ceilings import Kind
 from gpureport.spec.files import declaration
@@ -52,7 +51,7 @@ def contrast(machine: str, baseline: str, contests: Iterable[WorkloadComparison]
         size = abs(log(effect.ratio.value)) * len(effect.kernels)
         return effect.bottleneck != Kind.MEMORY, effect.bottleneck in (Kind.LAUNCH, Kind.LINK), -size
 
-    both = ((each.workload, best_of((each,), baseline), best_of((each,), machine)) for each in contests)
+    both = ((each.workload, each.of(baseline), each.of(machine)) for each in contests)
     by_kind = grouped(
         (
             (base.bottleneck, workload if base.bottleneck is Kind.LINK else ""),

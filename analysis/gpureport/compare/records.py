@@ -33,6 +33,8 @@ class Machine(Record):
     """Number of its reports. Results and landmarks are from the first, differences from all."""
     device: str
     entry: str | None
+    device_class: str = ""
+    """``CPU``, ``NVIDIA GPU``: devices whose predictions are similarly accurate."""
     kind: Literal["measured", "published", "predicted"]
     created_at: str = ""
     """Date of the measurement, publication or prediction; a year for some publications, empty if unknown."""
@@ -112,6 +114,10 @@ class WorkloadComparison(WorkloadKey):
     def place(self) -> str:
         """One of PLACES."""
         return self.regime if self.regime in PLACES else ""
+
+    def of(self, machine: str) -> MachineResult | None:
+        """Return the result of a machine, if it has one."""
+        return next((standing for standing in self.standings if standing.machine == machine), None)
 
 
 class Landmark(Record):

@@ -112,6 +112,7 @@ def excerpt(
         machine=Machine(
             device=report.device.name,
             entry=report.match.entry,
+            device_class=report.device.device_class,
             kind=origin(report),
             created_at=report.publication.date if report.publication else report.created_at,
             compute_units=report.device.compute_units,

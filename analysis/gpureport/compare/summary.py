@@ -9,11 +9,12 @@ from typing import Literal
 from gpureport.compare.records import PLACES, Comparison, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.grouping import grouped
 from gpureport.observe.significance import interval_in_errors
-from gpureport.workloads import applications
+from gpureport.workloads import all_workloads, applications
 
 What = Literal["speed", "efficiency"]
 """``speed``: relative to the baseline. ``efficiency``: relative to the predicted peak."""
 APPLIED = applications()
+_MICROBENCHMARKS = {workload.family for workload in all_workloads()} - {*APPLIED}
 _ORDER = (
     *("game_of_life", "particles", "bit_transpose"),
     *("memory", "local_memory", "atomics", "instructions", "launch"),
@@ -52,11 +53,6 @@ class Work:
     def unit(self) -> str:
         """Unit of the values."""
         return self.contests[0].metric.value_unit
-
-    @property
-    def machines(self) -> frozenset[str]:
-        """Machines with any value."""
-        return frozenset(standing.machine for contest in self.contests for standing in contest.standings)
 
 
 @dataclass(frozen=True)
@@ -105,12 +101,23 @@ def rows_of(contests: Iterable[WorkloadComparison], *, joined: bool = True) -> t
     return tuple(map(Work, map(tuple, found.values())))
 
 
-def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterable[str] = ()) -> MachineResult | None:
-    """Return the best value of a machine over those *contests*, all of one unit, that all *others* have too, if any."""
-    found = ({standing.machine: standing for standing in contest.standings} for contest in contests)
-    own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
+def best_of(
+    contests: Sequence[WorkloadComparison], names: Sequence[str]
+) -> tuple[dict[str, MachineResult], WorkloadComparison | None]:
+    """Return the best value of each machine of *names* over *contests* of one unit, and the one that all are from.
+
+    Values of microbenchmarks, and of a single kernel, are all from one case, the fastest (by geometric mean) of those
+    that the most machines have: another may measure something else. Else each machine has its fastest kernel.
+    """
+    found = [(c, {own.machine: own for own in c.standings if own.machine in names}) for c in contests]
+    most = max(len(own) for _, own in found)
+    shared = [(contest, own) for contest, own in found if own and len(own) == most]
     pick = max if contests[0].metric.kind == "rate" else min
-    return pick(own, key=lambda standing: standing.value, default=None)
+    if shared and (contests[0].family in _MICROBENCHMARKS or len({c.workload for c in contests}) == 1):
+        case, bests = pick(shared, key=lambda each: geometric_mean(own.value for own in each[1].values()))
+        return bests, case
+    every = grouped((name, own) for _, values in shared or found for name, own in values.items())
+    return {name: pick(values, key=lambda own: own.value) for name, values in every.items()}, None
 
 
 def _ratios(contests: Iterable[WorkloadComparison], what: What) -> dict[str, dict[str, list[RatioEstimate]]]:

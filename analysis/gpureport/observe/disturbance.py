@@ -49,9 +49,9 @@ class Cause(Labelled):
     remedy: str
 
     PROCESSES = "other processes used the device", "measure again while nothing else uses the device"
-    CORES = "other processes used the processor cores", "measure again while nothing else uses the device"
+    CORES = "other processes used the cores", "measure again while nothing else uses the device"
     STEAL = (
-        "other virtual machines used the processor cores",
+        "other virtual machines used the cores",
         "measure on a machine that no other virtual machine uses",
     )
     SLOWDOWN = (

@@ -1,9 +1,14 @@
-"""Tables of predictions from a database entry: ceilings, features, and the best of each workload."""
+"""Tables of predictions from a database entry: ceilings, features, the best of each workload; and their accuracy."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import starmap
 
+from pydantic import TypeAdapter
+
+from gpureport.data import data_dir
 from gpureport.grouping import grouped
+from gpureport.inputs import read_yaml
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature
@@ -12,6 +17,13 @@ from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import feature_name
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_frequency, format_interval, format_value
+
+
+@cache
+def accuracies() -> dict[str, dict[str, float | list[str]]]:
+    """Return the errors of times by class of device: of devices that the model had not seen, which count equally."""
+    written = read_yaml(data_dir("templates") / "accuracy.yaml").data
+    return TypeAdapter(dict[str, dict[str, float | list[str]]]).validate_python(written)
 
 
 def facts_of(device: Device) -> str:

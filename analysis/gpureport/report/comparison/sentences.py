@@ -9,6 +9,7 @@ from gpureport.compare.runs import FP64, MATRIX, READ_PER_WATT
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.findings.whole_device import TRANSFERS
 from gpureport.records.ceilings import Kind
+from gpureport.report.forecast import accuracies
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import family_title
 from gpureport.text import listed, shorten
@@ -82,6 +83,12 @@ def intervals() -> str:
     return text("ratios_of_predictions", FILE)
 
 
+def accuracy(comparison: Comparison) -> str:
+    """Say how accurate predictions were on measured devices of the classes of the predicted ones."""
+    classes = dict.fromkeys(machine.device_class for machine in comparison.machines if machine.kind == "predicted")
+    return text("accuracy", FILE, known={name: accuracies()[name] for name in classes if name in accuracies()})
+
+
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:
     """Return what changes from the baseline to a predicted machine, and for which kernels."""
     changed = [effect for effect in found.effects if verdict_of(effect.ratio) in ("faster", "slower")]
@@ -119,7 +126,7 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[
                 work.unit,
                 mean,
                 verdict_of(mean.ratio),
-                [best_of(work.contests, each, (name, baseline)) for each in (name, baseline)],
+                [best_of(work.contests, (name, baseline))[0][each] for each in (name, baseline)],
             )
             for work, mean in ordered[:most]
         ],

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from gpureport.compare.records import (
@@ -17,6 +17,7 @@ from gpureport.compare.records import (
     MachineFigure,
     MachineResult,
     RatioEstimate,
+    WorkloadComparison,
 )
 from gpureport.compare.summary import What, Work, best_of, families, mean_speed, means, overall, ranked, rows_of, works
 from gpureport.grouping import grouped
@@ -149,15 +150,23 @@ def works_table(comparison: Comparison) -> Table:
         found = [mean_speed(work.contests, name) for name in comparison.others]
         counts = [str(len(mean.kernels)) for mean in found if mean]
         kernels = " / ".join(counts if len({*counts}) > 1 else counts[:1]) or "0"
-        every, base = work.machines, {comparison.baseline} & work.machines
-        bests = (best_of(work.contests, n, every) or best_of(work.contests, n, base) for n in comparison.names)
-        values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in bests)
+        bests, case = best_of(work.contests, comparison.names)
+        found_at = (bests.get(name) for name in comparison.names)
+        values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in found_at)
         ratios = (_ratio(mean.ratio if mean else None) for mean in found)
         spans = (format_range(mean.ends, RATIO) if mean and len(work.contests) > 1 else "" for mean in found)
-        row = work_name(work), DATA_IN[work.place], kernels, *values, *ratios
+        row = work_name(work), _case_of(work, case), kernels, *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
     after = ("range",) if len(comparison.others) == 1 else ()
-    return _of_few(comparison, ("work", "data in", "kernels"), rows, after, what="best ")
+    return _of_few(comparison, ("work", "data in, or case", "kernels"), rows, after, what="best ")
+
+
+def _case_of(work: Work, case: WorkloadComparison | None) -> str:
+    """Return the place of the data or, of a row with several cases, that of its values; and the kernel, if several."""
+    if case is None or len(work.contests) == 1:
+        return DATA_IN[work.place]
+    kernel = case.variant if len({contest.workload for contest in work.contests}) > 1 else ""
+    return ": ".join(filter(None, (DATA_IN[work.place] if work.place else case.regime, kernel)))
 
 
 def _of_few(
@@ -268,10 +277,11 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
 def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) -> tuple[str, ...]:
     ratios = [mean_speed(row.contests, name) for name in comparison.others]
     efficiencies = means(row.contests, "efficiency")
+    bests, case = best_of(row.contests, comparison.names)
     return (
         row.contests[0].variant,
-        place_of(row),
-        *(_with_interval(best_of(row.contests, name), abbreviated(row.unit)) for name in comparison.names),
+        f"{place_of(row)}, best: {case.regime}" if case and len(row.contests) > 1 else place_of(row),
+        *(_with_interval(bests.get(name), abbreviated(row.unit)) for name in comparison.names),
         *(_ratio(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )
@@ -284,7 +294,8 @@ def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATI
 def _ratio(found: RatioEstimate | None) -> str:
     """Write a ratio with its interval, but only the interval if this has 1 in it."""
     if found and found.ci_low and found.ci_high and verdict_of(found) == "undecided":
-        low, high = (format_value(end, RATIO, 3 if 0.995 <= end < 1.05 else 2) for end in (found.ci_low, found.ci_high))
+        ends = found.ci_low, found.ci_high  # an end that passes 1 by little has more digits
+        low, high = (format_value(end, RATIO, 2 + (abs(end - 1) < 0.05) + (abs(end - 1) < 0.005)) for end in ends)
         return f"undecided ({low} to {high})"
     return _with_interval(found)
 
@@ -294,13 +305,14 @@ def landmarks_table(comparison: Comparison) -> Table:
     short = _short(comparison)
     sweeps = grouped((mark.key, mark) for mark in comparison.landmarks)
     counts = Counter(key.workload for key in sweeps)
+    seen = {machine.name for machine in comparison.machines if machine.kind != "predicted"}
     rows = []
     for key, marks in sweeps.items():
         features = grouped((_landmark_name(mark), mark) for mark in marks)
         own = str(key) if counts[key.workload] > 1 else key.workload
         for name, found in features.items() if len({mark.machine for mark in marks}) > 1 else ():
             ordered = sorted(found, key=lambda mark: mark.observed or mark.predicted or 0.0)
-            texts = grouped((m.machine, _landmark(m, is_measured=not comparison.only_predicted)) for m in ordered)
+            texts = grouped((m.machine, _landmark(m, seen)) for m in ordered)
             for each in zip_longest(*(texts.get(machine, ()) for machine in comparison.names)):
                 cells = {short[machine]: text or UNKNOWN for machine, text in zip(comparison.names, each, strict=True)}
                 rows.append({"workload": own, "feature": name} | cells)
@@ -311,12 +323,12 @@ def _landmark_name(mark: Landmark) -> str:
     return "n90" if mark.feature == "taper" else "other transition" if mark.level.is_transition else str(mark.level)
 
 
-def _landmark(mark: Landmark, *, is_measured: bool) -> str:
+def _landmark(mark: Landmark, measured: Collection[str]) -> str:
     unit = abbreviated(mark.unit)
-    if mark.observed:
-        return format_interval(mark.observed, mark.ci_low, mark.ci_high, unit)
-    predicted = format_interval(mark.predicted, mark.ci_low, mark.ci_high, unit)
-    return f"{predicted}{' predicted' if is_measured else ''}" if mark.predicted else ""
+    if mark.observed is None and mark.machine in measured:
+        return f"not observed (predicted: {format_value(mark.predicted, unit)})"
+    text = format_interval(mark.observed or mark.predicted, mark.ci_low, mark.ci_high, unit)
+    return f"{text} predicted" if measured and not mark.observed else text
 
 
 def differences_table(comparison: Comparison) -> Table:

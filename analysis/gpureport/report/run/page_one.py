@@ -2,14 +2,10 @@
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
 from math import ceil, log, sqrt
 from statistics import median
 
-from pydantic import TypeAdapter
-
-from gpureport.data import data_dir
 from gpureport.findings.advice import OneSize
 from gpureport.findings.key_figures import (
     FP32,
@@ -24,7 +20,6 @@ from gpureport.findings.key_figures import (
 )
 from gpureport.findings.verdicts import time_errors
 from gpureport.findings.whole_device import most_counted
-from gpureport.inputs import read_yaml
 from gpureport.observe.disturbance import running_clocks
 from gpureport.observe.statistics import Estimate
 from gpureport.records.finding import Verdict
@@ -33,6 +28,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
+from gpureport.report.forecast import accuracies
 from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
 from gpureport.report.run.conditions import affected, disturbed, highest_load, readings
 from gpureport.report.run.efficiency import own_answers
@@ -400,16 +396,9 @@ def trust(report: Report) -> str:
         of_software=report.of_software,
         errors=time_errors(report.curves, "specification"),
         device_class=name,
-        of_class=_accuracies().get(name),
+        of_class=accuracies().get(name),
         noise=sqrt(median(widths)) - 1 if widths and report.machine else None,
     )
-
-
-@cache
-def _accuracies() -> dict[str, dict[str, float | list[str]]]:
-    """Return the errors of times by class of device: of devices that the model had not seen, which count equally."""
-    written = read_yaml(data_dir("templates") / "accuracy.yaml").data
-    return TypeAdapter(dict[str, dict[str, float | list[str]]]).validate_python(written)
 
 
 def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str:
