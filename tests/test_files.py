@@ -60,6 +60,11 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GpuReportError, match=r"(?i)name too long"):
+        write_file(tmp_path / ("x" * 250), "text")
+
+
 def test_of_several_files_all_are_written_or_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     with pytest.raises(GpuReportError, match="below: cannot be written"):

@@ -58,7 +58,8 @@ def write_files(contents: Mapping[Path, str | bytes]) -> None:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
         for part in parts.values():
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # a name that is too long cannot be removed either
+                part.unlink(missing_ok=True)
 
 
 def remove_files(*paths: Path) -> None:
