@@ -229,6 +229,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{n: auto}", "{n: auto, m: 3}", 5, "sizes.m", "nothing uses m; other sizes are: n"),
         ("value: 2.0", "value: [1, 2]", 7, "arguments.0.value", "must be a number or an expression"),
         ("a, value: 2.0", "x, elements: 0", 7, "arguments.0.elements", "at least one"),
+        *(("a, value: 2.0", f"x, elements: 2**{n}", 7, "arguments.0.elements", "fewer") for n in (50, 63)),
         ("y + a * x", "y[1:] + a", 9, "expect.y", "values"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 9, "expect.y", "real"),
         ("expect: {y:", "expect: {z:", 9, "expect.z", "no buffer"),

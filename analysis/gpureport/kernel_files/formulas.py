@@ -294,7 +294,10 @@ class Formulas:
         for argument in self.buffers:
             count = self.count(argument, parameters) * argument.lanes
             own = argument.values != "zeros" or argument.name in self.arrays
-            array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
+            try:
+                array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
+            except (MemoryError, ValueError):
+                raise self.error(argument.field, f"is {count}, more than fit into memory; give fewer") from None
             if argument.name in computed if computed is not None else own:
                 large = argument.values == "random" and argument.dtype.kind == "f"
                 filled = array[: _MOST_FILLED // array.itemsize] if large else array
