@@ -209,6 +209,17 @@ def test_arrays_that_do_not_fit_are_refused(array: np.ndarray) -> None:
         described(fields, SAXPY.parent, {"a": np.ones(4)})
 
 
+def test_fields_of_python_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(InputError, match="give expect or expect_from, not both"):
+        described({"source": "saxpy.cl", "expect": {}, "expect_from": "own:right"}, SAXPY.parent)
+
+
+def test_names_have_letters_of_all_languages(tmp_path: Path) -> None:
+    text = "kernel void größe(global float *ä, int ñ) { int i = get_global_id(0); if (i < ñ) ä[i] *= 2; }"
+    (workload,) = load_kernels([_written(tmp_path / "k.cl", text)])
+    assert (workload.variant, workload.formulas.buffers[0].text) == ("größe", "ñ")
+
+
 def test_fields_may_have_numbers_of_numpy() -> None:
     fields = yaml.safe_load(SAXPY.read_text())
     sizes = {"n": np.array([1024, 4096])}
@@ -239,7 +250,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("work:", "swap: [y, y]\nwork:", 1, "", "different"),
         ("work:", "global_size: [1e300]\nwork:", 8, "global_size.0", "'1e+300' is 1e+300, which exceeds 64 bits"),
         ("amount: n,", "amount: 0,", 8, "work.amount", "positive"),
-        ("{n: auto}", "{n: auto, m: auto}", 1, "", "swept"),
+        ("{n: auto}", "{n: auto, m: auto}", 5, "sizes", "swept"),
         ("{n: auto}", "{n: [0, 5]}", 5, "sizes.n", "at least 1"),
         ("{n: auto}", "{n: 10..x}", 5, "sizes.n", "2^10..2^20"),
         ("{n: auto}", "{n: 0..20}", 5, "sizes.n", "1..2^40"),
@@ -838,6 +849,7 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
         (["--size", f"n={'9' * 5000},4"], "--size n: has 5002 characters"),
         (["--size", "n=4", "--size", "n=8"], "--size: 'n' is given twice"),
         (["--size", "n=true,4"], "--size n: must be a list of whole numbers"),
+        (["--size", "n=auto", "--size", "a=1..9"], "--size: n and a are both swept; give one of them"),
         (["--global", "n,n", "--local", "16"], "--local: [16] has 1 dimensions, and global_size has 2"),
         *(
             (["--local", each], f"--local: '{each}' is no work-group; write 256 or")

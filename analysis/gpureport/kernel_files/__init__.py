@@ -40,7 +40,8 @@ class _Given(Document[KernelFields]):
 
     def problem(self, path: str | Steps, message: str, severity: Severity = "error") -> Problem:
         """Return a problem of a field, or of the option that gives it."""
-        first, *rest = steps = steps_of(path) if isinstance(path, str) else [*map(str, path)]
+        steps = steps_of(path) if isinstance(path, str) else [*map(str, path)]
+        first, *rest = steps or [""]
         if self.names is None:
             return Problem("", None, ".".join(steps), message, severity)
         option = " ".join([_OPTIONS.get(first, first), *(rest[:1] if first == "sizes" else ())])

@@ -13,7 +13,6 @@ from gpureport.records.quantities import Name
 from gpureport.spec.values import Strict
 from gpureport.text import quoted
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _POWER = re.compile(r"\s*\d+\s*\^\s*\d+\s*")
 _RANGE = re.compile(r"\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*\.\.\s*(\d{1,13})(?:\s*\^\s*(\d{1,2}))?\s*")
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (256,), (32, 8), (32, 4, 2))
@@ -90,7 +89,7 @@ def _work_groups(value: object) -> object:
 
 
 def _identifier(text: str) -> str:
-    if not _IDENTIFIER.fullmatch(text) or text in RESERVED:
+    if not text.isidentifier() or text in RESERVED:
         raise ValueError(f"{quoted(text)} is not a valid name of OpenCL C, or is reserved; choose another name")
     return text
 
@@ -108,6 +107,13 @@ Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | 
 Identifier = Annotated[str, AfterValidator(_identifier)]
 Readable = Annotated[str, AfterValidator(_readable)]
 """A name that expressions contain."""
+
+
+def _swept_once(sizes: dict[str, Any]) -> dict[str, Any]:
+    swept = [name for name, value in sizes.items() if isinstance(value, Swept)]
+    if len(swept) > 1:
+        raise ValueError(f"{' and '.join(swept)} are both swept; give one of them as a number or an expression")
+    return sizes
 
 
 class ArgumentFields(Strict):
@@ -167,7 +173,7 @@ class KernelFields(StepFields):
     build_options: str = ""
     defines: dict[Identifier, Formula] = Field(default_factory=dict)
     """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
-    sizes: dict[Readable, Size] = Field(default_factory=dict)
+    sizes: Annotated[dict[Readable, Size], AfterValidator(_swept_once)] = Field(default_factory=dict)
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
@@ -188,11 +194,6 @@ class KernelFields(StepFields):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        swept = [name for name, value in self.sizes.items() if isinstance(value, Swept)]
-        if len(swept) > 1:
-            raise ValueError(
-                f"sizes: {' and '.join(swept)} are both swept; give one of them as a number or an expression"
-            )
         if self.expect is not None and self.expect_from is not None:
             raise ValueError("give expect or expect_from, not both")
         if self.swap and self.swap[0] == self.swap[1]:

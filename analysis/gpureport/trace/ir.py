@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 )
 """Words with parentheses right after them, such as ``addrspace(1)``, are one."""
 _TYPE = re.compile(r"i\d+|half|float|double|ptr|void|metadata|target\(.*")
-_KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel\b[^@\n]*@([\w.$]+)\(([^\n]*) \{\n(.*?)^\}", re.M | re.S)
+_KERNEL = re.compile(r'^define [^@\n]*\bspir_kernel\b[^@\n]*@"?([^"\n(]+)"?\(([^\n]*) \{\n(.*?)^\}', re.M | re.S)
 _VARIABLE = re.compile(r"^(@\S+) = .*?(?:addrspace\((\d)\) )?(?:constant|global) (.*)$", re.M)
 _CASES = re.compile(r"\[\n(.*?)\n  \]", re.S)
 _SAME = ("addrspacecast", "inttoptr", "ptrtoint", "bitcast")
@@ -210,8 +210,7 @@ class Words:
         if word in ("<", "[", "{"):
             return self._parts(of, packed=word == "<" and self._accept("{"))
         if word.startswith('c"'):
-            text = word[2:-1].replace(r"\\", r"\5C").encode()  # LLVM escapes a backslash by another one
-            return re.sub(rb"\\(..)", lambda code: bytes.fromhex(code[1].decode()), text)
+            return _unescaped(word[2:-1])
         if word.startswith("@"):
             return _bytes(self._module.addresses.get(word, 0), of)
         return _bytes(self._expression(word), of) if word in _CONSTANTS - {"true", "false"} else _number(word, of)
@@ -296,7 +295,7 @@ class Module:
         self.addresses: dict[str, int] = {}
         self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
         self._nodes: dict[str, str] = dict(re.findall(r"^(!\d+) = (?:distinct )?!(.*)$", text, re.M))
-        self.kernels = {name: (head, body) for name, head, body in _KERNEL.findall(text)}
+        self.kernels = {_unescaped(name).decode(): found for name, *found in _KERNEL.findall(text)}
         """The parameters with all after them, and the instructions, by name in the order of the file."""
 
     def variables(self, body: str) -> Iterator[tuple[str, Space, Type, Words]]:
@@ -312,7 +311,7 @@ class Module:
         self._file = self._fields(nodes["dbg"])["file"]
         self.line = self._line(nodes["dbg"])
         parts = {key: re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes[node]) for key, node in nodes.items()}
-        return {key: [text or number for text, number in found] for key, found in parts.items()}
+        return {key: [_unescaped(text).decode() or number for text, number in found] for key, found in parts.items()}
 
     def _fields(self, node: str) -> dict[str, str]:
         return dict(re.findall(r'(\w+): ("[^"]*"|[^,)]+)', self._nodes[node]))
@@ -362,6 +361,11 @@ def _demangled(name: str) -> tuple[str, str]:
     found = re.match(r"_Z(\d+)", name)
     end = found.end() + int(found[1]) if found else len(name)
     return (name[found.end() : end], name[end:]) if found else (name, "")
+
+
+def _unescaped(text: str) -> bytes:
+    code = text.replace(r"\\", r"\5C").encode()  # LLVM escapes a backslash by another one
+    return re.sub(rb"\\(..)", lambda byte: bytes.fromhex(byte[1].decode()), code)
 
 
 def _bytes(number: int, of: Type) -> bytes:
