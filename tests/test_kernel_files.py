@@ -526,6 +526,27 @@ def test_accesses_are_explained_by_source_line(tmp_path: Path) -> None:
     assert {each.kind: each.waves for each in demand.accesses if each.buffer == "sums"}["store"] == 512 / 32
 
 
+def test_stores_that_the_compiler_merges_have_the_line_of_one_of_them(tmp_path: Path) -> None:
+    text = """kernel void k(global float *x, global float *y) { size_t i = get_global_id(0);
+    switch (i % 3) {
+        case 0: x[i] = 1; break;
+        case 1: x[i] = 3 * y[i]; break;
+    } }"""
+    (kernel,) = load_kernels([_written(tmp_path / "k.cl", text)], {**GIVEN, "sizes": {"n": [1024]}})
+    lines = [each.line for each in kernel.demand(kernel.verification()[0], TOY).accesses if each.buffer == "x"]
+    assert lines == [4]
+
+
+def test_the_traffic_of_an_access_takes_no_time_of_others(tmp_path: Path) -> None:
+    text = "kernel void k(global int *x, global int *y) { size_t i = get_global_id(0); atomic_add(y + i % 8, x[i]); }"
+    fields = {**GIVEN, "sizes": {"n": [2**24]}, "work_groups": [256]}
+    (kernel,) = load_kernels([_written(tmp_path / "k.cl", text)], fields)
+    device = load_database().device("nvidia/h200_sxm")
+    load, atomic = source_accesses(kernel, ModelInput(device), kernel.sweeps(device, limits_of(device)))
+    streamed_s = 4 * 2**24 / device.memory.bandwidth_bytes_per_s
+    assert 0.3 * streamed_s < load.memory_s < 2 * streamed_s < atomic.memory_s
+
+
 def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
     text = "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { x[get_global_id(0)]++; }"
     source = _written(tmp_path / "required.cl", text)

@@ -1,19 +1,20 @@
 """What a described kernel costs by source line, and changes of it with the gains that the model predicts. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gpureport.grouping import grouped
 from gpureport.predict import ModelInput, model_inputs
 from gpureport.predict.accesses import transferred, waiting_operations
-from gpureport.predict.model import PointModel, execution, point_time
-from gpureport.records.ceilings import Kind, kind_of
+from gpureport.predict.memory import traffic_time, usable_capacities
+from gpureport.predict.model import PointModel, execution
+from gpureport.predict.traffic import footprint_bytes
 from gpureport.records.curves import PointKey
 from gpureport.records.finding import Advice, SourceAccess
 from gpureport.spec.models import Device, traced_lanes
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
-from gpureport.workloads.model import AccessDemand, Demand, Sweep, Workload
+from gpureport.workloads.model import AccessDemand, Demand, Stream, Sweep, Workload
 
 _LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
@@ -159,23 +160,20 @@ def _is_plain(demand: Demand, device: Device) -> bool:
 def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Sweep]) -> tuple[SourceAccess, ...]:
     """Return the accesses of *workload* at its largest size, by source line, kind and array.
 
-    Arguments are as for :func:`advice`. The time of all traffic is divided by the sectors of each.
+    Arguments are as for :func:`advice`.
     """
     if not (largest := largest_point(workload, known, sweeps)):
         return ()
     key, base = largest
     device = base.device
     runs = base.demand.dispatches
-    costs = [(each, _unit_s(device, run, each) / len(runs)) for run in runs for each in run.accesses]
-    ceilings, caches = point_time(*base).ceilings_s, {cache.name for cache in device.caches}
-    memory_s = sum(time for name, time in ceilings.items() if kind_of(name, caches) in (Kind.CACHE, Kind.MEMORY))
+    costs = [(each, _unit_s(device, run, each), _memory_s(device, run, each)) for run in runs for each in run.accesses]
     allocates = device.architecture.write_allocate
-    traffic = sum(transferred(each, allocates=allocates) for each, _ in costs) or 1.0
+    traffic = sum(transferred(each, allocates=allocates) for each, *_ in costs) or 1.0
 
-    def of_line(parts: Sequence[tuple[AccessDemand, float]]) -> SourceAccess:
-        first, accesses = parts[0][0], [each for each, _ in parts]
+    def of_line(parts: Sequence[tuple[AccessDemand, float, float]]) -> SourceAccess:
+        first, accesses = parts[0][0], [each for each, *_ in parts]
         waves, sectors = (sum(getattr(each, name) for each in accesses) for name in ("waves", "sectors"))
-        share = sum(transferred(each, allocates=allocates) for each in accesses) / traffic
         return SourceAccess(
             workload=workload.name,
             point=key.label,
@@ -188,12 +186,12 @@ def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Swee
             cycles=sum(each.conflict_cycles for each in accesses) / waves,
             used_bytes=sum(each.distinct * each.nbytes for each in accesses) / sectors if sectors else 0.0,
             sector_bytes=grid.last_sector_bytes(device),
-            traffic_share=share,
-            unit_s=sum(seconds for _, seconds in parts),
-            memory_s=share * memory_s,
+            traffic_share=sum(transferred(each, allocates=allocates) for each in accesses) / traffic,
+            unit_s=sum(seconds for _, seconds, _ in parts) / len(runs),
+            memory_s=sum(seconds for *_, seconds in parts) / len(runs),
         )
 
-    lines = grouped(((each.line, each.kind, each.space, each.buffer), (each, s)) for each, s in costs)
+    lines = grouped(((cost[0].line, cost[0].kind, cost[0].space, cost[0].buffer), cost) for cost in costs)
     return tuple(map(of_line, lines.values()))
 
 
@@ -203,3 +201,30 @@ def _unit_s(device: Device, demand: Demand, access: AccessDemand) -> float:
     wave = traced_lanes(device.architecture, branches=demand.branches, barriers="barrier" in demand.operations)
     alone = replace(demand, accesses=(access,), operations={unit: access.waves * wave})
     return sum(execution(device, alone).class_times().values())
+
+
+def _memory_s(device: Device, demand: Demand, access: AccessDemand) -> float:
+    """Return the seconds of the traffic of one access without the others; the same levels serve it as among them."""
+
+    def sectors(some: Iterable[AccessDemand]) -> float:
+        return sum(transferred(each, allocates=device.architecture.write_allocate) for each in some)
+
+    def is_same(stream: Stream, each: AccessDemand) -> bool:
+        return (each.buffer, each.kind != "load") == (stream.buffer, stream.write)
+
+    moved, streams = sectors([access]), [each for each in demand.streams if is_same(each, access)]
+    if not (moved and streams):
+        return 0.0
+    share = moved / sectors(each for each in demand.accesses if is_same(streams[0], each))
+    part = (
+        replace(
+            each,
+            passes=share * each.passes,
+            outer_passes=share * each.outer_passes,
+            memory_passes=None if each.memory_passes is None else share * each.memory_passes,
+        )
+        for each in streams
+    )
+    alone = execution(device, replace(demand, accesses=(access,), streams=tuple(part)))
+    footprint = footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
+    return traffic_time(alone, footprint, usable_capacities(alone))[0]

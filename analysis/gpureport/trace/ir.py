@@ -291,7 +291,8 @@ class Module:
     """
 
     def __init__(self, path: Path, text: str) -> None:
-        self.path, self.text, self.line, self._file = path, text, 0, ""
+        self.path, self.text, self.line, self._file, self._head = path, text, 0, "", 0
+        self._lines: dict[str, int] = {}
         self.addresses: dict[str, int] = {}
         self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
         self._nodes: dict[str, str] = dict(re.findall(r"^(!\d+) = (?:distinct )?!(.*)$", text, re.M))
@@ -308,7 +309,8 @@ class Module:
     def notes(self, kernel: str) -> dict[str, list[str]]:
         """Return the strings and numbers of a kernel's metadata, such as ``!{!"float*", i32 1}``, by its name."""
         nodes = dict(re.findall(r"!(\w+) (!\d+)", self.kernels[kernel][0]))
-        self._file = self._fields(nodes["dbg"])["file"]
+        fields = self._fields(nodes["dbg"])
+        self._file, self._head, self._lines = fields["file"], int(fields["scopeLine"]), {}
         self.line = self._line(nodes["dbg"])
         parts = {key: re.findall(r'!"([^"]*)"|i32 (\d+)', self._nodes[node]) for key, node in nodes.items()}
         return {key: [_unescaped(text).decode() or number for text, number in found] for key, found in parts.items()}
@@ -317,13 +319,17 @@ class Module:
         return dict(re.findall(r'(\w+): ("[^"]*"|[^,)]+)', self._nodes[node]))
 
     def _line(self, node: str) -> int:
-        """Return the line of a debug location in the kernel's file, not in an included one; 0: not known."""
-        fields = self._fields(node)
+        """Return the line of a debug location in the kernel's file, not in an included one; 0: not known.
+
+        Clang calls the code of a kernel from a function of its own, at the line of its brace.
+        """
+        fields = own = self._fields(node)
         while "inlinedAt" in fields and not (
             int(fields["line"]) and self._fields(fields["scope"])["file"] == self._file
         ):
             fields = self._fields(fields["inlinedAt"])
-        return int(fields["line"])
+        line = int(fields["line"])
+        return 0 if fields is not own and line == self._head else line
 
     def blocks(self, kernel: str, first: str) -> dict[str, list[Instruction]]:
         """Return the instructions of each block of a kernel, in its order; the entry has the name *first*."""
@@ -338,9 +344,15 @@ class Module:
         return found
 
     def _instruction(self, text: str) -> Instruction:
+        """Read an instruction; a merged one, which has no line, gets the last one of its operands and branches."""
         debug = re.search(r"!dbg (!\d+)", text)
-        self.line = (self._line(debug[1]) if debug else 0) or self.line
+        line = self._line(debug[1]) if debug else 0
+        self.line = line or self.line
         each = Words(self, text).instruction()
+        last = line or max((self._lines.get(name, 0) for name in (*each.names, *each.labels)), default=0)
+        self._lines |= dict.fromkeys(each.labels if each.operands and not each.result else [each.result], last)
+        self._lines[""] = 0
+        self.line = (debug and last) or self.line
         each.line = 0 if text.endswith("!part") else self.line
         return each
 
