@@ -16,7 +16,7 @@ from gpureport.results.opening import predicted
 from gpureport.spec.database import Database
 from gpureport.workloads import select
 from gpureport.workloads.instructions import ARITHMETIC, PRECISIONS, WORKLOADS, Operation
-from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit
+from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit, unit_of
 from tests.fake_backend import having
 from tests.toy import TOY, toy
 
@@ -232,6 +232,12 @@ def test_narrower_formats_are_never_slower(database: Database) -> None:
             assert rates[wide] <= rates[narrow], entry
         assert rates.get("fp64", 0) <= rates["fp32"], entry
         assert 2 * rates.get("fp16x2", 0) <= 4 * rates["fp32"], entry
+
+
+def test_devices_with_another_matrix_peak_reach_it_by_the_instruction_that_documents_name(database: Database) -> None:
+    devices = (device for device in map(database.device, database.entries) if device.matrix_peak_flop_per_s)
+    units = ((device.architecture.id, unit_of(device.architecture)) for device in devices)
+    assert {(architecture, unit.beyond) for architecture, unit in units if unit} == {("hopper_90", "wgmma")}
 
 
 def test_key_figures_come_from_the_selected_workloads(database: Database) -> None:

@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import TypeAdapter
-
-from gpureport.data import data_dir
-from gpureport.inputs import read_yaml
+from gpureport.inputs import shipped_table
 from gpureport.records.ceilings import CEILINGS
 from gpureport.records.finding import Verdict
 
@@ -35,7 +32,7 @@ class Term:
 @cache
 def terms() -> tuple[Term, ...]:
     """Return all terms in alphabetical order."""
-    listed = TypeAdapter(list[Term]).validate_python(read_yaml(data_dir("templates") / "glossary.yaml").data)
+    listed = shipped_table("glossary", list[Term], "templates")
     listed += [Term(verdict, f"Verdict: {verdict.definition}") for verdict in Verdict]
     listed += [Term(name, ceiling.entry, ceiling.standard) for name, ceiling in CEILINGS.items() if ceiling.entry]
     return tuple(sorted(listed, key=lambda term: term.name.casefold()))

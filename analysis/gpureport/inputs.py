@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from errno import EACCES, ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
 from stat import S_ISREG
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import yaml
 from jiter import from_json
@@ -103,15 +103,15 @@ def read_yaml(path: Path) -> Yaml:
     return parse_yaml(_text(path, _bytes(path, MOST_YAML_BYTES)), str(path))
 
 
-def shipped_table(name: str, kind: type[T]) -> T:
-    """Return the contents of a shipped table, ``tables/NAME.yaml``, which must be of this *kind*.
+def shipped_table(name: str, kind: type[T], folder: Literal["tables", "templates"] = "tables") -> T:
+    """Return the contents of a shipped table, ``FOLDER/NAME.yaml``, which must be of this *kind*.
 
     Raises:
         FileError: it cannot be read, is of another kind, or has a key twice or one that the kind has not.
     """
     from pydantic import TypeAdapter, ValidationError
 
-    path = data_dir("tables") / f"{name}.yaml"
+    path = data_dir(folder) / f"{name}.yaml"
     content = read_yaml(path)
     for (*_, key), line, _ in content.repeated:
         raise FileError(str(path), f"{key}: occurs twice", line)
