@@ -4,6 +4,7 @@ from pathlib import Path
 from socket import gethostname
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,6 +27,14 @@ def test_measured_devices_are_added_and_failures_named(
     assert "the device: exit code 1: the driver hangs" in capsys.readouterr().out
     assert main(["fleet", "list", "--store", store]) == 0
     assert NODE in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_the_measurements_of_all_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = [Mock(**{"wait.side_effect": KeyboardInterrupt}), Mock()]
+    monkeypatch.setattr(fleet, "_started", Mock(side_effect=processes))
+    with pytest.raises(KeyboardInterrupt):
+        list(fleet.measure_devices([(Mock(), tmp_path)] * 2, [], parallel=True))
+    assert all(process.terminate.called for process in processes)
 
 
 @pytest.mark.slow

@@ -218,9 +218,13 @@ def measure_devices(
     """
     for together in [devices] if parallel else [[each] for each in devices]:
         started = [(device, folder, _started(device, folder, settings)) for device, folder in together]
-        for device, folder, process in started:
-            code = process.wait()
-            yield device, folder, f"exit code {code}: {_last_line(folder / _LOG)}" if code else ""
+        try:
+            for device, folder, process in started:
+                code = process.wait()
+                yield device, folder, f"exit code {code}: {_last_line(folder / _LOG)}" if code else ""
+        finally:
+            for _, _, process in started:
+                process.terminate()  # after an interrupt of this process only; what they measured is kept
 
 
 def _started(device: "PresentDevice", folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:
