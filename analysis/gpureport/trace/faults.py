@@ -130,13 +130,14 @@ class _Faults(Recorder):
         memory.known[cells] |= access.write
         if private and access.write and not offsets.strides[0] and waves.size == self.items:
             self.variables.add(variable)
-        if not private and not access.atomic:
+        if not private:
             self._refuse_rivals(access, memory, cells, items)
         return 0.0
 
     def _refuse_rivals(self, access: Access, memory: _Memory, cells: Numbers, items: Numbers) -> None:
         begin = self.phase * _ITEMS
-        rivals = memory.rivals(cells, begin + items, begin, write=access.write)
+        plain = access.write and not access.atomic  # atomic operations may meet each other, as loads do
+        rivals = memory.rivals(cells, begin + items, begin, write=plain)
         together = self.kernel.has_sub_group_barriers & (items // _SUB_GROUP == (rivals - begin) // _SUB_GROUP)
         for i in np.flatnonzero((rivals >= 0) & ~together)[:1]:
             pair = " and ".join(map(self._item, sorted((int(items[i]), int(rivals[i]) - begin))))
