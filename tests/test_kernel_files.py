@@ -256,6 +256,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("{n: auto}", "{n: 0..20}", 5, "sizes.n", "1..2^40"),
         ("sizes: {n: auto}", "multiple_of: 256\nsizes: {n: 300..500}", 6, "sizes.n", "no multiple of 256"),
         ("{n: auto}", "{n: [2147483648]}", 5, "sizes", "smaller"),
+        ("{n: auto}\narguments:", "{n: 268435456}\narguments:\n  - {name: x, values: arange(n)}", 5, "sizes", "2^27"),
         (
             "auto}\narguments:\n  - {name: a, ",
             "[64, 268435456]}\narguments:\n  - {name: x, values: arange(n)}\n  - {name: a, ",
@@ -473,7 +474,7 @@ def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
         update={"caches": tuple(c.model_copy(update={"capacity_bytes": 2.0**28}) for c in TOY.caches)}
     )
     limits = replace(limits_of(large), max_bytes=2**34, max_buffer_bytes=2**33)
-    (workload,) = load_kernels([changed(tmp_path, "a, value: 2.0}", 'x, values: "random(0, 1)"}')])
+    (workload,) = load_kernels([changed(tmp_path, "a, value: 2.0}", 'x, values: "random(0, n)"}')])
     sizes, groups = workload.sweeps(large, limits)
     assert len(groups.points) > 1
     assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**27
@@ -721,8 +722,18 @@ def test_work_items_beyond_the_size_are_idle_and_buffers_differ() -> None:
     (traced,) = load_kernels([SAXPY.with_suffix(".cl")])
     point = {"n": 2**20 - 1, "local_x": 256}
     assert traced.demand(point, TOY).idle_items == 1
-    x, y, *_ = traced.formulas.host_buffers(point).values()
+    x, y, *_ = (each.filled() for each in traced.formulas.host_buffers(point).values())
     assert (x != y).any()
+
+
+@pytest.mark.parametrize("contents", ["random", "random(-1, 1)"])
+def test_random_data_of_large_buffers_are_never_zero(contents: str, tmp_path: Path) -> None:
+    text = "kernel void k(global float *m, int n) { int i = get_global_id(0); if (i < n && m[i] != 0) m[i] *= 2; }"
+    given = {"arguments": [{"name": "m", "values": contents}], "sizes": {"n": [2**22, 2**28]}}
+    (kernel,) = load_kernels([_written(tmp_path / "k.cl", text)], given)
+    small, large = (kernel.demand({"n": n, "local_x": 256}, TOY) for n in given["sizes"]["n"])
+    stored = [[each.lanes for each in one.accesses if each.kind == "store"] for one in (small, large)]
+    assert stored == [[2**22], [2**28]]
 
 
 def test_contents_of_indices_are_not_asked_for_where_all_elements_are_given(tmp_path: Path) -> None:
@@ -810,7 +821,7 @@ _RACE = "without a barrier in between, and one of them stores it"
         (f"{_FILL} y[i] = tile[15 - l]; tile[l] = 1;", f"work-items 0 and 15 access tile[0] {_RACE}"),
         ("y[0] = x[i];", f"work-items 0 and 15 access y[0] {_RACE}"),
         ("part[l] = 0; atomic_xchg(part + (l & 3), 1.0f);", f"work-items 0 and 4 access part[0] {_RACE}"),
-        ("atomic_xchg(y, 1.0f); y[l] = 0;", f"work-items 0 and 1 access y[0] {_RACE}"),
+        ("atomic_xchg(y, 1.0f); y[l] = 0;", f"work-items 0 and 15 access y[0] {_RACE}"),
         ("part[l] = 0; barrier(1); atomic_xchg(part, 1.0f); barrier(1); y[i] = part[0];", ""),
         (f"if (i == 17) return; {_FILL}", "work-item 17 does not reach this barrier, unlike others of its group"),
         (f"{_FILL} y[i] = tile[15 - l]; barrier(1); {_FILL}", ""),

@@ -29,14 +29,16 @@ from gpureport.trace.execution import execute
 from gpureport.trace.ir import Module
 from gpureport.trace.program import Parameter, Program, program
 from gpureport.workloads.model import Argument as Passed
-from gpureport.workloads.model import Demand, Dispatch, Job, Local, Parameters
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Local, Parameters
 
 N = TypeVar("N", int, float)
 _ANY_SIZE = re.compile(r"random|zeros|iota|[-+]?[\d.]+")
-"""Initial contents that do not depend on the size of the buffer."""
+_ANY_SIZE_OF_REAL = re.compile(rf"{_ANY_SIZE.pattern}|random\([-+\d.,e ]*\)")
+"""Initial contents that do not depend on the size of the buffer, also of real numbers."""
 _PATTERN_BYTES = 2**22
 """Random data, which larger buffers repeat."""
 _MOST_FILLED = 256 << 20
+"""Bytes of larger random data on the host, at multiples of which the same follow; a multiple of the pattern."""
 _MOST_AMOUNT = 1e24
 """More than any device does in a year."""
 _MOST_S, _MOST_BYTES = 300.0, 2**34
@@ -70,7 +72,8 @@ class Argument(Parameter):
     @property
     def is_sized(self) -> bool:
         """Whether the initial contents depend on the size of the buffer."""
-        return not _ANY_SIZE.fullmatch(self.values)
+        same = _ANY_SIZE_OF_REAL if self.dtype.kind == "f" else _ANY_SIZE
+        return not same.fullmatch(self.values)
 
     @property
     def field(self) -> str:
@@ -255,6 +258,7 @@ class Formulas:
         """Return the initial contents of a buffer, which may be a beginning that it repeats."""
         count, dtype = self.count(argument, parameters) * argument.lanes, argument.dtype
         part = min(count, _PATTERN_BYTES // dtype.itemsize)
+        drawn = count if argument.is_sized else part
         if argument.name in self.arrays:
             return _converted(np.resize(self.arrays[argument.name].ravel(), count), dtype)
         if argument.values == "random":
@@ -268,13 +272,13 @@ class Formulas:
 
         def random(low: float, high: float) -> NDArray[np.generic]:
             if dtype.kind == "f":
-                return rng.uniform(low, high, count).astype(dtype)
-            return rng.integers(int(low), int(high), count).astype(dtype)
+                return rng.uniform(low, high, drawn).astype(dtype)
+            return rng.integers(int(low), int(high), drawn).astype(dtype)
 
         path = f"{argument.path}.values"
         with self.of_field(path):
             found = np.asarray(evaluate(argument.values, self.names(parameters), {"random": random}))
-        if found.size not in (1, count):
+        if found.size not in (1, drawn):
             what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
             raise self.error(path, what)
         return _converted(np.full(part, found.ravel()[0]) if found.size == 1 else found.ravel(), dtype)
@@ -284,28 +288,29 @@ class Formulas:
         parameters: Parameters,
         computed: Collection[str] | None = None,
         rng: np.random.Generator | None = None,
-    ) -> dict[str, NDArray[np.generic]]:
+    ) -> dict[str, Buffer]:
         """Return the kernel's buffers on the host, by name; those without *computed* contents are zero.
 
-        By default all are computed, because they may determine what a kernel does; of random floating-point numbers the
-        first 256 MiB, after which they are zero.
+        By default all are computed, because they may determine what a kernel does. Of random data, the places at
+        distances of 256 MiB are one.
         """
-        found, rng = dict[str, NDArray[np.generic]](), rng or np.random.default_rng(0)
+        found, rng = dict[str, Buffer](), rng or np.random.default_rng(0)
         for argument in self.buffers:
-            count = self.count(argument, parameters) * argument.lanes
+            count, size = self.count(argument, parameters) * argument.lanes, argument.dtype.itemsize
             own = argument.values != "zeros" or argument.name in self.arrays
+            own = argument.name in computed if computed is not None else own
             try:
-                array = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
+                zeros = np.zeros(count, argument.dtype)  # pages that no work-item touches take no memory
             except (MemoryError, ValueError):
                 raise self.error(argument.field, f"is {count}, more than fit into memory; give fewer") from None
-            if argument.name in computed if computed is not None else own:
-                large = argument.values == "random" and argument.dtype.kind == "f"
-                filled = array[: _MOST_FILLED // array.itemsize] if large else array
-                contents = self.contents(argument, parameters, rng)
-                for start in range(0, filled.size, contents.size):
-                    filled[start : start + contents.size] = contents[: filled.size - start]
-            same = found.get(argument.buffer_name, array)
-            found[argument.buffer_name] = max(array, same, key=lambda each: each.nbytes)
+            contents = self.contents(argument, parameters, rng) if own else zeros
+            if contents.size < count:
+                contents = np.resize(contents, min(count, _MOST_FILLED // size))
+            found[argument.buffer_name] = max(
+                Buffer(count * size, contents),
+                found.get(argument.buffer_name, Buffer(0)),
+                key=lambda each: each.nbytes,
+            )
         return found
 
     def executed_results(self, parameters: Parameters, job: Job, dispatches: int) -> dict[str, NDArray[np.generic]]:

@@ -24,6 +24,7 @@ from gpureport.text import listed, suggestion
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import Recorder, execute, local_arrays
 from gpureport.trace.program import LOCAL, Access, Parameter, Program
+from gpureport.workloads.model import Buffer
 
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
 _BASE = 1024
@@ -370,7 +371,8 @@ class _Kernel:
         shape, program = formulas.dispatch(parameters, {}), formulas.program(parameters)
         buffers = formulas.host_buffers(parameters, given, _Extremes())
         for name in (each.buffer_name for each in formulas.buffers if each.name in changed):
-            buffers[name][:] = np.arange(buffers[name].size) % 3
+            zeros = buffers[name].filled()
+            buffers[name] = Buffer(zeros.nbytes, np.resize(np.arange(3), zeros.size).astype(zeros.dtype))
         host = shape.on_host(buffers)
         extents = _Extents(program, prod(shape.local_size), host)
         groups, total = _corners(shape.groups), prod(shape.groups)

@@ -115,9 +115,9 @@ class KernelFileWorkload(Workload):
             self.formulas.work(parameters)
             self.build_options(parameters)
         for value in self.fields.swept_values.listed:
-            if self.fields.swept and not self._computable(self.formulas.nbytes(self.fields.point(value))):
-                what = f"contents that are computed have at most 2^27 elements; {value} needs more"
-                raise self.formulas.error(f"sizes.{self.fields.swept}", what)
+            if not self._computable(self.formulas.nbytes(self.fields.point(value))):
+                what = f"contents that are computed have at most 2^27 elements; {value or 'the given size'} needs more"
+                raise self.formulas.error(f"sizes.{self.fields.swept}".rstrip("."), what)
         if self.is_verified:
             parameters = self.verification()[0]
             self.expected(parameters, self.verification_job(parameters, np.random.default_rng(0)), 1)

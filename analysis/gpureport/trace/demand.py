@@ -15,7 +15,7 @@ from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, execute
 from gpureport.trace.program import LOCAL, Program
 from gpureport.workloads.instructions import listed_class
-from gpureport.workloads.model import AccessDemand, Demand, Dispatch, Stream
+from gpureport.workloads.model import AccessDemand, Buffer, Demand, Dispatch, Stream
 
 _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
@@ -145,11 +145,10 @@ def dispatch_demand(
 ) -> Demand:
     """Execute samples of the work-groups of a dispatch, and return the demand of all of them on *device*.
 
-    *arguments* are arrays, which receive the results of the samples, scalars, and bytes of local memory. Streams and
-    accesses have the names of the kernel's parameters. Streams are of touched units; those that are written completely
-    need no other data from memory.
+    *arguments*, as of :func:`.execute`, receive the results of the samples. Streams and accesses have the names of the
+    kernel's parameters. Streams are of touched units; those that are written completely need no other data from memory.
     """
-    sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray)}
+    sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray | Buffer)}
     names = [parameter.name for parameter in program.parameters]
     first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
     samples, in_loops, architecture = list[_Sample](), placement.page_lines > 0, device.architecture

@@ -33,7 +33,7 @@ from gpureport.trace.program import (
     address,
     region_of,
 )
-from gpureport.workloads.model import Dispatch
+from gpureport.workloads.model import Buffer, Dispatch
 
 _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
@@ -103,9 +103,9 @@ def execute(
 ) -> Execution:
     """Execute *groups* of a dispatch, numbered the first dimension first; buffers are changed in place.
 
-    *arguments* are a contiguous array for each buffer, a NumPy scalar for each scalar, bytes of local memory. *wave* is
-    the number of lanes of a wave, *sub_group* that of work-items of a sub-group; 0: as many as the lanes of a wave.
-    *recorder* sees each access. *chains* follow the longest chain; without them, the result has none.
+    *arguments* are an array for each buffer, or what it repeats, a NumPy scalar for each scalar, bytes of local memory.
+    *wave* is the number of lanes of a wave, *sub_group* that of work-items of a sub-group; 0: as many as the lanes of a
+    wave. *recorder* sees each access. *chains* follow the longest chain; without them, the result has none.
 
     Raises:
         InputError: the kernel does not end, or needs too much memory.
@@ -141,8 +141,8 @@ class _Lanes:
 class _Memory:
     """Bytes, and views of them by type."""
 
-    def __init__(self, data: NDArray[np.uint8]) -> None:
-        self.data = data
+    def __init__(self, data: NDArray[np.uint8], *, repeats: bool = False) -> None:
+        self.data, self.repeats = data, repeats
         self.views: dict[np.dtype[Any], NDArray[Any]] = {}
 
     def view(self, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -282,7 +282,9 @@ class _Machine:
             elif parameter.kind == "scalar":
                 values.append(_argument(argument, parameter))
             else:
-                self.memories[number] = _Memory(np.asarray(argument).reshape(-1).view(np.uint8))
+                whole = argument if isinstance(argument, Buffer) else Buffer(argument.nbytes, argument)
+                data = np.asarray(whole.contents).reshape(-1).view(np.uint8)
+                self.memories[number] = _Memory(data, repeats=data.size < whole.nbytes)
                 values.append(address(number))
         return values
 
@@ -314,6 +316,8 @@ class _Machine:
         waves = lanes.waves[where]
         each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
         self.seen[access.number] = region, self.recorder.accessed(access, region, each, waves)
+        if memory.repeats:
+            offsets = offsets % memory.data.size
         if region == PRIVATE:
             offsets = offsets + lanes.index[where] * self.program.private_bytes
         elif region == LOCAL and self.group_size != self.items:

@@ -75,7 +75,7 @@ class Dispatch:
         """Work-groups in each dimension."""
         return tuple(-(-items // local) for items, local in zip(self.global_size, self.local_size, strict=True))
 
-    def on_host(self, buffers: Mapping[str, NDArray[np.generic]]) -> list[Any]:
+    def on_host(self, buffers: Mapping[str, NDArray[np.generic] | Buffer]) -> list[Any]:
         """Return the arguments with arrays for *buffers* and bytes for local memory."""
         return [buffers[a] if isinstance(a, str) else a.nbytes if isinstance(a, Local) else a for a in self.arguments]
 
