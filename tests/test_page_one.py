@@ -22,6 +22,7 @@ from gpureport.report.run.conditions import Disturbed
 from gpureport.report.run.page_one import (
     State,
     advice,
+    figure_table,
     first_figure,
     first_kernels,
     headline,
@@ -368,6 +369,10 @@ def test_the_verdict_on_a_cpu_uses_what_page_one_calls_typical_and_names_what_to
     (l3,) = (figure for figure in cpu.figures if figure.name == "Latency of L3")
     assert l3.measured
     assert l3.measured.ends[1] < 86e-9  # of the plateau
+    others = [page_one(kept(name), curves(kept(name))) for name in (CPU, GPU)]
+    assert ["The latency of L3 is the median" in each.note for each in (cpu, *others)] == [True, False, False]
+    tables = [figure_table(kept(name), each.figures) for name, each in zip((CPU, GPU), others, strict=True)]
+    assert ["efficiency" in table.columns for table in tables] == [False, True]
     assert "388 disturbed samples discarded (other virtual machines: ≤ 10 %)" in cpu.headline[1]
     assert cpu.headline[-1].endswith("Repeat.")
 

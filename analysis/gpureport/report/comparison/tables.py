@@ -150,6 +150,7 @@ def works_table(comparison: Comparison) -> Table:
         found = [mean_speed(work.contests, name) for name in comparison.others]
         counts = [str(len(mean.kernels)) for mean in found if mean]
         kernels = " / ".join(counts if len({*counts}) > 1 else counts[:1]) or "0"
+        kernels += f" in {len(work.contests)} cases" if {*counts} == {"1"} and len(work.contests) > 1 else ""
         bests, case = best_of(work.contests, comparison.names)
         found_at = (bests.get(name) for name in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in found_at)

@@ -15,6 +15,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dot
+from gpureport.report.run.conditions import affected
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, kernel_name, seen_in
@@ -124,7 +125,8 @@ def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     """Report the efficiency of kernels, the most frequent bottleneck, and kernels that exceed their limits."""
     known = limits(found, report.device.compute_units)
-    seen = [limit for limit in known if limit.observed]
+    hit = {each.name for each in affected(report)}  # the model explains nothing that other load disturbed
+    seen = [limit for limit in known if limit.observed and limit.key.workload not in hit]
     if not known or (not seen and any(curve.observation for curve in found)):
         return ()
     compared = seen or list(known)
@@ -135,6 +137,7 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
         limits=sorted(compared, key=lambda limit: limit.efficiency),
         frequent=most_frequent(compared),
         passed=[limit.key for limit in seen if limit.passed],
+        left_out=sum(limit.observed is not None for limit in known) - len(seen),
     )
 
 

@@ -141,19 +141,19 @@ def page_one(report: Report, found: Sequence[CurveRecords]) -> PageOne:
     )
 
 
-def figure_table(report: Report, figures: Iterable[KeyFigure]) -> Table:
-    """List key figures; of levels that the curve does not separate, ranges."""
-    return Table.of(_figure_row(report, figure) for figure in figures)
+def figure_table(report: Report, figures: Sequence[KeyFigure]) -> Table:
+    """List key figures, with efficiencies if there are any; of levels that the curve does not separate, ranges."""
+    efficient = any(figure.measured and figure.efficiency is not None for figure in figures)
+    return Table.of(_figure_row(report, figure, efficient=efficient) for figure in figures)
 
 
-def _figure_row(report: Report, figure: KeyFigure) -> dict[str, str]:
+def _figure_row(report: Report, figure: KeyFigure, *, efficient: bool) -> dict[str, str]:
     listed = known_range((each.specification for each in figure.levels), figure.unit)
     sign = f"{Verdict.OFF.mark} " if figure.unpredicted else ""
+    share = figure.efficiency if figure.measured else None
     measured = {
         "published" if report.publication else "measured (95 %)": sign + _estimate(figure.measured, figure.unit),
-        "efficiency": format_percent(figure.efficiency)
-        if figure.measured and figure.efficiency is not None
-        else UNKNOWN,
+        **({"efficiency": UNKNOWN if share is None else format_percent(share)} if efficient else {}),
     }
     return {
         "key figure": figure.name,
@@ -401,11 +401,22 @@ def trust(report: Report) -> str:
     )
 
 
+def _is_usable(report: Report, figures: Iterable[KeyFigure]) -> bool:
+    """Return whether the latency of a CPU's last cache is that of its usable part, not of the plateau of the curve."""
+    found = {(f.key.workload, f.position, f.level): f.observed for f in report.findings if f.specified}
+    last = report.device.caches[-1].name if report.device.caches else ""
+    places = ((f, f.place) for f in figures if f.quantity is Quantity.LATENCY and f.of == last and f.place)
+    seen = ((f.measured, found.get((at.workload, at.position, at.level))) for f, at in places)
+    return any(measured and plateau and measured.value != plateau for measured, plateau in seen)
+
+
 def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str:
     return text(
         "key_figures",
         report=report,
         assumed=assumed,
         joined=any(figure.nearer for figure in figures),
+        efficient=any(figure.measured and figure.efficiency is not None for figure in figures),
+        is_usable=_is_usable(report, figures),
         off=Verdict.OFF.mark,
     )
