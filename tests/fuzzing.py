@@ -29,8 +29,8 @@ from gpureport.notebook import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.records.curves import Points
 from gpureport.records.report import Report, load_report
-from gpureport.report.comparison.document import write_comparison
 from gpureport.report.forecast import outlook_table
+from gpureport.report.render import write_comparison
 from gpureport.results import published
 from gpureport.results.opening import predicted
 from gpureport.results.replay import report_result

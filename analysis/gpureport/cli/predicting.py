@@ -33,11 +33,11 @@ from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.records.report import Report, report_text
 from gpureport.report import documents
-from gpureport.report.comparison.document import NAME, write_comparison
 from gpureport.report.comparison.sentences import intervals, sentences
 from gpureport.report.comparison.tables import buyers_table, effects_table, machine_table, sharing, works_table
 from gpureport.report.curves import curves
 from gpureport.report.forecast import facts_of
+from gpureport.report.render import COMPARISON, write_comparison
 from gpureport.report.run.efficiency import accesses_table, advice_table
 from gpureport.report.run.page_one import figure_table, page_one
 from gpureport.results.opening import by_name, compare_sources, machines_in, predicted, refuse_repeated
@@ -132,7 +132,9 @@ def _devices(options: PredictOptions) -> list[Device]:
 def compare_machines(options: CompareOptions) -> int:
     """Compare, print and write; return 3 if a machine is slower than allowed."""
     folder, with_pdf = options.output, not options.no_pdf
-    with writing((folder / f"{NAME}.json", *documents(folder, NAME)) if folder else (), force=options.force):
+    with writing(
+        (folder / f"{COMPARISON}.json", *documents(folder, COMPARISON)) if folder else (), force=options.force
+    ):
         comparison = _compared(options)
         print_comparison(comparison)
         if folder:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from gpureport.compare.records import Comparison
 from gpureport.data import data_dir
 from gpureport.files import remove_files, write_files
 from gpureport.glossary import terms
@@ -39,6 +40,8 @@ Content = Mapping[str, object]
 
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 REPORT = "report.html.j2"
+COMPARISON = "comparison"
+"""Stem of the files of a comparison."""
 _CHAPTERS = ("appendix", "caches", "conditions", "efficiency", "published", "trust", "whole_device", "work")
 """Modules of the package ``run`` that the templates call."""
 _TEXT = re.compile(
@@ -77,6 +80,15 @@ def write_filled(
         remove_files(pdf_file)  # an old one must not stay if no new one is written
     write_files(files)
     return list(files)
+
+
+def write_comparison(
+    comparison: Comparison, directory: Path, name: str = COMPARISON, *, with_pdf: bool = True, paper: Paper = "a4"
+) -> list[Path]:
+    """Write *comparison* as :func:`write_filled` with this *name*, and as JSON if it is the usual one."""
+    data = f"{comparison.model_dump_json(indent=1)}\n" if name == COMPARISON else ""
+    facts = {"comparison": comparison}
+    return write_filled("comparison.html.j2", facts, directory, with_pdf=with_pdf, paper=paper, name=name, data=data)
 
 
 class _Pages:
