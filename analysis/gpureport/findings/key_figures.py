@@ -14,6 +14,7 @@ from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import DRAM, Level, Position
 from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
+from gpureport.spec.drivers import maker
 from gpureport.spec.models import Device, resident_work_items
 from gpureport.units import DIGITS
 from gpureport.workloads.instructions import listed_class
@@ -38,7 +39,7 @@ WORKLOADS = (
 
 Side = Literal["slower", "faster", "other"]
 """What a value outside its interval says about the device; energy says nothing about its speed."""
-MEMORY, FP32, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Local memory", "highest"
+MEMORY, FP32, THREE, LOCAL, HIGHEST = "Memory", "fp32 FMA", "Three-register fp32 FMA", "Local memory", "highest"
 _ENERGIES = ("memory read", "a byte from memory", "J/B"), ("fp32 FMA", "an fp32 operation", "J/FLOP")
 """Loads whose energy is a key figure, each with the subject and the unit of this figure."""
 NO_SPEED = ("W", *(unit for *_, unit in _ENERGIES))
@@ -104,7 +105,7 @@ class KeyFigure:
     seen: bool = False
     """Whether one of these was measured on such a device, so that the prediction is no independent test."""
     instruction: str = ""
-    """Instruction of a rate of the matrix unit."""
+    """How kernels reach a rate that OpenCL C lacks: by an instruction of the matrix unit, or inline assembly."""
     beyond: str = ""
     """Instruction of the specification, if that is another one, which OpenCL does not reach."""
 
@@ -317,7 +318,7 @@ def _rates(device: Device) -> Iterator[KeyFigure]:
     others = sorted((case for case in rates if case not in _MATRIX), key=lambda case: rates[case].unit == "op/s")
     for case in (*others, *_MATRIX):
         limited_by, form = listed_class(case, listed), _MATRIX.get(case)
-        if limited_by not in listed or (form and unit is None):
+        if limited_by not in listed or (form and unit is None) or (case == "fp32_three" and limited_by != case):
             continue
         name, of_unit, factor = rates[case]
         rate = factor * device.rate_per_s(limited_by) * (device.architecture.listed_fp32 if case == "fp32" else 1.0)
@@ -325,7 +326,10 @@ def _rates(device: Device) -> Iterator[KeyFigure]:
         limit = _is_documented(device, *inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
         place = Place("matrix/rate" if form else workload, "", "case", Level(name=case))
-        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit, place, factor=factor, inputs=inputs)
+        by = maker(device.vendor).halves if factor == _PACKED else ""
+        figure = KeyFigure(
+            Quantity.RATE, name, of_unit, rate, limit, place, factor=factor, inputs=inputs, instruction=by
+        )
         if unit and form:
             figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
             if peak := device.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
@@ -339,6 +343,7 @@ def _rates(device: Device) -> Iterator[KeyFigure]:
 
 
 _MATRIX = {form.name: form for form in FORMATS}
+_PACKED = 4.0  # operations of a multiply-add of two numbers in one register
 _LISTED_PER_WORD = 2
 """Elements in a register of fp16 and bf16, whose peak an entry lists. Data sheets of these units list half of it for
 tf32, twice as much for int8 and fp8: a matrix unit takes the same number of registers in each cycle."""

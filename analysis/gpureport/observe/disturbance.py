@@ -52,7 +52,7 @@ class Cause(Labelled):
     CORES = "other processes used the cores", "measure again while nothing else uses the device"
     STEAL = (
         "other virtual machines used the cores",
-        "measure on a machine that no other virtual machine uses",
+        "use a machine without other virtual machines",
     )
     SLOWDOWN = (
         "the device lowered its clock because of heat or its power supply",

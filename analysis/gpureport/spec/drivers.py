@@ -28,6 +28,8 @@ class Maker(NamedTuple):
     """Pattern of the model in ``CL_DEVICE_VERSION``, if the name is the same for all models."""
     software: Literal["CUDA", "ROCm"] = "CUDA"
     """What runs kernels of PyTorch on its devices."""
+    halves: str = ""
+    """How kernels compute with packed half-precision numbers, if its OpenCL C lacks them."""
     own_names: re.Pattern[str] = _ANY
     """Pattern of product names that only one board has."""
     own_ids: re.Pattern[str] = _ANY

@@ -12,6 +12,7 @@ from gpureport.findings.key_figures import (
     HIGHEST,
     LOCAL,
     MEMORY,
+    THREE,
     KeyFigure,
     Quantity,
     Side,
@@ -198,7 +199,7 @@ _Wanted = tuple[str, Quantity, *tuple[str, ...]]
 """Name of a row, and its figures."""
 _LARGE: tuple[_Wanted, ...] = (
     ("memory read", Quantity.READ, MEMORY),
-    ("fp32", Quantity.RATE, FP32),
+    ("fp32", Quantity.RATE, FP32, THREE),
     ("matrix unit", Quantity.MATRIX, "bf16"),
 )
 
@@ -211,7 +212,7 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
         ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        *((f"To and from device ({name})", of, "Host to device", "Device to host") for name, of in transfers),
+        *((f"To, from device ({name})", of, "Host to device", "Device to host") for name, of in transfers),
         ("Launch interval", Quantity.LAUNCH, "start to next start"),
         ("Power", Quantity.POWER, HIGHEST),
     )
