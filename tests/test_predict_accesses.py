@@ -156,7 +156,7 @@ def test_only_the_first_load_of_a_chain_meets_those_of_other_groups() -> None:
 
 def test_memory_is_slower_for_sectors_without_order() -> None:
     """A load of single sectors that are not found again; half of all sectors are loaded in order."""
-    gathered = _access(lines=4.0, sectors=4.0, missed_sectors=4.0)
+    gathered = _access(lines=4.0, sectors=4.0, missed_sectors=4.0, backward=16.0)
     demand = _demand(gathered, _access(lines=1.0, sectors=4.0, missed_sectors=4.0), streams=(READ, WRITE))
 
     assert execution(TOY, demand).memory_efficiency == pytest.approx(0.9 * (1 - 0.42 / 2))

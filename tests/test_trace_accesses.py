@@ -32,6 +32,7 @@ PLACEMENT = Placement(
     cache_bytes=64 * 128,
     last_cache_bytes=0,
     allocates=False,
+    merges=True,
     banks=32,
     schedulers=4,
     scalar_unit=False,
@@ -52,8 +53,8 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
     recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, 1)
     for offsets in executions:
         recorder.accessed(access, 0, offsets, WAVES)
-    total = recorder.instructions[access, 0].total.tolist()
-    return SimpleNamespace(**dict(zip(COUNTED, total, strict=True))), recorder
+    (found,) = recorder.instructions.values()
+    return SimpleNamespace(**dict(zip(COUNTED, found.total.tolist(), strict=True))), recorder
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,7 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
         (LOAD, TILE, 8, 8, 8, 64),
         (replace(LOAD, nbytes=16), 16 * LANES, 8, 32, 8, 64),
         (replace(LOAD, nbytes=16), 16 * LANES + 120, 10, 34, 8, 64),  # not aligned: some cover two lines
+        (replace(LOAD, nbytes=64), 64 * LANES, 128, 256, 128, 256),  # four accesses of 16 bytes
         (replace(LOAD, nbytes=1), LANES, 2, 2, 2, 64),
         (LOCAL, 8 * LANES, 4, 16, 4, 64),
     ],
@@ -78,7 +80,8 @@ def test_lines_sectors_and_banks_of_a_wave(
 ) -> None:
     counts, _ = recorded(access, offsets)
 
-    assert (counts.lanes, counts.waves) == (64, 2)
+    parts = max(1, access.nbytes // 16)
+    assert (counts.lanes, counts.waves) == (64 * parts, 2 * parts)
     assert (counts.lines, counts.sectors, counts.conflict_cycles, counts.distinct) == (lines, sectors, cycles, distinct)
 
 
@@ -90,6 +93,27 @@ def test_stores_that_do_not_cover_their_sectors(offsets: NDArray[np.int64], part
     counts, _ = recorded(STORE, offsets)
 
     assert counts.partly_written == partly
+
+
+@pytest.mark.parametrize(
+    ("words", "step", "load", "sectors", "partly"),
+    [(2, 2, 0, 16, 0), (5, 2, 0, 120, 17.5), (8, 2, 0, 512, 128), (2, 0, 0, 32, 8), (2, 2, 1, 32, 8)],
+)
+def test_neighbouring_stores_are_written_together(
+    words: int, step: int, load: int, sectors: float, partly: float
+) -> None:
+    """All of two words for each lane, half of five, none of eight, whose lines are too many.
+
+    Nor in a loop, or if loads of another buffer between them may be of what is stored.
+    """
+    recorder = AccessRecorder(PLACEMENT, {0: 1 << 20, 1: 1 << 20}, 1, ordered={0, 1})
+    for word in range(words):
+        recorder.accessed(replace(STORE, number=step * word), 0, 4 * (words * LANES + word), WAVES)
+        recorder.accessed(replace(LOAD, number=step * word + 1), load, 4 * LANES, WAVES)
+
+    stores = [found.total for (access, _), found in recorder.instructions.items() if access.write]
+    total = dict(zip(COUNTED, sum(stores), strict=True))
+    assert (total["sectors"], total["partly_written"]) == pytest.approx((sectors, partly))
 
 
 def test_atomic_operations_on_one_address() -> None:
@@ -220,22 +244,30 @@ def test_the_demand_of_a_dispatch_is_extrapolated_from_samples(database: Databas
     assert (demand.memory_chain, demand.nearest_chain, demand.operations["memory"]) == (1, 0, 2 * items)
 
 
-@pytest.mark.parametrize(("index", "passes"), [("i * 2654412789u", 64 / 4 * 0.75), ("i", 1.0)])
-def test_random_loads_miss_lines_that_do_not_fit(database: Database, tmp_path: Path, index: str, passes: float) -> None:
+@pytest.mark.parametrize(
+    ("statement", "passes"),
+    [
+        ("y[i] = x[i * 2654412789u % n]", 64 / 4 * 0.75),
+        ("x[i * 2654412789u % n] = y[i]", 64 / 4 * 0.75),
+        ("y[i] = x[i % n]", 1.0),
+    ],
+)
+def test_random_accesses_miss_lines_that_do_not_fit(
+    database: Database, tmp_path: Path, statement: str, passes: float
+) -> None:
     """An L2 of 60 MiB with two partitions contains a quarter of 120 MiB. A miss brings 64 bytes, for a word of 4.
 
     Words in order come from memory once.
     """
     items, words, device = 1 << 23, 30 << 20, database.device("nvidia/h200_sxm")
-    body = f"{{ uint i = get_global_id(0); y[i] = x[{index} % n]; }}"
+    body = f"{{ uint i = get_global_id(0); {statement}; }}"
     kernel = compiled(tmp_path, f"global float *restrict x, global float *restrict y, uint n) {body}")
     arrays, shape = [np.zeros(count, np.float32) for count in (words, items)], Dispatch("k", (items,), (256,))
     demand = dispatch_demand(kernel, [*arrays, np.uint32(words)], shape, device, placed(device, kernel, shape))
-    read = demand.streams[0]
+    own = [each for each in demand.streams if each.buffer == "x"]
 
-    assert read.elements * read.record_bytes * (read.memory_passes or 0.0) == pytest.approx(
-        4 * items * passes, rel=0.03
-    )
+    moved = sum(each.elements * each.record_bytes * (each.memory_passes or 0.0) for each in own)
+    assert moved == pytest.approx(4 * items * passes, rel=0.03)
 
 
 def test_atomic_loads_move_what_atomic_operations_do(database: Database, tmp_path: Path) -> None:

@@ -210,6 +210,7 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
     [
         ("(a[i] & b[i]) ^ a[i + 64]", {"ternary": 1}),
         ("(a[i] & 240) | (b[i] & ~240)", {"ternary": 1}),
+        ("(((global long *)a)[i] & ((global long *)b)[i] ^ ((global long *)a)[i + 64]) >> 40", {"ternary": 2}),
         ("a[i] + b[i] + a[i + 64]", {"add": 1}),
         ("a[i] * b[i] + a[i + 64]", {"int32_mul": 1, "add": 0}),
         ("rotate(a[i], 3) >> 2", {"shift": 2}),

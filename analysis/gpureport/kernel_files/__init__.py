@@ -93,7 +93,8 @@ def described(
     Raises:
         InputError: a field is wrong.
     """
-    plain, document = json.loads(json.dumps(dict(fields), default=_plain)), document or _Given(Path())
+    text = json.dumps(dict(fields), default=lambda each: each.tolist() if hasattr(each, "tolist") else str(each))
+    plain, document = json.loads(text), document or _Given(Path())
     document.lines = dict.fromkeys(_paths(plain), 0)
     document.contents = valid(document, KernelFields, plain)
     given = {name: np.array(array) for name, array in (arrays or {}).items()}
@@ -105,10 +106,6 @@ def described(
     for name in given.keys() - buffers.keys():
         raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}")
     return found
-
-
-def _plain(value: object) -> object:
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
 def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -224,10 +224,6 @@ class Formulas:
             raise self.error("work.amount", f"is {amount:g}; it must {right}")
         return amount
 
-    def local_memory_bytes(self, parameters: Parameters) -> int:
-        """Return the local memory of a work-group: declared, and passed as an argument."""
-        return self.program(parameters).local_bytes(self.dispatch(parameters, {}))
-
     def value(self, argument: Argument, parameters: Parameters, handles: Mapping[str, str]) -> Passed:
         """Return what is passed; *handles* are the names of buffers in the job."""
         if argument.kind == "local":

@@ -152,7 +152,7 @@ class _Kernel:
         given, names = self.given.get(parameter.name, ArgumentFields(name=parameter.name)), [*self.given]
         text = given.elements or given.value or given.local or ""
         if parameter.kind == "scalar" and not text:
-            text = _readable(parameter.name) if parameter.dtype.kind in "iu" else "1.0"
+            text = f"{parameter.name}{'_' * iskeyword(parameter.name)}" if parameter.dtype.kind in "iu" else "1.0"
         dtype = parameter.dtype if parameter.lanes else self._dtype(number)
         return Argument(
             **vars(replace(parameter, dtype=dtype, lanes={0: 1, 3: 4}.get(parameter.lanes, parameter.lanes))),
@@ -280,8 +280,10 @@ class _Kernel:
         return ()
 
     def _elements(self, number: int, found: "Sequence[_Extents]") -> list[int]:
-        """Return the elements of a buffer that executions touch."""
-        numbers, nbytes = self._swapped(number), self.formulas.arguments[number].element_bytes
+        """Return the elements that executions touch of a buffer, or of two that dispatches exchange."""
+        names, swap = [each.name for each in self.formulas.arguments], self.fields.swap or ()
+        numbers = [names.index(each) for each in swap] if names[number] in swap else [number]
+        nbytes = self.formulas.arguments[number].element_bytes
         return [-(-max(1, *(each.ends.get(n, 1) for n in numbers)) // nbytes) for each in found]
 
     def _by_work_item(self, text: str) -> str:
@@ -318,11 +320,6 @@ class _Kernel:
             return swept.listed[0]
         first, last = self.formulas.ends
         return min(max(first, self._values()[0]), last)
-
-    def _swapped(self, number: int) -> Sequence[int]:
-        """Return the numbers of the buffers that dispatches exchange if one of them has this number, else only this."""
-        names, swap = [each.name for each in self.formulas.arguments], self.fields.swap or ()
-        return [names.index(each) for each in swap] if names[number] in swap else [number]
 
     def _touched(self, parameters: Mapping[str, int], *, ask: bool) -> "_Extents":
         """Execute work-groups at corners and within, until buffers that index others are large enough."""
@@ -528,7 +525,3 @@ def _text(name: str, coefficients: Sequence[Fraction]) -> str:
     total = " + ".join(parts).replace("+ -", "- ") or "0"
     rounded = total if common == 1 else f"-(-({total}) // {common})"
     return rounded if min(coefficients) >= 0 else f"max(1, {rounded})"
-
-
-def _readable(name: str) -> str:
-    return f"{name}_" if iskeyword(name) else name

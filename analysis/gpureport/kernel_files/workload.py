@@ -99,7 +99,7 @@ class KernelFileWorkload(Workload):
         return [each.program(self.verification()[0]) for each in self.formulas.steps]
 
     def _local_memory_bytes(self, parameters: Parameters) -> int:
-        return max(each.local_memory_bytes(parameters) for each in self.formulas.steps)
+        return max(each.program(parameters).local_bytes(each.dispatch(parameters, {})) for each in self.formulas.steps)
 
     def _check(self) -> None:
         buffers = self.formulas.every_buffer
@@ -184,7 +184,9 @@ class KernelFileWorkload(Workload):
         most_size = MOST_SIZE
         if (fewer := self._fewer(points, device)) != points:
             points, coarse, most_size = fewer, 1, fewer[-2:][0][self.fields.swept]
-        sizes = Sweep("size", self._axis(points), tuple(points), title, coarse)
+        constant = len(points) > 1 and len({self.nbytes(each) for each in points}) == 1
+        axis = Axis(quantity="case", label=self.fields.swept) if constant else grid.WORKING_SET
+        sizes = Sweep("size", axis, tuple(points), title, coarse)
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.most_local_bytes
@@ -264,11 +266,6 @@ class KernelFileWorkload(Workload):
         return all(
             nbytes[name] // each.dtype.itemsize <= _MOST_COMPUTED for name, each in computed.items() if each.is_sized
         )
-
-    def _axis(self, points: Sequence[Parameters]) -> Axis:
-        """Return the axis of sizes: working sets, or the sizes themselves if they do not change the working set."""
-        constant = len(points) > 1 and len({self.nbytes(each) for each in points}) == 1
-        return Axis(quantity="case", label=self.fields.swept) if constant else grid.WORKING_SET
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]], largest: int) -> Sweep:
         if listed := self.fields.swept_values.listed:

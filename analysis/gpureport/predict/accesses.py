@@ -10,7 +10,7 @@ from math import ceil, prod
 
 from gpureport.predict.traffic import touched_bytes
 from gpureport.spec.models import Architecture, Cache, Device
-from gpureport.spec.uncertainty import sourced
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
 from gpureport.workloads.model import AccessDemand, Demand
 
@@ -18,6 +18,8 @@ PASS_DELAY = sourced("predict.accesses.PASS_DELAY", float)
 """Cycles that each further cycle of the load/store unit adds to the latency of the access."""
 CONSTANT_DELAY = sourced("predict.accesses.CONSTANT_DELAY", float)
 """The same of each further cycle of the constant cache."""
+_OFTEN = constant(4.0, "assumed")
+"""Most lanes for each one that is below the lane before, if addresses have no order; 2 if random."""
 
 
 def _by_constant_port(each: AccessDemand, architecture: Architecture) -> bool:
@@ -176,18 +178,19 @@ def lines_at_once(demand: Demand, waits: float) -> float:
 
 
 def moved_at_random(accesses: Iterable[AccessDemand], line_bytes: float) -> tuple[float, float]:
-    """Return the sectors that loads and atomic operations move beyond the nearest cache, and the share of random ones.
+    """Return the sectors that accesses move beyond the nearest cache, and the share of random ones.
 
-    At random, a wave uses less than a quarter of each of several lines and one sector of each, because two of its lanes
-    seldom share a line. Loads never find the sectors in the nearest cache again.
+    At random, addresses are often below those of the lane before, unlike those along columns. A wave uses less than a
+    quarter of each of several lines and one sector of each, because two of its lanes seldom share a line. Loads never
+    find the sectors in the nearest cache again. Other stores do not count: the last cache completes their lines.
     """
-    some = [each for each in accesses if each.kind != "store"]
 
     def is_at_random(each: AccessDemand) -> bool:
         single = each.waves < each.lines and round(each.sectors / each.lines) == 1
         sparse = single and 4 * each.distinct * each.nbytes < each.lines * line_bytes
-        return sparse and transferred(each) > each.sectors / 2
+        return sparse and _OFTEN * each.backward > each.lanes and transferred(each) > each.sectors / 2
 
+    some = [each for each in accesses if each.kind != "store" or is_at_random(each)]
     total = sum(map(transferred, some))
     return total, sum(transferred(each) for each in some if is_at_random(each)) / total if total else 0.0
 

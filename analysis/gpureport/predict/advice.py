@@ -78,7 +78,10 @@ def _shapes(
 
 def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     """Yield changes of a kernel, as instructions without a full stop, each with the demand that results."""
-    yield from _layouts(demand, device)
+    scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
+    for array, space in {each.buffer: each.space for each in scattered}.items():
+        what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
+        yield what, _in_order(demand, array, device)
     if device.architecture.groups_as_loops:
         return
     if any(waiting_operations(each) > 0 for each in demand.accesses):
@@ -88,13 +91,6 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
         fewer = replace(demand, memory_chain=demand.memory_chain / _TOGETHER)
         yield f"issue the loads of {_TOGETHER} iterations before the first result is used", fewer
     yield from _vectors(demand, device)
-
-
-def _layouts(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
-    scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
-    for array, space in {each.buffer: each.space for each in scattered}.items():
-        what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
-        yield what, _in_order(demand, array, device)
 
 
 def _in_order(demand: Demand, array: str, device: Device) -> Demand:

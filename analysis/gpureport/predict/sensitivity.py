@@ -105,8 +105,11 @@ def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device
             return value.model_copy(update={name: position * factor for name, position in value})
         return number(path, value)
 
-    tlb = tuple(_with_reach(each, number) for each in device.tlb)
-    return visited(device.model_copy(update={"link": device.host_link, "tlb": tlb}), visit)
+    tlb = list[Tlb]()
+    for each in device.tlb:  # entries move the reach
+        reach = number(f"tlb.{each.name}.{'reach' if each.reach_bytes else 'entries'}", each.covered_bytes)
+        tlb.append(each.model_copy(update={"reach_bytes": reach}))
+    return visited(device.model_copy(update={"link": device.host_link, "tlb": tuple(tlb)}), visit)
 
 
 def figures(device: Device) -> dict[str, float]:
@@ -127,12 +130,6 @@ def with_figures(device: Device, values: Mapping[str, float | Transition]) -> De
     cycles = table("latencies.", made.architecture.latency_cycles)
     tables = {"rates_per_cycle": rates, "latency_cycles": cycles}
     return made.model_copy(update={"architecture": made.architecture.model_copy(update=tables)})
-
-
-def _with_reach(tlb: Tlb, number: Callable[[str, float], float]) -> Tlb:
-    """Replace the reach of a translation lookaside buffer; its entries move it."""
-    reach = number(f"tlb.{tlb.name}.{'reach' if tlb.reach_bytes else 'entries'}", tlb.covered_bytes)
-    return tlb.model_copy(update={"reach_bytes": reach})
 
 
 def spread(relative: Floats, other: float = 0.0) -> float:

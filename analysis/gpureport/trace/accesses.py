@@ -1,15 +1,18 @@
 """What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.spec.uncertainty import sourced
 from gpureport.trace.execution import Recorder
+from gpureport.trace.instructions import WIDEST
 from gpureport.trace.program import PRIVATE, Access
 from gpureport.trace.reuse import LoopOrder, ReuseClock
 
@@ -24,6 +27,10 @@ _PAGE_BYTES = 4096
 _RECORDED, _PERIOD, _WARM_UP = 512, 4096, 64
 """Executions of an instruction that are recorded: the first ones of each period. Of later periods the first ones only
 warm the cache, because what was not recorded before them has left no traces there."""
+
+MERGED_LINES = sourced("trace.accesses.MERGED_LINES", float)
+"""Lines that a wave stores, up to the next store to a sector, with which no cache writes both together; with a quarter
+of them, it does so always. No branch back and no barrier is between such stores."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Placement:
     cache_bytes: float  # capacity of the nearest cache, without local memory in use
     last_cache_bytes: float  # capacity of the cache before memory, which all units share; 0: there is none
     allocates: bool  # whether stores bring lines into the nearest cache
+    merges: bool  # whether it writes neighbouring stores of a wave together
     banks: int  # banks of local memory, one word wide
     schedulers: int  # schedulers of a place, which execute its waves in turn
     scalar_unit: bool  # whether a scalar unit executes branches, and integer instructions with one result for all lanes
@@ -60,7 +68,9 @@ COUNTED = (
 )
 """Fields of :class:`.AccessDemand` that are counted, in the order of arrays of them. Sectors of stores are the smallest
 units that are moved."""
-_LANES, _WAVES, _LINES = range(3)
+_no_counts = partial(np.zeros, len(COUNTED))
+_LANES, _WAVES, _LINES, _SECTORS = range(4)
+_PARTLY = COUNTED.index("partly_written")
 MISSED, POSSIBLE = slice(-2, None), [COUNTED.index(name) for name in ("sectors", "waves")]
 """Places of counts: the last two are what missed, of so many sectors and waves."""
 
@@ -116,11 +126,6 @@ class Coalesced:
         }
         self.counts = np.array([counts.get(name, 0) for name in COUNTED], np.float64)
 
-    def same(self, offsets: Numbers, waves: Numbers) -> bool:
-        """Return whether lanes access memory at the same *offsets* from the first one's line."""
-        known = self.waves is waves or np.array_equal(self.waves, waves)
-        return known and np.array_equal(self.offsets, offsets)
-
     def missing_waves(self, absent: NDArray[np.bool_]) -> float:
         """Return how many waves touch at least one of the *absent* ones of :attr:`sectors`."""
         if absent.all():
@@ -156,10 +161,6 @@ class Coalesced:
         starts = _starts(written)
         partly = written[starts][np.diff(starts, append=written.size) * unit < sector]
         return float(distinct(partly // (self._placement.line_bytes // sector)).size)
-
-
-def _no_counts() -> NDArray[np.float64]:
-    return np.zeros(len(COUNTED))
 
 
 @dataclass(eq=False)
@@ -283,6 +284,17 @@ class SharedCache:
         return missed, pattern.missing_waves(absent)
 
 
+@dataclass
+class _Stored:
+    """What the latest store to a buffer has written in all waves."""
+
+    number: int
+    sectors: Numbers
+    lines: float  # of a wave, with those of all stores before
+    counts: NDArray[np.float64]
+    partly: float  # of lines
+
+
 class AccessRecorder(Recorder):
     """Counts the accesses of work-groups that are resident together, and simulates their nearest cache.
 
@@ -296,16 +308,18 @@ class AccessRecorder(Recorder):
         buffers: Mapping[int, int],
         first_waves: int,
         interleaved: Mapping[int, int] | None = None,
+        ordered: Collection[int] = (),
     ) -> None:
         """Start with an empty cache.
 
         *buffers*: bytes of each, by its number; *first_waves*: those of the first group; *interleaved*: executions of a
-        load that follow each other at once, by its number.
+        load that follow each other at once, by its number; *ordered*: buffers that may be the same ones to a compiler.
         """
         self._placement, self._sizes, self._first_waves = placement, buffers, first_waves
         self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self.instructions: dict[tuple[Access, int], Instruction] = {}
+        self._stored, self._lines, self._ordered = dict[int, _Stored](), 0.0, ordered
         self._atomics = defaultdict[int, list[tuple[Numbers, int]]](list)
         self.order = LoopOrder(placement.page_lines) if placement.page_lines else None
         self.cache = SharedCache(placement, {} if self.order else buffers)
@@ -314,6 +328,11 @@ class AccessRecorder(Recorder):
         """Record one execution of an instruction, as a :class:`.Recorder`; the lines of arguments only are followed."""
         if buffer == PRIVATE or not offsets.size:
             return 0.0
+        part = access if access.nbytes <= WIDEST or self.order else replace(access, nbytes=WIDEST)
+        places = range(0, access.nbytes, part.nbytes)
+        return max(self._accessed(part, buffer, offsets + at if at else offsets, waves) for at in places)
+
+    def _accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
         found = self.instructions.get((access, buffer))
         if found is None:
             found = self.instructions[access, buffer] = Instruction(len(self.instructions))
@@ -333,6 +352,7 @@ class AccessRecorder(Recorder):
         is_counted = counts is found.early or at >= _WARM_UP
         if is_counted:
             counts += pattern.counts
+            self._merge(access, buffer, pattern, line, counts)
         if buffer not in self._sizes:
             return 0.0
         if self.order:
@@ -345,6 +365,24 @@ class AccessRecorder(Recorder):
         found.missed[at] = missed[1] / float(pattern.counts[_WAVES])
         return found.missed[at]
 
+    def _merge(self, access: Access, buffer: int, pattern: Coalesced, line: int, counts: NDArray[np.float64]) -> None:
+        """Let a store be written together with the one before it to the same sectors."""
+        if not access.write and buffer in self._ordered:  # later stores wait for it, if they may change what it loads
+            self._stored = {n: each for n, each in self._stored.items() if n == buffer or n not in self._ordered}
+        if not (self._placement.merges and access.write and buffer in self._sizes) or access.atomic:
+            return
+        sectors = pattern.sectors + line * (self._placement.line_bytes // self._placement.unit_bytes)
+        self._lines += float(pattern.counts[_LINES] / pattern.counts[_WAVES])
+        store = _Stored(access.number, sectors, self._lines, counts, float(pattern.counts[_PARTLY]))
+        earlier, self._stored[buffer] = self._stored.get(buffer, store), store
+        if earlier.number < store.number:  # else the store is the next one of a loop
+            share = max(0.0, 1 - (store.lines - earlier.lines) / MERGED_LINES) / (1 - 1 / 4)
+            share = min(1.0, share) * float(np.isin(sectors, earlier.sectors).mean())
+            counts[_SECTORS] -= share * pattern.counts[_SECTORS]
+            for each in (store, earlier):
+                each.counts[_PARTLY] -= share * each.partly
+                each.partly *= 1 - share
+
     def atomics(self, buffer: int) -> tuple[Numbers, Numbers, Numbers]:
         """Return words of a global *buffer*, and the atomic operations of all groups and of the first one on each."""
         executed = self._atomics.get(buffer, [(np.zeros(0, np.int64), 0)])
@@ -354,6 +392,7 @@ class AccessRecorder(Recorder):
 
     def synchronised(self, line: int, waves: Numbers) -> None:  # noqa: ARG002
         """Accept that work-items leave a barrier."""
+        self._stored.clear()
         if self.order:
             self.order.barrier()
 
@@ -372,7 +411,8 @@ class AccessRecorder(Recorder):
         line, place = divmod(int(offsets[0]), self._placement.line_bytes)
         relative = offsets - line * self._placement.line_bytes
         known = found.known.get(place)
-        if known is None or not known.same(relative, waves):
+        same = known is not None and (known.waves is waves or np.array_equal(known.waves, waves))
+        if known is None or not (same and np.array_equal(known.offsets, relative)):
             known = found.known[place] = Coalesced(access, relative, waves, self._placement)
         return known, line
 

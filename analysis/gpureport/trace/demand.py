@@ -52,6 +52,7 @@ def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
         cache_bytes=float(capacity * near.latency_transition.midpoint) if near else 0.0,
         last_cache_bytes=float(last.capacity_bytes * last.transition("cyclic_transition").midpoint) if last else 0.0,
         allocates=architecture.write_allocate,
+        merges=architecture.line_writes_per_cycle is not None,
         banks=architecture.local_memory_banks,
         schedulers=schedulers_of(architecture),
         scalar_unit=architecture.scalar_unit,
@@ -133,12 +134,6 @@ class _Sample:
         work = execution.work.max(axis=1)  # of the longest wave of each group
         self.mean_chain = self.chain * float(work.mean() / (work.max() or 1.0))
 
-    def miss_as(self, other: "_Sample") -> None:
-        """Let accesses miss as often as those of groups that share a nearest cache."""
-        for key in self.counts.keys() & other.counts.keys():
-            own, shared = self.counts[key], other.counts[key]
-            own[MISSED] = own[POSSIBLE] * shared[MISSED] / shared[POSSIBLE]
-
 
 def dispatch_demand(
     program: Program, arguments: Sequence[Any], shape: Dispatch, device: Device, placement: Placement
@@ -151,14 +146,17 @@ def dispatch_demand(
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray | Buffer)}
     names = [parameter.name for parameter in program.parameters]
     first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
+    ordered = {number for number in sizes if not program.parameters[number].noalias}
     samples, in_loops, architecture = list[_Sample](), placement.page_lines > 0, device.architecture
     for together, represented in strata(shape, placement):
-        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved)
+        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved, ordered)
         chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
         done = execute(program, arguments, shape, together, placement.wave, recorder, chains)
         samples.append(_Sample(represented, done, recorder))
+    shared = samples[0].counts  # of groups that share a nearest cache: others miss as often
     for sample in samples[1:] if in_loops else samples[1:-1]:
-        sample.miss_as(samples[0])
+        for key in sample.counts.keys() & shared.keys():
+            sample.counts[key][MISSED] = sample.counts[key][POSSIBLE] * shared[key][MISSED] / shared[key][POSSIBLE]
     accesses, (branches, maskable) = tuple(_accesses(samples, names)), _ways(program)
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     extents = {(names[key[0]], key[1]): _extent(key, samples, placement) for key in keys}
@@ -244,10 +242,6 @@ def _streams(
             )
 
 
-_OFTEN = 4.0
-"""Most lanes for each one that is below the lane before, if addresses have no order (assumed; 2 if random)."""
-
-
 def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand], device: Device) -> float:
     """Return the passes over a buffer for which memory is accessed if groups access it at random; 0 if they do not.
 
@@ -256,14 +250,13 @@ def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand],
     nothing else is used. *apart*: units touched, if groups on different compute units had none in common; groups that
     return to their own units do so in some order.
     """
-    random = (each for each in own if _OFTEN * each.backward > each.lanes)  # not those along columns
-    moved, share = moved_at_random(random, device.line_bytes)
+    moved, share = moved_at_random(own, device.line_bytes)
     if not (share and device.caches) or round(moved / apart) > 1:
         return 0.0
     last, access_bytes, touched_bytes = device.caches[-1], device.memory.access_bytes, extent.lines * device.line_bytes
     brought = access_bytes / min(access_bytes, touched_bytes / extent.units)
     missed = max(0.0, 1 - float(last.capacity_bytes) / last.partitions / touched_bytes)
-    return share * apart / extent.units * brought * missed
+    return share * min(apart, moved) / extent.units * brought * missed
 
 
 def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placement) -> tuple[Extent, float]:

@@ -234,6 +234,7 @@ class _Machine:
         within, of_group = np.unravel_index(linear, local, "F"), np.unravel_index(group, counts, "F")
         sizes = [n * count for n, count in zip(local, counts, strict=True)]
         x, y, z = of_all = [g * n + i for g, n, i in zip(of_group, local, within, strict=True)]
+        self.ids = dict[str, list[Value]]()
         ids: dict[str, Sequence[Any]] = {
             "get_local_id": within,
             "get_group_id": of_group,
@@ -252,7 +253,10 @@ class _Machine:
             "get_max_sub_group_size": [self.sub_group],
             "get_num_sub_groups": [sub_groups],
         }
-        self.ids = {name: [_uniform(np.atleast_1d(each), name) for each in values] for name, values in ids.items()}
+        for name, values in ids.items():
+            kind = np.int32 if "sub_group" in name or name == "get_work_dim" else np.int64
+            found = [np.atleast_1d(each).astype(kind) for each in values]
+            self.ids[name] = [each[0] if (each == each[0]).all() else each for each in found]
 
     def identity(self, name: str, dimension: Value = np.int32(0)) -> Value:  # noqa: B008
         """Return a number that the language's functions of work-items give."""
@@ -405,7 +409,10 @@ class _Machine:
         steps, begin = 0, process_time()
         while pending or self.waiting:
             if not pending:
-                self._release()
+                for number, lanes in self.waiting.items():
+                    self.recorder.synchronised(blocks[number].line, lanes.waves)
+                pending.update(self.waiting)
+                self.waiting.clear()
             number = min(pending)
             self._step(number, pending.pop(number))
             steps += 1
@@ -413,12 +420,6 @@ class _Machine:
                 place, what = f"{self.program.file}:{blocks[number].line}", "an endless loop, or too large a size"
                 raise InputError(f"{place}: {self.program.name} did not end after {steps:,} steps: {what}")
         return self._result()
-
-    def _release(self) -> None:
-        for number, lanes in self.waiting.items():
-            self.recorder.synchronised(self.program.blocks[number].line, lanes.waves)
-        self.pending.update(self.waiting)
-        self.waiting.clear()
 
     def _step(self, number: int, lanes: _Lanes) -> None:
         block, now = self.program.blocks[number], self.now
@@ -493,12 +494,6 @@ def _is_uniform(value: Value, *, first: bool) -> bool:
     """Return whether all lanes share a value; after the first time, have equal ones: others may have left a loop."""
     ndim = getattr(value, "ndim", 2)
     return not ndim or (ndim == 1 and not first and bool((value == value[0]).all()))
-
-
-def _uniform(values: Value, name: str) -> Value:
-    """Return the numbers that a function gives as its type; one if all work-items have the same."""
-    values = values.astype(np.int32 if "sub_group" in name or name == "get_work_dim" else np.int64)
-    return values[0] if (values == values[0]).all() else values
 
 
 def _argument(argument: Any, parameter: Parameter) -> Value:

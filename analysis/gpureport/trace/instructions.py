@@ -3,12 +3,15 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
+from gpureport.spec.uncertainty import sourced
 from gpureport.trace.ir import Instruction, Operand, Type, walk
 from gpureport.trace.operations import TESTS
 
+N = TypeVar("N")
 Counts = Mapping[str, float]
 """Instructions by class (see ``records.ceilings.INSTRUCTION_CLASSES``); ``address``: of addresses only."""
 _UNROLLED_SIZE = 150
@@ -17,36 +20,16 @@ the PTX of public kernels, four of up to 37 instructions are interleaved, and tw
 _UNROLLED_AGAIN = 128
 """Instructions of a loop, at most, of which ptxas 13 interleaves four times as many iterations: in public kernels, it
 does so if the longer loop has up to 116, and not if it would have 190 or more; a power of two between these."""
-_MULTIPLY_64 = {"int32_mul": 3.0, "int32": 1.0}
-_DIVISION = {"int32": 10.0, "int32_mul": 4.0, "conversion": 2.0, "transcendental": 1.0}
-_INTEGERS: Mapping[str, tuple[Counts, Counts]] = {
-    **dict.fromkeys(("add", "sub"), ({"add": 1.0}, {"int64": 1.0})),
-    **dict.fromkeys(("and", "or", "xor", "bitselect"), ({"ternary": 1.0}, {"ternary": 2.0})),
-    **dict.fromkeys(("shl", "lshr", "ashr", "rotate", "fshl", "fshr"), ({"shift": 1.0}, {"shift": 4.0})),
-    **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), (_DIVISION, {**_DIVISION, "int32": 30.0})),
-    **dict.fromkeys(("mul", "mul24", "mad24"), ({"int32_mul": 1.0}, _MULTIPLY_64)),
-    **dict.fromkeys(("mul_hi", "mad_hi", "mad_sat"), ({"int32_mul": 2.0}, {"int32_mul": 8.0})),
-    **dict.fromkeys(("popcount", "clz", "ctz", "ctpop", "ctlz", "cttz"), ({"int32": 4.0}, {"int32": 8.0})),
-    **dict.fromkeys(("trunc", "zext", "sext"), ({}, {})),
-}
-"""Instructions for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
-_EXPANDED: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys(("sin", "cos", "tan", "atan", "sinh"), (31, 36)),
-    **dict.fromkeys(("exp", "exp2", "exp10"), (6, 20)),
-    **dict.fromkeys(("log", "log2", "log10"), (30, 51)),
-    **dict.fromkeys(("pow", "powr", "pown", "rootn"), (100, 151)),
-    **dict.fromkeys(("sqrt", "rsqrt", "length", "distance", "normalize"), (4.6, 12)),
-    **dict.fromkeys(("divide", "recip", "fdiv"), (8, 13)),
-    **dict.fromkeys(("fmod", "frem", "remainder"), (10, 10)),
-    **dict.fromkeys(("tanh", "hypot", "cbrt"), (20, 41)),
-    "sincos": (45, 50),
-}
-"""Instructions of accurate functions of single and double precision; measured on an H200: issue slots of a wave."""
-_OTHERS = (25, 40)
-_SIMPLE = frozenset(
-    "fadd fsub fmul fma fmuladd mad copysign step mix clamp dot cross sign degrees radians canonicalize ldexp fract "
-    "modf smoothstep fdim".split()
-)
+
+
+def _by_name(counts: Mapping[str, N]) -> dict[str, N]:
+    return {name: each for names, each in counts.items() for name in names.split()}
+
+
+_INTEGERS = _by_name(sourced("trace.instructions._INTEGERS", dict[str, dict[str, tuple[float, float]]]))
+"""Instructions by class for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
+_EXPANDED = _by_name(sourced("trace.instructions._EXPANDED", dict[str, tuple[float, float]]))
+"""Instructions of accurate functions of single and double precision; of *others* too."""
 _COMPARING = frozenset("fcmp fmin fmax maxnum minnum maximum minimum".split()).union(TESTS)
 _CONVERTING = frozenset(
     "fptosi fptoui sitofp uitofp fptrunc fpext floor ceil trunc rint round nearbyint roundeven".split()
@@ -79,7 +62,8 @@ def counts(instruction: Instruction) -> Counts:
             return {"left_shift" if name == "shl" else "shift": float(moved * words)}
         if name == "icmp" and kind.bits < 32:
             return {"int32": 2.0}  # registers have 32 bits: those above are set first
-        return _INTEGERS[name][words > 1] if name in _INTEGERS else {"int32": words}
+        known = {kind: pair[words > 1] for kind, pair in _INTEGERS.get(name, {"int32": (1.0, 2.0)}).items()}
+        return {kind: count for kind, count in known.items() if count}
     return _of_floats(name, of, fast="native_" in called or "half_" in called)
 
 
@@ -91,12 +75,10 @@ def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
 
 def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
     pipe = {"half": "fp16", "double": "fp64"}.get(of.name, "fp32")
-    if name in _SIMPLE:
-        return {pipe: 1.0}
-    if fast:
-        return {"transcendental": 1.0, "fp32": 1.0}
-    single, double = _EXPANDED.get(name, _OTHERS)
-    return {"fp64": double} if pipe == "fp64" else {"transcendental": 1.0, "fp32": single - 1}
+    single, double = _EXPANDED.get(name, _EXPANDED["others"])
+    if single == 1 or pipe == "fp64":
+        return {pipe: double}
+    return {"transcendental": 1.0, "fp32": 1.0 if fast else single - 1}
 
 
 _VARYING = re.compile(r"get_(local|global)_(linear_)?id|sub_group|work_group|atom|vload")
@@ -133,7 +115,8 @@ def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
             tested = made.get(line.names[0])
             if tested and tested[0].opcode in _LOGIC and not np.any(line.operands[1]):
                 found[line.result] = {}  # logic also gives whether its result is zero
-        if line.opcode not in _ABSORBED or line.of.element.bits != 32:
+        widths = (32, 64) if line.opcode in _LOGIC else (32,)
+        if line.opcode not in _ABSORBED or line.of.element.bits not in widths:
             continue
         words = [_words(line, value) for value in line.operands]
         for place, name in enumerate(line.names):
@@ -173,8 +156,8 @@ def _words(line: Instruction, value: Operand) -> frozenset[object]:
     return frozenset({bits} if any(each != -1 for each in bits) else ())
 
 
-_WIDEST = 16
-"""Bytes of the widest load of a work-item."""
+WIDEST = 16
+"""Bytes of the widest access of a work-item of a GPU; wider ones are several instructions."""
 
 
 def joined(lines: Sequence[Instruction]) -> list[Instruction]:
@@ -217,7 +200,7 @@ def _neighbours(lines: Sequence[Instruction]) -> Iterator[list[tuple[int, Instru
     for loads in groups.values():
         while loads:
             start, least = min((offset, -line.align) for offset, line in loads)
-            starts = range(start, start + max(1, min(_WIDEST, -least)), loads[0][1].of.nbytes)
+            starts = range(start, start + max(1, min(WIDEST, -least)), loads[0][1].of.nbytes)
             inside = [each for each in loads if each[0] in starts]
             if len({offset for offset, _ in inside}) > 1:
                 yield inside

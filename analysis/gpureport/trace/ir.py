@@ -265,7 +265,9 @@ class Words:
         elif self._starts_type():
             kind = self.type()
             deque(self._attributes(), 0)
-            self._operand(each, kind) if self._is_value(each) else each.bare.append(kind)
+            is_bare = each.opcode == "phi" or (each.opcode == "call" and not each.bare)
+            is_bare = is_bare or self._next in ("", ",", "(") or self._next[0] in "!#"
+            each.bare.append(kind) if is_bare else self._operand(each, kind)
         elif word == "align":
             each.align = int(self._take(2))
         elif word in (",", "(", ")", "[", "]"):  # in parentheses: the types of a function's arguments
@@ -274,10 +276,6 @@ class Words:
             each.words.append(self._take())
         else:
             self._operand(each, each.types[-1])
-
-    def _is_value(self, each: Instruction) -> bool:
-        called = each.opcode == "call" and not each.bare
-        return not called and self._next not in ("", ",", "(") and each.opcode != "phi" and self._next[0] not in "!#"
 
     def _operand(self, each: Instruction, kind: Type) -> None:
         each.types.append(kind)

@@ -317,16 +317,13 @@ class _Builder:
 
     def _getelementptr(self, line: Instruction) -> Operation:
         fixed, terms = walk(line.bare[0], line.operands[1:])
-        self._same_root(line)
-        line.operands[1:] = [name for name, _ in terms]
-        function = _moved(np.int64(fixed), [np.int64(size) for _, size in terms])
-        return self._made(line, function, {"address": 1.0} if terms else {})
-
-    def _same_root(self, line: Instruction) -> None:
         if line.types[0].name == "vector":
             raise Unsupported("vectors of pointers are not supported")
         if line.types[0].name == "ptr" and (region := self._root(line.operands[0])) is not None:
             self.roots[line.result] = region
+        line.operands[1:] = [name for name, _ in terms]
+        function = _moved(np.int64(fixed), [np.int64(size) for _, size in terms])
+        return self._made(line, function, {"address": 1.0} if terms else {})
 
     def _alloca(self, line: Instruction) -> Operation:
         at = address(PRIVATE) + np.int64(self.built.private_bytes)

@@ -14,7 +14,7 @@ from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.sensitivity import figures
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.curves import CurveFeature, Observation, ObservedPoint
+from gpureport.records.curves import CurveFeature, Observation
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device
 from gpureport.spec.uncertainty import constant
 from gpureport.spec.values import Provenance, Value, assumed, steps_of
@@ -148,7 +148,8 @@ def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Foun
         (f"caches.{cache.name}.sector", cache.sector_bytes, (next_s - near_s) / 2),
         ("memory.access", device.memory.access_bytes, (next_s + memory_s) / 2 - near_s),
     ):
-        measured = _first_beyond(pairs, added_s)
+        by_distance = sorted((4 * pair.point.parameters["distance"], pair.value) for pair in pairs)
+        measured = next((distance for distance, value in by_distance if value > by_distance[0][1] + added_s), None)
         if measured and measured != listed:
             yield name, _measured(device, name, measured, "latency of memory/sectors", format_bytes(listed))
 
@@ -231,9 +232,3 @@ def _measured(device: Device, path: str, value: float, source: str, listed: str)
     known = device.provenance.get(path)
     note = f"conflict: {listed} ({known.kind}: {known.source or known.note})" if known else ""
     return measured_value(value, source, note)
-
-
-def _first_beyond(pairs: Sequence[ObservedPoint], added_s: float) -> int | None:
-    """Return the smallest distance at which a pair takes *added_s* longer than at the first, bytes."""
-    by_distance = sorted((4 * pair.point.parameters["distance"], pair.value) for pair in pairs)
-    return next((distance for distance, value in by_distance if value > by_distance[0][1] + added_s), None)

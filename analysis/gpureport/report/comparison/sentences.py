@@ -42,10 +42,6 @@ def work_name(work: Work) -> str:
     return f"{label[0].upper()}{label[1:]}"
 
 
-def _label(work: Work) -> str:
-    return " with ".join(filter(None, (work_name(work), PLACES[work.place])))
-
-
 def sentences(comparison: Comparison) -> tuple[str, ...]:
     """Return the summary: speed by kind of work, efficiency, and significant differences on the same device."""
     baseline, others = comparison.baseline, comparison.others
@@ -122,7 +118,7 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[
         "verdicts": {verdict: verdicts.count(verdict) for verdict in _VERDICTS if verdict in verdicts},
         "shown": [
             (
-                _label(work),
+                " with ".join(filter(None, (work_name(work), PLACES[work.place]))),
                 work.unit,
                 mean,
                 verdict_of(mean.ratio),
