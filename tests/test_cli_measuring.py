@@ -337,3 +337,5 @@ def test_a_folder_that_cannot_be_written_fails_before_measuring(
     Path("folder").mkdir()
     assert main(["measure", "-o", "folder", "--force"]) == 2
     assert failure(capsys) == "folder: is a folder; choose a file in it"
+    assert main(["measure", "-o", "report.html"]) == 2
+    assert failure(capsys) == "report.html: is also the name of a document; choose another name"

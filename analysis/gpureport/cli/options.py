@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -145,10 +146,12 @@ def writing(files: Iterable[Path], *, force: bool) -> Iterator[None]:
 
     Raises:
         InputError: a folder cannot be made or written to, another command is writing there, a file exists and
-            *force* is not set, or it is a folder, device or pipe.
+            *force* is not set, it is a folder, device or pipe, or two of *files* have its name.
     """
     files = list(files)
-    for file in files:
+    for file, count in Counter(files).items():
+        if count > 1:
+            raise InputError(f"{file}: is also the name of a document; choose another name")
         if file.exists() and not file.is_file():
             what = "a folder; choose a file in it" if file.is_dir() else "a device or pipe; choose a regular file"
             raise InputError(f"{file}: is {what}")

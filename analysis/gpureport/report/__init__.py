@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Literal
 
-from gpureport.errors import InputError
-
 Paper = Literal["a4", "letter"]
 """Page size of a PDF."""
 
@@ -15,14 +13,7 @@ def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
 
 
 def documents_of(file: Path) -> tuple[Path, Path]:
-    """Return the paths of the documents next to a report's JSON *file*, with the same stem.
-
-    Raises:
-        InputError: the file has the name of a document.
-    """
+    """Return the paths of the documents next to a report's JSON *file*, with the same stem."""
     from gpureport.records.report import report_stem
 
-    found = documents(file.parent, report_stem(file))
-    if file in found:
-        raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
-    return found
+    return documents(file.parent, report_stem(file))
