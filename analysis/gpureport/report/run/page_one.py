@@ -212,7 +212,7 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
         *((("Local memory", Quantity.READ, LOCAL),) if device.architecture.local_memory_banks > 1 else ()),
         ("fp16", Quantity.RATE, "Packed fp16 FMA" if "fp16x2" in device.architecture.rates_per_cycle else "fp16 FMA"),
         ("fp64", Quantity.RATE, "fp64 FMA"),
-        *((f"To, from device ({name})", of, "Host to device", "Device to host") for name, of in transfers),
+        *((f"To/from device ({name})", of, "Host to device", "Device to host") for name, of in transfers),
         ("Launch interval", Quantity.LAUNCH, "start to next start"),
         ("Power", Quantity.POWER, HIGHEST),
     )
