@@ -602,6 +602,10 @@ kernel void tiled(global int *x, int n, int m, int a, local int *t) { if (get_gl
 kernel void comment(global int *x, int n) { int i = get_global_id(0); /* i < n */ x[i] = n; }
 kernel void guarded(global int *y, int k, int n) { int i = get_global_id(0); if (i < n) y[i] = y[i] * k; }
 kernel void columns(global int *x, int n) { x[get_global_id(1) * 16 + get_global_id(0)] = n; }
+kernel void counted(global const int *x, global int *y, int n) {
+    local int t[96]; int l = get_local_id(0); t[l] = 0; if (l < 32) t[l + 64] = 0; barrier(1);
+    atomic_inc(t + x[get_global_id(0)]); barrier(1); y[get_global_id(0)] = t[l]; }
+kernel void cells(global char *x, global int *y, int n) { int i = get_global_id(0); if (i < n && x[i]) y[i]++; }
 kernel void strided(global int *x, int n) { for (int i = get_global_id(0); i < n; i += get_global_size(0)) x[i] = n; }
 """
 ROW_STARTS = {"name": "starts", "values": "5 * arange(rows + 1)"}
@@ -669,9 +673,19 @@ def test_a_source_determines_its_description(
         (
             "csr_spmv.cl",
             {},
-            "in starts and columns as indices; give their contents, such as --data 'starts=random(0,rows)' --data ",
+            "by the integers in starts what it executes; give their contents, such as --data 'starts=random(0,rows)'",
         ),
         ("csr_spmv.cl", {"arguments": [ROW_STARTS]}, "--data 'columns=random(0,rows)'"),
+        (
+            "two.cl:counted",
+            GIVEN,
+            "uses the integers in x as indices; give their contents, such as --data 'x=random(0,96)'",
+        ),
+        (
+            "two.cl:cells",
+            {},
+            "decides by the integers in x what it executes; give their contents, such as --data 'x=random(0,2)'",
+        ),
         (
             "saxpy.cl",
             {"global_size": [64], "arguments": [{"name": name, "elements": 256} for name in "xy"]},
@@ -685,6 +699,25 @@ def test_what_a_source_does_not_determine_is_asked_for(
     (tmp_path / "two.cl").write_text(TWO)
     with pytest.raises(InputError, match=re.escape(question)):
         load_kernels([(tmp_path if "two" in source else EXAMPLE_CL) / source], given)
+
+
+@pytest.mark.parametrize("condition", ["m[i] != 0", "m[i] > 0.5f", "m[i] < 0 && m[i] < p[i]", "p[i] > m[i] + 0.2f"])
+@pytest.mark.parametrize("contents", ["random", "random(0, 1)"])
+def test_contents_of_real_numbers_are_those_of_the_run(condition: str, contents: str, tmp_path: Path) -> None:
+    if contents == "random(0, 1)" and "<" in condition:
+        return
+    head = "kernel void k(global const float *m, global const float *p, global float4 *x, int n)"
+    text = f"{head} {{ int i = get_global_id(0); if (i < n) if ({condition}) x[2 * i] *= 2; }}"
+    arguments = [{"name": name, "values": contents} for name in "mp"]
+    (workload,) = load_kernels([_written(tmp_path / "k.cl", text)], {"arguments": arguments})
+    assert [each.text for each in workload.formulas.buffers][-1] == "max(1, 2 * n - 1)"
+
+
+def test_local_memory_beyond_its_arrays_is_refused(tmp_path: Path) -> None:
+    text = TWO[TWO.index("kernel void counted") : TWO.index("kernel void cells")]
+    given = {**GIVEN, "arguments": [{"name": "x", "values": "random(96, 97)"}]}
+    with pytest.raises(InputError, match=r"k\.cl:3: work-item 0 stores t\[96\], and t has 96 elements"):
+        load_kernels([_written(tmp_path / "k.cl", text)], given)
 
 
 LOCAL = "kernel void k(global int *x, int n) { local int l[100000]; l[x[0]] = n; x[get_global_id(0)] = l[n & 7]; }"

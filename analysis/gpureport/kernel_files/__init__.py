@@ -47,7 +47,7 @@ class _Given(Document[KernelFields]):
         option = " ".join([_OPTIONS.get(first, first), *(rest[:1] if first == "sizes" else ())])
         if first == "arguments" and rest:
             given = self.names[int(rest[0])] if rest[0].isdigit() else rest[0]
-            option = f"{'--size' if rest[-1] == 'value' else '--data'} {given}"
+            option = f"{ {'value': '--size', 'elements': 'buffer'}.get(rest[-1], '--data') } {given}"
         return Problem("", None, option, message, severity)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 from keyword import iskeyword
 from math import gcd, lcm, prod
 from pathlib import Path
@@ -40,10 +40,12 @@ _MOST_ITEMS_OF_ALL, _MOST_OF_ALL = 2**18, 2.0**26
 that of any work-group."""
 _WAVE = 32
 _MOST_ITEMS = 2**17  # of a work-group; executing many more takes minutes and gigabytes
-_LOCAL_BYTES, _FEW_BYTES = 2**15, 2**7
+_LOCAL_BYTES, _FEW_BYTES = 2**18, 2**7
 _MOST_DEGREE = 3
 _MOST_ROUNDS = 5
 """Executions until the sizes of buffers that other buffers index are known."""
+_DRAWS = 7
+"""Of real numbers, if they determine what is executed."""
 
 
 def completed(document: Document[KernelFields], folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Formulas:
@@ -88,6 +90,8 @@ class _Kernel:
         self.body = _body_of(self.path, formulas.build_options(point), self.fields.kernel)
         self.where = f"{self.fields.kernel} ({self.path.name}:{self.program.line})"
         self.given = {each.name: each for each in self.fields.arguments}
+        self.depends: bool | None = None
+        """Whether the contents of buffers of real numbers determine what is executed."""
 
     @property
     def fields(self) -> KernelFields:
@@ -324,31 +328,70 @@ class _Kernel:
     def _touched(self, parameters: Mapping[str, int], *, ask: bool) -> "_Extents":
         """Execute work-groups at corners and within, until buffers that index others are large enough."""
         given = {*self.formulas.arrays, *(a.name for a in self.fields.arguments if "values" in a.model_fields_set)}
-        extents = self._executed(parameters)
-        for _ in range(_MOST_ROUNDS if given else 0):
-            before, extents = extents, self._executed(parameters, extents, given)
-            if extents.ends == before.ends:
-                break
+        reals = {each.name for each in self.formulas.buffers if each.dtype.kind == "f"}
+        extents = self._repeated(parameters, self._executed(parameters), given)
+        if self.depends is None:
+            without, drawn = (self._executed(parameters, extents, each) for each in (given - reals, given | reals))
+            self.depends = (without.ends, without.issued) != (drawn.ends, drawn.issued)
+        if self.depends:
+            given |= reals
+            extents = self._repeated(parameters, extents, given, _DRAWS)
         read = {each.region for each in self.program.accesses if not each.write or each.atomic}
         names = [a.name for number, a in enumerate(self.formulas.arguments) if number in read and a.dtype.kind in "iu"]
         names = [name for name in names if ask and name not in given]
-        if indices := self._indices(parameters, extents, given, names):
-            examples = " ".join(f"--data '{name}=random(0,{self.fields.swept or 1000})'" for name in indices)
-            what = f"uses the integers in {listed(indices)} as indices; give their contents, such as {examples}"
-            raise self._error("arguments", what)
+        if limits := self._limits(parameters, extents, given, names):
+            examples = " ".join(f"--data '{name}=random(0,{limit})'" for name, (_, limit) in limits.items())
+            indices = [name for name, (is_index, _) in limits.items() if is_index]
+            others = [name for name in limits if name not in indices]
+            does = [f"uses the integers in {listed(indices)} as indices"] if indices else []
+            does += [f"decides by the integers in {listed(others)} what it executes"] if others else []
+            raise self._error("arguments", f"{' and '.join(does)}; give their contents, such as {examples}")
         return extents
 
-    def _indices(
+    def _repeated(
+        self, parameters: Mapping[str, int], extents: "_Extents", given: Collection[str], draws: int = 1
+    ) -> "_Extents":
+        """Execute with contents of the *given* buffers, drawn several times, until sizes of buffers are known."""
+        for _ in range(_MOST_ROUNDS if given else 0):
+            before, issued = extents, 0.0
+            for draw in range(draws):
+                found = self._executed(parameters, before, given, draw=draw)
+                extents = found.together(extents) if draw else found
+                issued += sum(found.issued.values())
+                if issued > _MANY:
+                    break
+            if extents.ends == before.ends:
+                break
+        return extents
+
+    def _limits(
         self, parameters: Mapping[str, int], extents: "_Extents", given: Collection[str], names: Sequence[str]
-    ) -> list[str]:
-        """Return the buffers on whose contents depends what is accessed, or how much is executed, if all have some."""
+    ) -> dict[str, tuple[bool, object]]:
+        """Return the buffers on whose contents depends what is executed, if all *names* have some.
 
-        def outcome(without: str = "") -> object:
-            executed = self._executed(parameters, extents, given, {*names} - {without})
-            return executed.ends, executed.issued
+        Each has whether it depends on them what is accessed, and what numbers may be below.
+        """
 
-        usual = outcome() if names else None
-        return [name for name in names if outcome(name) != usual]
+        def outcome(without: str = "") -> "_Extents":
+            return self._executed(parameters, extents, given, {*names} - {without})
+
+        usual, found = outcome() if names else extents, dict[str, tuple[bool, object]]()
+        for name in names:
+            other = outcome(name)
+            indexed = other.moved(usual)
+            alike = (other.ends, other.issued) == (usual.ends, usual.issued)
+            if alike and (not indexed or self._is_possible(parameters, extents, {*given, name})):
+                continue
+            flags = not indexed and next(a.dtype.itemsize == 1 for a in self.formulas.buffers if a.name == name)
+            local = [usual.elements[number] for number in indexed & usual.elements.keys()]
+            found[name] = bool(indexed), min(local, default=2 if flags else self.fields.swept or 1000)
+        return found
+
+    def _is_possible(self, parameters: Mapping[str, int], extents: "_Extents", given: Collection[str]) -> bool:
+        """Return whether a kernel accesses only its arrays in local memory if buffers have the *given* contents."""
+        with suppress(InputError):
+            return bool(self._executed(parameters, extents, given))
+        return False
 
     def _executed(
         self,
@@ -356,17 +399,19 @@ class _Kernel:
         known: "_Extents | None" = None,
         given: Collection[str] = (),
         changed: Collection[str] = (),
+        draw: int = 0,
     ) -> "_Extents":
         """Execute work-groups with buffers of the *known* sizes.
 
-        Those that are *given* have their contents; *changed* ones have small integers; all others are zero.
+        Those that are *given* have their contents, by one *draw* of :class:`_Extremes`; *changed* ones have small
+        integers; all others are zero.
         """
         ends = known.ends if known else {}
         least = [_FEW_BYTES if each.name in changed else 1 for each in self.formulas.arguments]
         sized = (self._sized(each, ends.get(n, least[n])) for n, each in enumerate(self.formulas.arguments))
         formulas = replace(self.formulas, arguments=tuple(sized))
         shape, program = formulas.dispatch(parameters, {}), formulas.program(parameters)
-        buffers = formulas.host_buffers(parameters, given, _Extremes())
+        buffers = formulas.host_buffers(parameters, given, _Extremes(draw))
         for name in (each.buffer_name for each in formulas.buffers if each.name in changed):
             zeros = buffers[name].filled()
             buffers[name] = Buffer(zeros.nbytes, np.resize(np.arange(3), zeros.size).astype(zeros.dtype))
@@ -393,6 +438,10 @@ class _Extents(Recorder):
     items: int  # of a group
     arguments: Sequence[Any]
     ends: dict[int, int] = field(default_factory=dict)
+    """Also of declared arrays in local memory, by numbers below 0, whose *elements* are known."""
+    elements: dict[int, int] = field(default_factory=dict)
+    places: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    """How often an access accesses an argument, by the numbers of both, and the sum of its offsets."""
     issued: Mapping[str, float] = field(default_factory=dict)
     before: str = ""
     """Problem of an access before the first element of a buffer."""
@@ -411,12 +460,14 @@ class _Extents(Recorder):
             self._check_index(access, buffer, int(offsets.min(initial=0)) // size, int(offsets.max(initial=0)) // size)
             self._record(access, buffer, offsets)
         elif buffer == LOCAL:
-            numbers = [number for number, each in enumerate(self.program.parameters) if each.kind == "local"]
-            own = local_arrays(self.program, self.arguments)[len(self.program.local_arrays) :]
-            for number, each in zip(numbers, own, strict=True):
+            numbers = [*range(-len(self.program.local_arrays), 0)]
+            numbers += [number for number, each in enumerate(self.program.parameters) if each.kind == "local"]
+            for number, each in zip(numbers, local_arrays(self.program, self.arguments), strict=True):
                 inside = offsets[(offsets >= each.offset) & (offsets < each.offset + each.nbytes)]
                 if inside.size:
                     self._record(access, number, inside - each.offset)
+                if number < 0:
+                    self.elements[number] = each.nbytes // access.dtype.itemsize
         return 0.0
 
     def synchronised(self, line: int, waves: NDArray[np.int64]) -> None:
@@ -432,19 +483,44 @@ class _Extents(Recorder):
         if lowest < 0:
             self.before = f"{accesses}[{lowest}], which is before its first element"
 
+    def together(self, other: "_Extents") -> "_Extents":
+        """Return what either execution touches."""
+        ends = {number: max(self.ends.get(number, 0), other.ends.get(number, 0)) for number in self.ends | other.ends}
+        before, divergent = self.before or other.before, self.divergent or other.divergent
+        return replace(self, ends=ends, before=before, divergent=divergent)
+
+    def moved(self, other: "_Extents") -> set[int]:
+        """Return the arguments of which as many accesses are elsewhere."""
+        both = ((key[1], each, other.places.get(key)) for key, each in self.places.items())
+        return {number for number, (lanes, total), known in both if known and known[0] == lanes and known[1] != total}
+
     def _record(self, access: Access, number: int, offsets: NDArray[np.int64]) -> None:
         self.ends[number] = max(self.ends.get(number, 0), int(offsets.max(initial=0)) + access.nbytes)
+        lanes, total = self.places.get((access.number, number), (0, 0))
+        self.places[access.number, number] = lanes + offsets.size, total + int(offsets.sum())
 
 
 class _Extremes(np.random.Generator):
-    """Draws only the smallest and the largest integer, so that few draws reach both ends of a buffer."""
+    """Draws only the smallest and the largest integer, so that few draws reach both ends of a buffer.
 
-    def __init__(self) -> None:
+    All real numbers of a buffer are one, with another place in their range in each draw but the first, so that all
+    work-items take the same way.
+    """
+
+    def __init__(self, draw: int) -> None:
         super().__init__(np.random.PCG64(0))
+        self._draw, self._buffers = draw, count()
 
-    def integers(self, low: Any, high: Any, size: Any, **_: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+    def integers(self, low: Any, high: Any, size: Any, dtype: Any = np.int64) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return both in turn."""
-        return np.where(np.arange(size) % 2, low, high - 1)
+        return np.where(np.arange(size) % 2, low, high - 1).astype(dtype)
+
+    def uniform(self, low: Any, high: Any, size: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Return numbers at random in the first draw, else one."""
+        if not self._draw:
+            return super().uniform(low, high, size)
+        places = np.random.default_rng(next(self._buffers)).permutation(_DRAWS - 1)
+        return np.full(size, low + (high - low) * (places[self._draw - 1] + 0.5) / (_DRAWS - 1))
 
 
 # the source as text

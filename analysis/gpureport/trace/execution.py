@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from time import process_time
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -37,7 +37,7 @@ from gpureport.workloads.model import Buffer, Dispatch
 
 _MOST_BLOCKS = 3_000_000
 """Executions of blocks; more take longer than a few minutes."""
-_MOST_S, _MANY_BLOCKS = 60.0, 100_000
+_MOST_S, _MANY_BLOCKS = 40.0, 100_000
 """Processor time of an execution of many blocks. Fewer take longer only with many work-items, and end."""
 _EVERY = slice(None)
 _SCALAR = frozenset("add int32 int32_mul int64 shift left_shift ternary address".split())
@@ -116,6 +116,21 @@ def execute(
             return machine.run()
         finally:
             vars(machine).clear()  # its lanes refer to it: buffers must not wait for the garbage collector
+
+
+def element_of(arrays: Sequence[LocalArray], place: int, nbytes: int) -> tuple[str, str]:
+    """Return the element of *nbytes* at a place, and how many there are: ``y[3]``, ``y has 3 elements``."""
+    array = min(arrays, key=lambda each: max(each.offset - place, place - each.offset - each.nbytes))
+    count = array.nbytes // nbytes
+    return f"{array.name}[{(place - array.offset) // nbytes}]", f"{array.name} has {count} elements"
+
+
+def number_of(shape: Dispatch, group: int, item: int) -> str:
+    """Return the global number, or numbers, of a work-item of a group."""
+    sizes = shape.local_size
+    groups, within = np.unravel_index(group, shape.groups, "F"), np.unravel_index(item, sizes, "F")
+    places = [int(group) * size + int(i) for group, size, i in zip(groups, sizes, within, strict=True)]
+    return str(places[0] if len(places) == 1 else tuple(places))
 
 
 class _Lanes:
@@ -270,8 +285,12 @@ class _Machine:
     def _memory(self) -> list[Value]:
         """Prepare the memory, and return the values and addresses that the parameters have."""
         program, arguments = self.program, self.arguments
-        arrays = local_arrays(program, arguments)
+        self.arrays = arrays = local_arrays(program, arguments)
         self.local_bytes = -(-max([array.offset + array.nbytes for array in arrays], default=0) // 64) * 64
+        self.inside = np.zeros(self.local_bytes + 2, np.bool_)
+        """Of each byte of local memory, and those before and after it: whether it belongs to an array."""
+        for array in arrays:
+            self.inside[array.offset + 1 : array.offset + array.nbytes + 1] = True
         groups, of = len(self.groups), f"of {counted(len(self.groups), 'work-group')}"
         self.memories: dict[int, _Memory] = {
             TABLES: _Memory(np.frombuffer(program.tables, np.uint8).copy()),
@@ -319,6 +338,8 @@ class _Machine:
         offsets = (at[where] if at.ndim else at) - address(region)
         waves = lanes.waves[where]
         each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
+        if region == LOCAL and not (inside := self.inside.take(each + 1, mode="clip")).all():
+            self._refuse(access, where, each, int(inside.argmin()))
         self.seen[access.number] = region, self.recorder.accessed(access, region, each, waves)
         if memory.repeats:
             offsets = offsets % memory.data.size
@@ -327,6 +348,14 @@ class _Machine:
         elif region == LOCAL and self.group_size != self.items:
             offsets = offsets + lanes.groups[where] * self.local_bytes
         return memory, offsets, where
+
+    def _refuse(self, access: Access, where: Any, offsets: NDArray[np.int64], number: int) -> NoReturn:
+        """Raise that the lane of this number accesses local memory outside of its arrays."""
+        lane = self.lanes.index[where][number]
+        item = number_of(self.shape, self.groups[self.group_of[lane]], self.linear[lane])
+        element, count = element_of(self.arrays, int(offsets[number]), access.dtype.itemsize)
+        what = f"work-item {item} {'stores' if access.write else 'loads'} {element}, and {count}"
+        raise InputError(f"{self.program.file}:{access.line}: {what}")
 
     def load(self, access: Access, at: Value) -> Value:
         """Return what is at an address; the nearest element of the buffer, if it is outside."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.errors import InputError
 from gpureport.trace.compiler import compile_file
-from gpureport.trace.execution import Recorder, execute, local_arrays
+from gpureport.trace.execution import Recorder, element_of, execute, local_arrays, number_of
 from gpureport.trace.program import LOCAL, PRIVATE, Access, LocalArray, Program, program
 from gpureport.workloads.model import Dispatch, Job, Parameters, Workload
 
@@ -73,12 +73,6 @@ class _Memory:
         found: NDArray[np.bool_] = np.logical_or.reduce([np.zeros(offsets.shape, np.bool_), *within])
         return ~found
 
-    def element(self, place: int, nbytes: int) -> tuple[str, str]:
-        """Return the element of *nbytes* at a place, and how many there are: ``y[3]``, ``y has 3 elements``."""
-        array = min(self.arrays, key=lambda each: max(each.offset - place, place - each.offset - each.nbytes))
-        count = array.nbytes // nbytes
-        return f"{array.name}[{(place - array.offset) // nbytes}]", f"{array.name} has {count} elements"
-
     def rivals(self, cells: Numbers, stamps: Numbers, begin: int, *, write: bool) -> Numbers:
         """Note accesses to bytes; return for each another one since *begin*, of which one writes, or -1."""
 
@@ -118,14 +112,14 @@ class _Faults(Recorder):
             return 0.0  # a constant of the program, part of a store, or a variable that all work-items have set
         does = "stores" if access.write else "loads"
         for i in np.flatnonzero(memory.outside(offsets, access.nbytes))[:1]:
-            element, count = memory.element(int(offsets[i]), access.nbytes)
+            element, count = element_of(memory.arrays, int(offsets[i]), access.nbytes)
             self._refuse(access, f"work-item {self._item(waves[i])} {does} {element}, and {count}")
         cells = np.add.outer(offsets + waves * memory.nbytes * private, np.arange(access.nbytes)).ravel()
         items = waves.repeat(access.nbytes)
         if not access.write or access.atomic:
             known = memory.known[cells].reshape(-1, access.nbytes).any(axis=1)  # structures have gaps
             for i in np.flatnonzero(~known)[:1]:
-                what = "a private variable" if private else memory.element(int(offsets[i]), access.nbytes)[0]
+                what = "a private variable" if private else element_of(memory.arrays, int(offsets[i]), access.nbytes)[0]
                 self._refuse(access, f"work-item {self._item(waves[i])} loads {what}, which has no value")
         memory.known[cells] |= access.write
         if private and access.write and not offsets.strides[0] and waves.size == self.items:
@@ -141,7 +135,7 @@ class _Faults(Recorder):
         together = self.kernel.has_sub_group_barriers & (items // _SUB_GROUP == (rivals - begin) // _SUB_GROUP)
         for i in np.flatnonzero((rivals >= 0) & ~together)[:1]:
             pair = " and ".join(map(self._item, sorted((int(items[i]), int(rivals[i]) - begin))))
-            element, _ = memory.element(int(cells[i]), access.nbytes)
+            element, _ = element_of(memory.arrays, int(cells[i]), access.nbytes)
             what = f"access {element} without a barrier in between, and one of them stores it"
             self._refuse(access, f"work-items {pair} {what}")
 
@@ -152,11 +146,7 @@ class _Faults(Recorder):
         self.phase += 1
 
     def _item(self, item: int) -> str:
-        """Return the global number, or numbers, of a work-item of the group."""
-        sizes = self.shape.local_size
-        groups, within = np.unravel_index(self.group, self.shape.groups, "F"), np.unravel_index(item, sizes, "F")
-        places = [int(group) * size + int(i) for group, size, i in zip(groups, sizes, within, strict=True)]
-        return str(places[0] if len(places) == 1 else tuple(places))
+        return number_of(self.shape, self.group, item)
 
     def _refuse(self, access: Access, what: str) -> NoReturn:
         raise InputError(f"{self.file}:{access.line}: {what}")
