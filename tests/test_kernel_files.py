@@ -890,6 +890,7 @@ def test_a_check_names_the_fault(body: str, fault: str, tmp_path: Path) -> None:
         ("if (4 * i < n) vstore4(vload4(i, x), i, y);", ["n + 3", "n + 3"]),
         ("if (i < n) y[(n & 1) ? i + 2000 : 2 * i] = x[i];", ["max(max(1, 2 * n - 1), n + 2000)", "n"]),
         ("if (i < n) y[i * 2 / 3] = x[i];", ["n", "n"]),
+        ("if (i < n) y[i & 1023] = x[i];", ["1024", "n"]),
         ("if (i < n) y[i] = x[n - 1 - i - 1];", "4294967295]; is the index negative?"),
         ("if (i < n) y[i] = x[(long)i - 9];", "-9], which is before its first element"),
     ],
@@ -929,6 +930,8 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
         (["--data", "a=zeros"], "--data a: a is a scalar in saxpy (saxpy.cl:3), which has no contents"),
         (["--data", "x=zeros("], "--data x: "),
         (["-D", "A=1", "-D", "A=2"], "-D: 'A' is given twice"),
+        (["-I", "none"], "-I: there is no folder 'none'"),
+        (["--size", "n=2^10", "--global", "2^63"], "--global: is 9.22e+18 work-items; it must be from 1 to 2^63"),
         (["-D", "1bad"], "-D: '1bad' is not NAME=VALUE, such as BLOCK_SIZE=16, nor a NAME; names begin with a letter"),
     ],
 )

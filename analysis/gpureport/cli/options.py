@@ -76,6 +76,8 @@ def options_of_sources(options: "SourceOptions") -> list[str]:
 
 def _given(options: "SourceOptions") -> dict[str, object]:
     """Return the options of kernels as fields of a description."""
+    if missing := [each for each in options.folders if not each.is_dir()]:
+        raise InputError(f"-I: there is no folder {quoted(str(missing[0]))}")
     macros = _pairs("-D", options.macros, _MACRO, r"([A-Za-z_]\w*)((?:[=(].*)?)")
     fields = {
         "kernel": options.name,

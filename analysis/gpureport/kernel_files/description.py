@@ -28,7 +28,8 @@ RESERVED = ("local_x", "local_y", "local_z")
 def _as_text(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be a number or an expression")
-    return str(value)
+    text = str(value)
+    return text.replace("^", "**") if _POWER.fullmatch(text) else text
 
 
 def _one_line(value: object) -> object:
@@ -60,7 +61,7 @@ def _size(value: object) -> object:
         return Swept(automatic=True)
     if isinstance(value, str) and ".." in value:
         return _range(value)
-    return value.replace("^", "**") if isinstance(value, str) and _POWER.fullmatch(value) else value
+    return value
 
 
 def _range(text: str) -> Swept:

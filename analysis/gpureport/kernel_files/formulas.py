@@ -193,7 +193,7 @@ class Formulas:
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
         wanted, local = self.wanted(parameters), self.local_size(parameters)
-        if not 0 < prod(wanted) <= MOST_INTEGER:
+        if not 0 < prod(wanted) < MOST_INTEGER:
             raise self.error("global_size", f"is {prod(wanted):.3g} work-items; it must be from 1 to 2^63")
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
             shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))

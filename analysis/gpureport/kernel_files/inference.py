@@ -568,11 +568,15 @@ def _polynomial(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:
         found = _through(xs[: degree + 1], [*map(Fraction, ys[: degree + 1])])
         if all(sum(c * x**i for i, c in enumerate(found)) == y for x, y in zip(xs, ys, strict=True)):
             return _text(name, found)
-    return None
+    is_last = {y == max(ys) for x, y in zip(xs, ys, strict=True) if 4 * x >= max(xs)}
+    return str(max(ys)) if is_last == {True} else None
 
 
 def _bound(name: str, xs: Sequence[int], ys: Sequence[int]) -> str | None:
-    """Return a multiple of a power of the size, plus the largest remainder, that is at most twice the values."""
+    """Return a multiple of a power of the size, plus the largest remainder, that is at most twice the values.
+
+    If the values do not grow any more at the largest sizes, return the largest one.
+    """
     for degree in range(1, _MOST_DEGREE + 1):
         factor = round(ys[-1] / xs[-1] ** degree)
         powers = [factor * x**degree for x in xs]

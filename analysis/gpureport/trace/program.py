@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpureport.errors import InputError
+from gpureport.text import listed
 from gpureport.trace import instructions, operations
 from gpureport.trace.instructions import Counts
 from gpureport.trace.ir import SPACES, Instruction, Module, Operand, Space, Type, Unsupported, Words, walk
@@ -20,6 +21,7 @@ LOCAL, PRIVATE, TABLES = -1, -2, -3
 """Regions of memory: that of groups, that of work-items, and constants; others are the numbers of arguments."""
 _SPAN, _FIRST = 1 << 40, -TABLES + 1
 """Bytes between the addresses of two regions, and the spans before the first argument; the lowest has no region."""
+_OPAQUE = re.compile("image|sampler|event|queue|pipe")
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
 
@@ -212,9 +214,12 @@ class _Builder:
     def _parameters(self) -> Iterator[Parameter]:
         self.built.work_group = tuple(map(int, self.notes.get("reqd_work_group_size", ())))
         read = Words(self.module, self.module.kernels[self.built.name][0]).typed()
+        names, texts = (self.notes.get(f"kernel_arg_{key}", []) for key in ("name", "base_type"))
+        if opaque := [name for name, text in zip(names, texts, strict=True) if _OPAQUE.match(text)]:
+            raise Unsupported(f"images, samplers and events are not supported: {listed(opaque)}")
         for number, (of, attributes, value) in enumerate(read):
             self.slot(value)
-            name, text = (self.notes[f"kernel_arg_{key}"][number] for key in ("name", "base_type"))
+            name, text = names[number], texts[number]
             if any(each.startswith("byval(") for each in attributes):
                 raise Unsupported(f"a structure by value, {name}, is not supported")
             space = SPACES[of.count] if of.name == "ptr" else "private"
