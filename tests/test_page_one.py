@@ -281,10 +281,10 @@ def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> No
     assert "Not tested: most memory, endurance, error counters. Close" in cpu
     assert "no remapped rows · GPU-a6751b5a · NVIDIA CUDA" in gpu
     assert "712 W (limit 700 W)" in gpu
-    assert "To/from device (pinned) 55.5 GB/s, 55.4 GB/s 88 %" in gpu
+    assert "from device (pinned) 55.5 GB/s, 55.4 GB/s 88 %" in gpu
     assert "fp16, packed (inline PTX) 132" in gpu
     assert "97 % of specification 40.1 TFLOP/s (three registers)" in gpu
-    assert "To/from device (ordinary) ≈ 7.0 GB/s, 8.3 GB/s Launch" in gpu
+    assert "from device (ordinary) ≈ 7.0 GB/s, 8.3 GB/s Launch" in gpu
     assert "bf16 (OpenCL: mma.sync) 65 % of library rate (wgmma)" in gpu
     assert "of 60 MiB usable L2 latency rises earlier Tune for Working set reads ≤ 213 KiB (L1," in gpu
     assert "Not measured" not in gpu
