@@ -257,12 +257,8 @@ class Formulas:
         drawn = count if argument.is_sized else part
         if argument.name in self.arrays:
             return _converted(np.resize(self.arrays[argument.name].ravel(), count), dtype)
-        if argument.values == "random":
-            if dtype.kind == "f":
-                return rng.uniform(-1.0, 1.0, part).astype(dtype)
+        if argument.values == "random" and dtype.kind != "f":
             return rng.integers(0, 256, part * dtype.itemsize, dtype=np.uint8).view(dtype)
-        if argument.values == "zeros":
-            return np.zeros(part, dtype)
         if argument.values == "iota":
             return np.arange(count).astype(dtype)
 
@@ -271,9 +267,9 @@ class Formulas:
                 return rng.uniform(low, high, drawn).astype(dtype)
             return rng.integers(int(low), int(high), drawn).astype(dtype)
 
-        path = f"{argument.path}.values"
-        with self.of_field(path):
-            found = np.asarray(evaluate(argument.values, self.names(parameters), {"random": random}))
+        with self.of_field(path := f"{argument.path}.values"):
+            text = {"random": "random(-1, 1)", "zeros": "0"}.get(argument.values, argument.values)
+            found = np.asarray(evaluate(text, self.names(parameters), {"random": random}))
         if found.size not in (1, drawn):
             what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
             raise self.error(path, what)

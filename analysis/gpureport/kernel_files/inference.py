@@ -24,7 +24,6 @@ from gpureport.text import listed, suggestion
 from gpureport.trace.compiler import preprocessed
 from gpureport.trace.execution import Recorder, execute, local_arrays
 from gpureport.trace.program import LOCAL, Access, Parameter, Program
-from gpureport.workloads.model import Buffer
 
 _FIELDS = {"buffer": ("elements", "values", "buffer"), "scalar": ("value",), "local": ("local",)}
 _BASE = 1024
@@ -407,20 +406,16 @@ class _Kernel:
         integers; all others are zero.
         """
         ends = known.ends if known else {}
-        least = [_FEW_BYTES if each.name in changed else 1 for each in self.formulas.arguments]
-        sized = (self._sized(each, ends.get(n, least[n])) for n, each in enumerate(self.formulas.arguments))
-        formulas = replace(self.formulas, arguments=tuple(sized))
+        sized = (self._sized(each, ends.get(n, _FEW_BYTES)) for n, each in enumerate(self.formulas.arguments))
+        few = (replace(a, values=f"arange({a.lanes} * ({a.text})) % 3") if a.name in changed else a for a in sized)
+        formulas = replace(self.formulas, arguments=tuple(few))
         shape, program = formulas.dispatch(parameters, {}), formulas.program(parameters)
-        buffers = formulas.host_buffers(parameters, given, _Extremes(draw))
-        for name in (each.buffer_name for each in formulas.buffers if each.name in changed):
-            zeros = buffers[name].filled()
-            buffers[name] = Buffer(zeros.nbytes, np.resize(np.arange(3), zeros.size).astype(zeros.dtype))
-        host = shape.on_host(buffers)
+        host = shape.on_host(formulas.host_buffers(parameters, {*given, *changed}, _Extremes(draw)))
         extents = _Extents(program, prod(shape.local_size), host)
         groups, total = _corners(shape.groups), prod(shape.groups)
         extents.issued = execute(program, host, shape, groups, _WAVE, extents).issued
-        few = prod(shape.global_size) <= _MOST_ITEMS_OF_ALL and len(self.fields.swept_values.listed) == 1
-        if few and sum(extents.issued.values()) / len(groups) * total <= _MOST_OF_ALL:
+        is_small = prod(shape.global_size) <= _MOST_ITEMS_OF_ALL and len(self.fields.swept_values.listed) == 1
+        if is_small and sum(extents.issued.values()) / len(groups) * total <= _MOST_OF_ALL:
             execute(program, host, shape, range(total), _WAVE, extents)
         return extents
 
