@@ -23,7 +23,7 @@ from gpureport.spec.uncertainty import NORMAL_95, SIGMA_MODEL
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
 from tests.builders import altered
-from tests.kept import database
+from tests.kept import CPU, database, kept
 from tests.make_report import make_report
 from tests.toy import TOY
 
@@ -155,6 +155,10 @@ def test_what_is_predicted_says_so_beside_what_is_measured() -> None:
     assert "predicted" not in "".join(first[-2:])
     assert {"best seen", "best predicted other"} <= {*columns}
     assert "predicted" not in "".join(limits_table(compared).columns)
+
+
+def test_a_typical_value_of_a_processor_is_not_called_a_peak() -> None:
+    assert not any(each.listed for each in excerpt(kept(CPU)).figures)
 
 
 def test_a_comparison_of_predictions_says_how_accurate_such_ones_were_by_vendor() -> None:

@@ -278,7 +278,7 @@ def _figures(report: Report, ceilings: Iterable[Ceiling]) -> Iterator[MachineFig
             value=value,
             ci_low=low,
             ci_high=high,
-            listed=listed,
+            listed=None if device.is_typical else listed,  # a typical value is no peak
             unit=limit.unit if limit else "B/s",
             basis="measured" if figure and figure.measured else "predicted",
         )

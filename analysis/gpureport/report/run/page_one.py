@@ -274,7 +274,6 @@ def headline(
         report=report,
         statements=matching_statements(report.publication, found) if report.publication else (0, 0),
         compared=compared,
-        strong=sum(figure.is_strong_test for figure in compared),
         sides=sides(report, figures),
         typical=[figure for figure in compared if typical_value(report, figure)],
         hottest_c=max((r.temperature_c for r in chain(readings(report), *loads) if r.temperature_c), default=None),
@@ -402,22 +401,16 @@ def trust(report: Report) -> str:
     )
 
 
-def _is_usable(report: Report, figures: Iterable[KeyFigure]) -> bool:
-    """Return whether the latency of a CPU's last cache is that of its usable part, not of the plateau of the curve."""
-    found = {(f.key.workload, f.position, f.level): f.observed for f in report.findings if f.specified}
-    last = report.device.caches[-1].name if report.device.caches else ""
-    places = ((f, f.place) for f in figures if f.quantity is Quantity.LATENCY and f.of == last and f.place)
-    seen = ((f.measured, found.get((at.workload, at.position, at.level))) for f, at in places)
-    return any(measured and plateau and measured.value != plateau for measured, plateau in seen)
-
-
 def _note(report: Report, figures: Sequence[KeyFigure], *, assumed: bool) -> str:
+    plateaus = {feature.value for observation in report.observations for feature in observation.features}
+    name = report.device.caches[-1].name if report.device.caches else ""
+    last = [each for each in figures if (each.quantity, each.of) == (Quantity.LATENCY, name)]
     return text(
         "key_figures",
         report=report,
         assumed=assumed,
         joined=any(figure.nearer for figure in figures),
         efficient=any(figure.measured and figure.efficiency is not None for figure in figures),
-        is_usable=_is_usable(report, figures),
+        is_usable=any(each.measured and each.measured.value not in plateaus for each in last),
         off=Verdict.OFF.mark,
     )
