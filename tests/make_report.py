@@ -23,6 +23,7 @@ from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Pre
 from gpureport.records.report import Machine, Report, RunSettings, WorkloadInfo, report_text
 from gpureport.spec.models import Device, EntryMatch, Launch, PresentDevice, Transition
 from gpureport.spec.values import Provenance
+from tests.builders import altered
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
 
 L2_BYTES = 60 * MIB
@@ -34,33 +35,30 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
     transition = Transition(onset=0.7, midpoint=0.88, end=1.25)
     ranges = {"bandwidth_transition": transition, "latency_transition": transition}
     sheet = "NVIDIA H200 data sheet, 2024-11"
-    return TOY.model_copy(
-        update={
-            "id": "nvidia/h200_sxm",
-            "name": name,
-            "architecture": ARCHITECTURE.model_copy(update={"id": "nvidia/hopper", "name": "Hopper"}),
-            "compute_units": 132,
-            "clock_hz": 1.98e9,
-            "caches": (
-                L1.model_copy(update=ranges),
-                L2.model_copy(update={**ranges, "capacity_bytes": L2_BYTES, "bandwidth_bytes_per_cycle": 36.0}),
+    return altered(
+        TOY,
+        id="nvidia/h200_sxm",
+        name=name,
+        architecture=altered(ARCHITECTURE, id="nvidia/hopper", name="Hopper"),
+        compute_units=132,
+        clock_hz=1.98e9,
+        caches=(
+            L1.model_copy(update=ranges),
+            L2.model_copy(update={**ranges, "capacity_bytes": L2_BYTES, "bandwidth_bytes_per_cycle": 36.0}),
+        ),
+        memory=altered(MEMORY, size_bytes=141e9, bandwidth_bytes_per_s=4.8e12),
+        launch=Launch(single_s=4e-6, batched_s=LAUNCH_S, groups_per_cycle=0.836),
+        provenance={
+            "memory.bandwidth": Provenance(kind="spec", source=sheet),
+            "caches.L2.capacity": Provenance(
+                kind="queried", source="CL_DEVICE_GLOBAL_MEM_CACHE_SIZE", note="One list says 50 MB."
             ),
-            "memory": MEMORY.model_copy(update={"size_bytes": 141e9, "bandwidth_bytes_per_s": 4.8e12}),
-            "launch": Launch(single_s=4e-6, batched_s=LAUNCH_S, groups_per_cycle=0.836),
-            "provenance": {
-                "memory.bandwidth": Provenance(kind="spec", source=sheet),
-                "caches.L2.capacity": Provenance(
-                    kind="queried", source="CL_DEVICE_GLOBAL_MEM_CACHE_SIZE", note="One list says 50 MB."
-                ),
-                "caches.L2.latency": Provenance(kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"),
-                "clock": Provenance(kind="spec", source=sheet),
-                "rates.int32": Provenance(
-                    kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"
-                ),
-                "launch.batched": Provenance(kind="assumed", source="like other Hopper devices"),
-            },
-            "notes": ("The L2 is two partitions of 30 MiB.",),
-        }
+            "caches.L2.latency": Provenance(kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"),
+            "clock": Provenance(kind="spec", source=sheet),
+            "rates.int32": Provenance(kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"),
+            "launch.batched": Provenance(kind="assumed", source="like other Hopper devices"),
+        },
+        notes=("The L2 is two partitions of 30 MiB.",),
     )
 
 
@@ -462,10 +460,7 @@ def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row) -> None:
 
 
 def _case_sweep(builder: _Builder, variant: tuple[str, str], count: int) -> None:
-    points = [
-        _point(2**20, 1.0, 4.0).model_copy(update={"label": f"case {i}", "x": i, "parameters": {"case": i}})
-        for i in range(count)
-    ]
+    points = [altered(_point(2**20, 1.0, 4.0), label=f"case {i}", x=i, parameters={"case": i}) for i in range(count)]
     model = [_ceilings(p, p.working_set_bytes, p.work_items * 60.0 * (i + 1)) for i, p in enumerate(points)]
     axis = Axis(quantity="case", label="instruction")
     builder.sweep(_key(variant, "rates"), _metric("instructions"), axis, points, model, 60.0, 1.1)
@@ -478,15 +473,9 @@ def _key(variant: tuple[str, str], sweep: str) -> SweepKey:
 def slower(report: Report, factor: float, family: str = "") -> Report:
     """Return the report of the same machine with every sample *factor* times as long, or only those of a *family*."""
     measurements = tuple(
-        m.model_copy(
-            update={
-                "points": Points(
-                    p.model_copy(update={"samples_s": tuple(s * factor for s in p.samples_s)}) for p in m.points
-                )
-            }
-        )
+        altered(m, points=Points(altered(p, samples_s=tuple(s * factor for s in p.samples_s)) for p in m.points))
         if family in ("", m.key.family)
         else m
         for m in report.measurements
     )
-    return report.model_copy(update={"measurements": measurements})
+    return altered(report, measurements=measurements)

@@ -34,6 +34,7 @@ from gpureport.report.run.published import statements_table
 from gpureport.results.opening import predicted
 from gpureport.spec.models import EntryMatch
 from gpureport.workloads import select
+from tests.builders import altered
 from tests.documents import difference, masked, pattern, reduced, renew, unshared
 from tests.fake_run import saved_reports
 from tests.kept import CPU, GPU, PUBLISHED, database, filled, kept, kept_html, record, render_html
@@ -72,19 +73,15 @@ def unknown() -> list[str]:
     match = EntryMatch(entry=None, how=how, draft=True, notes=("It has 12 of 132 units.",))
     first, *others = report.measurements
     check = Verification(passed=False, cases=("97 x 61",), message="97 x 61: 5 of 5917 cells differ.")
-    wrong = first.model_copy(update={"points": Points(), "verification": check, "skipped": "The results are wrong."})
+    wrong = altered(first, points=Points(), verification=check, skipped="The results are wrong.")
     late = [MeasuredPoint(point=p.point, skipped=f"It would take {n}.5 ms.") for n, p in enumerate(others[0].points)]
-    cut = others[0].model_copy(update={"points": Points((*others[0].points[:9], *late[9:]))})
+    cut = altered(others[0], points=Points((*others[0].points[:9], *late[9:])))
     own = {first.key.workload: Verdict.ERROR}
     known = {
         "match": match,
         "status": "partial",
-        "findings": tuple(
-            f.model_copy(update={"verdict": own.get(f.key.workload, f.verdict)}) for f in report.findings
-        ),
-        "measurements": tuple(
-            m.model_copy(update={"began_s": 2.0 * n}) for n, m in enumerate((wrong, cut, *others[1:]))
-        ),
+        "findings": tuple(altered(f, verdict=own.get(f.key.workload, f.verdict)) for f in report.findings),
+        "measurements": tuple(altered(m, began_s=2.0 * n) for n, m in enumerate((wrong, cut, *others[1:]))),
         "conditions": (Conditions(workload="memory/read", readings=tuple(map(busy, range(60)))),),
     }
     return reduced(render_html(report.model_copy(update=known)))
@@ -104,7 +101,7 @@ def published() -> list[str]:
 def one_prediction() -> list[str]:
     """A GPU of another vendor."""
     report = predicted(database().device("amd/rx_7900_xt"), select(FEW), quick=True)[0]
-    return reduced(render_html(report.model_copy(update={"created_at": CREATED})))
+    return reduced(render_html(altered(report, created_at=CREATED)))
 
 
 def two_predictions() -> list[str]:
@@ -135,13 +132,13 @@ def own_kernels() -> list[str]:
 def _two_runs() -> tuple[Report, Report]:
     """Two reports on the same device, the second a tenth slower in one family, and quick."""
     report = make_report()
-    quick = report.settings.model_copy(update={"quick": True})
-    return report, slower(report, 1 / 0.9, "game_of_life").model_copy(update={"settings": quick})
+    quick = altered(report.settings, quick=True)
+    return report, altered(slower(report, 1 / 0.9, "game_of_life"), settings=quick)
 
 
 def _compared(**machines: Report) -> list[str]:
     runs: dict[str, tuple[Run, ...]] = {name: (excerpt(report),) for name, report in machines.items()}
-    found = compare(runs).model_copy(update={"created_at": CREATED})
+    found = altered(compare(runs), created_at=CREATED)
     return reduced(filled("comparison.html.j2", {"comparison": found}), dated=True)
 
 

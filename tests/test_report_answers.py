@@ -12,6 +12,7 @@ from gpureport.report.run import efficiency
 from gpureport.report.run.efficiency import limits, limits_table, most_frequent
 from gpureport.report.run.sweeps import curve_caption
 from gpureport.report.text.words import compared
+from tests.builders import altered
 from tests.make_report import make_report
 
 MIB = 1024.0**2
@@ -57,7 +58,7 @@ def mib(value: float, low: float, high: float) -> Range:
 
 
 def report_of(*found: Finding) -> Report:
-    return BASE.model_copy(update={"findings": found})
+    return altered(BASE, findings=found)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +84,10 @@ def test_a_difference_needs_intervals_that_do_not_overlap(
 
 def test_published_values_have_no_intervals() -> None:
     single = finding("midpoint", mib(57, 57, 57), mib(60, 60, 60))
-    bare = single.model_copy(update={"ci_low": None, "ci_high": None, "predicted_low": None, "predicted_high": None})
+    bare = altered(single, ci_low=None, ci_high=None, predicted_low=None, predicted_high=None)
 
     assert "5 % below" in compared(bare)
-    assert compared(bare.model_copy(update={"predicted": 57 * MIB, "ratio": 1.0})) == AS_PREDICTED
+    assert compared(altered(bare, predicted=57 * MIB, ratio=1.0)) == AS_PREDICTED
 
 
 def test_a_caption_names_calibrated_predictions_where_a_curve_has_one() -> None:
@@ -100,18 +101,14 @@ def one_kernel(share: float, width: float) -> Report:
     """Return a report of a kernel that takes 1 / *share* of its limit's time, with an interval of *width*."""
     prediction = next(p for p in BASE.predictions if p.key.variant == "read")
     key = prediction.points[-1].point
-    point = prediction.points[-1].model_copy(
-        update={"ceilings_s": {"DRAM": 1.0, "L2": 0.5}, "time_s": 1.25, "bottleneck": "DRAM"}
-    )
+    point = altered(prediction.points[-1], ceilings_s={"DRAM": 1.0, "L2": 0.5}, time_s=1.25, bottleneck="DRAM")
     seen = ObservedPoint(
         point=key, time_s=1 / share, value=share, ci_low=share * (1 - width), ci_high=share * (1 + width), samples=9
     )
     sweep = {"key": prediction.key, "metric": prediction.metric, "axis": prediction.axis}
     observation = Observation(**sweep, points=(seen,), features=())
-    isolated = prediction.model_copy(update={"points": Points((point,)), "features": ()})
-    return BASE.model_copy(
-        update={"predictions": (isolated,), "observations": (observation,), "measurements": (), "findings": ()}
-    )
+    isolated = altered(prediction, points=Points((point,)), features=())
+    return altered(BASE, predictions=(isolated,), observations=(observation,), measurements=(), findings=())
 
 
 @pytest.mark.parametrize(
@@ -133,9 +130,9 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
 def own_kernel(share: float) -> Report:
     """Return a report of a kernel of the user that reaches a *share* of its limit, with advice."""
     report = one_kernel(share, 0.01)
-    info = report.workloads["memory/read"].model_copy(update={"described": True})
+    info = altered(report.workloads["memory/read"], described=True)
     change = Advice(workload="memory/read", point="all", change="use vectors", gain=2.9)
-    return report.model_copy(update={"workloads": {**report.workloads, "memory/read": info}, "advice": (change,)})
+    return altered(report, workloads={**report.workloads, "memory/read": info}, advice=(change,))
 
 
 @pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (1.04, True)])
@@ -157,15 +154,15 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
     report = one_kernel(0.9, 0.01)
     (prediction,), (observation,) = report.predictions, report.observations
-    key = prediction.key.model_copy(update={"sweep": "once"})
+    key = altered(prediction.key, sweep="once")
     point = prediction.points[0].point
-    larger = point.model_copy(update={"working_set_bytes": 2 * point.working_set_bytes, "label": "larger"})
-    predicted = prediction.points[0].model_copy(update={"point": larger})
-    further = prediction.model_copy(update={"key": key, "points": Points((predicted,))})
-    seen = observation.points[0].model_copy(update={"point": larger, "time_s": 2.0, "value": 0.5})
-    observed = observation.model_copy(update={"key": key, "points": Points((seen,))})
-    both = report.model_copy(update={"predictions": (prediction, further)})
+    larger = altered(point, working_set_bytes=2 * point.working_set_bytes, label="larger")
+    predicted = altered(prediction.points[0], point=larger)
+    further = altered(prediction, key=key, points=Points((predicted,)))
+    seen = altered(observation.points[0], point=larger, time_s=2.0, value=0.5)
+    observed = altered(observation, key=key, points=Points((seen,)))
+    both = altered(report, predictions=(prediction, further))
     (limit,) = limits(curves(both), both.device.compute_units)
     assert limit.key.sweep == prediction.key.sweep
-    (limit,) = limits(curves(both.model_copy(update={"observations": (observation, observed)})), 1)
+    (limit,) = limits(curves(altered(both, observations=(observation, observed))), 1)
     assert (limit.key.sweep, limit.efficiency) == ("once", pytest.approx(0.5))

@@ -23,6 +23,7 @@ from gpureport.report import Paper
 from gpureport.report.pdf import layout, pdf
 from gpureport.report.render import typeset
 from gpureport.report.text.tables import Table
+from tests.builders import altered
 from tests.kept import record, render_html
 from tests.make_report import make_report
 from tests.page_boxes import strays
@@ -38,35 +39,32 @@ def hostile() -> Report:
     """Return a report whose names are long and full of mark-up."""
     report = make_report(name=HOSTILE, families=1)
     info = next(iter(report.workloads.values()))
-    wild = info.model_copy(update={"title": HOSTILE, "description": HOSTILE * 2, "counting": "</style><img src=x>"})
-    findings = tuple(f.model_copy(update={"level": Level(name="L" * 80)}) for f in report.findings)
+    wild = altered(info, title=HOSTILE, description=HOSTILE * 2, counting="</style><img src=x>")
+    findings = tuple(altered(f, level=Level(name="L" * 80)) for f in report.findings)
     first = report.measurements[0]
-    compiled = first.compilation[0].model_copy(update={"log": HOSTILE, "options": "-D" + "X" * 300})
+    compiled = altered(first.compilation[0], log=HOSTILE, options="-D" + "X" * 300)
     told = {"throttle_reasons": (HOSTILE, "L" * 80, "power brake"), "others_utilisation": 0.9, "measuring": True}
     readings = tuple(Reading.model_validate({"at_s": at_s, **told}) for at_s in range(200))
-    return report.model_copy(
-        update={
-            "workloads": {**report.workloads, "family_00/only": wild},
-            "findings": findings,
-            "measurements": (
-                first.model_copy(update={"compilation": (compiled,), "began_s": 1.0}),
-                *report.measurements[1:],
-            ),
-            "conditions": (Conditions(workload=HOSTILE, readings=readings),),
-            "settings": report.settings.model_copy(update={"command": HOSTILE}),
-        }
+    return altered(
+        report,
+        workloads={**report.workloads, "family_00/only": wild},
+        findings=findings,
+        measurements=(
+            altered(first, compilation=(compiled,), began_s=1.0),
+            *report.measurements[1:],
+        ),
+        conditions=(Conditions(workload=HOSTILE, readings=readings),),
+        settings=altered(report.settings, command=HOSTILE),
     )
 
 
 def nothing_measured() -> Report:
     report = one_family()
     skipped = tuple(
-        m.model_copy(
-            update={"points": Points(), "compilation": (), "verification": None, "skipped": "The build failed."}
-        )
+        altered(m, points=Points(), compilation=(), verification=None, skipped="The build failed.")
         for m in report.measurements
     )
-    return report.model_copy(update={"measurements": skipped, "observations": (), "findings": ()})
+    return altered(report, measurements=skipped, observations=(), findings=())
 
 
 def empty() -> Report:

@@ -31,12 +31,8 @@ _FOUND = [curve for curve in curves(make_report()) if kind_of(curve) == "sizes" 
 
 def _off(curve: CurveRecords, number: int) -> CurveRecords:
     """Return the curve as another sweep, with every value off by a factor that grows with *number*."""
-    pairs = (
-        each.main.model_copy(update={"verdict": Verdict.OFF, "ratio": 2.0 + number})
-        for each in curve.pairs
-        if each.main.observed
-    )
-    key = curve.key.model_copy(update={"sweep": f"sweep {number}"})
+    pairs = (altered(each.main, verdict=Verdict.OFF, ratio=2.0 + number) for each in curve.pairs if each.main.observed)
+    key = altered(curve.key, sweep=f"sweep {number}")
     return replace(curve, key=key, findings=tuple(pairs))
 
 
@@ -63,12 +59,12 @@ def test_of_many_deviations_the_largest_are_shown() -> None:
 def test_the_largest_deviation_has_a_ratio() -> None:
     (curve, *_) = (curve for curve in _FOUND if any(pair.main.observed for pair in curve.pairs))
     far, farther = (_off(curve, number).pairs[0] for number in (1, 2))
-    missing = FindingPair(far.main.model_copy(update={"verdict": Verdict.NOT_OBSERVED, "ratio": None}), None)
+    missing = FindingPair(altered(far.main, verdict=Verdict.NOT_OBSERVED, ratio=None), None)
 
     assert most_distant((missing, farther, far)) == (farther, "Largest deviation")
     assert most_distant((missing,)) == (missing, "Not as predicted")
     assert largest_deviation([missing.main, missing.main]) == f"2 {Verdict.NOT_OBSERVED}"
     assert "times the prediction" in largest_deviation([missing.main, far.main])
-    wide = farther.main.model_copy(update={"verdict": Verdict.UNDETERMINED})
+    wide = altered(farther.main, verdict=Verdict.UNDETERMINED)
     assert largest_deviation([wide]) == f"1 {Verdict.UNDETERMINED}"
     assert largest_deviation([wide, far.main]) == largest_deviation([far.main])

@@ -53,7 +53,7 @@ def test_lanes_are_counted_without_their_line_code(generation: int, lanes: int, 
 
 def test_a_transfer_takes_its_latency_and_the_time_of_the_link() -> None:
     link = Link.pcie(4, 16)
-    device = TOY.model_copy(update={"link": link})
+    device = altered(TOY, link=link)
     size = 2.0**30
     found = sum(transfer_times(device, HostTraffic(size, 0.0, "pinned")).values())
     both = sum(transfer_times(device, HostTraffic(size, size, "pinned")).values())
@@ -62,12 +62,12 @@ def test_a_transfer_takes_its_latency_and_the_time_of_the_link() -> None:
 
 
 def test_ordinary_memory_is_also_copied_by_the_host_and_shared_memory_only() -> None:
-    device = TOY.model_copy(update={"link": Link.pcie(5, 16)})
+    device = altered(TOY, link=Link.pcie(5, 16))
     pinned, ordinary = (transfer_times(device, HostTraffic(2.0**28, 0.0, memory)) for memory in ("pinned", "pageable"))
     assert pinned["link"] == ordinary["link"]
     assert ordinary["host copy"] == pytest.approx(2.0**28 / device.host_link.host_copy_bytes_per_s)
     assert not pinned["host copy"]
-    shared = TOY.model_copy(update={"link": Link(kind="shared")})
+    shared = altered(TOY, link=Link(kind="shared"))
     found = transfer_times(shared, HostTraffic(1e9, 0.0, "pageable"))
     assert sum(found.values()) == pytest.approx(shared.host_link.call_s + 1e9 / shared.host_link.host_copy_bytes_per_s)
     assert "link" not in found
@@ -75,7 +75,7 @@ def test_ordinary_memory_is_also_copied_by_the_host_and_shared_memory_only() -> 
 
 def test_the_smallest_transfers_take_calls_or_the_latency_of_the_device() -> None:
     """Data of the device must be waited for; the second of two directions starts one call after the first."""
-    device = TOY.model_copy(update={"link": Link.pcie(5, 16)})
+    device = altered(TOY, link=Link.pcie(5, 16))
     link = device.host_link
 
     def time_s(to_device: float, to_host: float, memory: Memory) -> float:
@@ -148,9 +148,7 @@ def test_pci_links_are_read_from_the_system(tmp_path: Path) -> None:
 
 def _present(generation: int | None, lanes: int | None) -> PresentDevice:
     units = DATABASE.device("nvidia/rtx_4090").compute_units
-    return PRESENT.model_copy(
-        update={"compute_units": units, "clock_hz": None, "link_generation": generation, "link_lanes": lanes}
-    )
+    return altered(PRESENT, compute_units=units, clock_hz=None, link_generation=generation, link_lanes=lanes)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +158,13 @@ def _present(generation: int | None, lanes: int | None) -> PresentDevice:
 def test_a_narrower_or_slower_link_replaces_the_listed_one_and_that_of_a_draft(
     generation: int | None, lanes: int | None, expected: float | None
 ) -> None:
-    there = _present(generation, lanes).model_copy(update={"name": "NVIDIA GeForce RTX 4090", "vendor": "NVIDIA"})
+    there = altered(_present(generation, lanes), name="NVIDIA GeForce RTX 4090", vendor="NVIDIA")
     found = DATABASE.match(there)
     assert found.entry == "nvidia/rtx_4090"
     assert any("link to the host" in note for note in found.notes) == (expected is not None)
     if expected is not None:
         assert found.device.host_link.bandwidth_bytes_per_s == pytest.approx(expected, rel=1e-3)
-    draft = DATABASE.match(_present(generation, lanes).model_copy(update={"name": "Unheard-of 9000"}))
+    draft = DATABASE.match(altered(_present(generation, lanes), name="Unheard-of 9000"))
     assert draft.draft
     assert draft.device.link == (Link.pcie(generation, lanes) if generation and lanes else None)
 
@@ -176,14 +174,14 @@ def test_the_link_counts_while_data_are_transferred() -> None:
     device = DATABASE.device("nvidia/h200_sxm")
     idle = Reading(at_s=0.0, link_generation=1, link_lanes=16)
     busy = Reading(at_s=1.0, measuring=True, link_generation=3, link_lanes=16)
-    read = Conditions(workload="memory/read", readings=(busy.model_copy(update={"link_generation": 5}),))
+    read = Conditions(workload="memory/read", readings=(altered(busy, link_generation=5),))
     conditions = (read, Conditions(workload="transfer/pinned", readings=(idle, busy)))
-    report = make_report().model_copy(update={"device": device, "conditions": conditions})
-    fast = report.model_copy(update={"conditions": (read.model_copy(update={"workload": "transfer/pinned"}),)})
+    report = altered(make_report(), device=device, conditions=conditions)
+    fast = altered(report, conditions=(altered(read, workload="transfer/pinned"),))
     assert link_under_load(report) == Link.pcie(3, 16)
     assert "PCIe 3.0 x16" in text("slow_link", slow=slow_link(report))
     assert not slow_link(fast)
-    assert not slow_link(report.model_copy(update={"conditions": ()}))
+    assert not slow_link(altered(report, conditions=()))
 
 
 def test_a_runtime_may_copy_longer_data_on_all_cores(cpu: Device) -> None:
