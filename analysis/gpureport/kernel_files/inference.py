@@ -177,7 +177,7 @@ class _Kernel:
         fields, scalars = self.fields, {each.name: each.text for each in arguments if each.kind == "scalar"}
         sizes, missing = self._sizes(arguments)
         guards = {axis: scalars[name] for axis, name in reversed([*_guards(self.body)]) if name in scalars}
-        dimensions = 1 + max(map(int, re.findall(_GLOBAL_ID, self.body)), default=0)
+        dimensions = 1 + max(map(int, re.findall(_GLOBAL_ID.replace("global", r"\w+"), self.body)), default=0)
         items = fields.global_size or tuple(guards.get(axis, "") for axis in range(dimensions))
         if asked := [*self._asked(arguments, sizes, missing, items)]:
             paths, parts, examples = zip(*asked, strict=True)

@@ -212,15 +212,7 @@ def _memory_s(device: Device, demand: Demand, access: AccessDemand) -> float:
     if not (moved and streams):
         return 0.0
     share = moved / sectors(each for each in demand.accesses if is_same(streams[0], each))
-    part = (
-        replace(
-            each,
-            passes=share * each.passes,
-            outer_passes=share * each.outer_passes,
-            memory_passes=None if each.memory_passes is None else share * each.memory_passes,
-        )
-        for each in streams
-    )
-    alone = execution(device, replace(demand, accesses=(access,), streams=tuple(part)))
+    part = tuple(replace(each, elements=share * each.elements) for each in streams)
+    alone = execution(device, replace(demand, accesses=(access,), streams=part))
     footprint = footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     return traffic_time(alone, footprint, usable_capacities(alone))[0]
