@@ -606,6 +606,7 @@ kernel void counted(global const int *x, global int *y, int n) {
     local int t[96]; int l = get_local_id(0); t[l] = 0; if (l < 32) t[l + 64] = 0; barrier(1);
     atomic_inc(t + x[get_global_id(0)]); barrier(1); y[get_global_id(0)] = t[l]; }
 kernel void cells(global char *x, global int *y, int n) { int i = get_global_id(0); if (i < n && x[i]) y[i]++; }
+kernel void places(global float *x, int n) { uint i = get_global_id(0); if (i < n) x[(uint)(int)(x[i] * 9)] = 1; }
 kernel void blocks(global int *x, int n) { local int t[256]; int l = get_local_id(1) * 16 + get_local_id(0);
     t[l] = n; barrier(1); x[get_group_id(1) * n + get_group_id(0) * 256 + l] = t[255 - l]; }
 kernel void strided(global int *x, int n) { for (int i = get_global_id(0); i < n; i += get_global_size(0)) x[i] = n; }
@@ -665,6 +666,7 @@ def test_a_source_determines_its_description(
         ("stencil_5_point.cl", {}, "--size width=auto --size height=width"),
         ("matrix_product.cl", {"defines": {"TILE": 16}}, "--global n,n --local 16,16"),
         ("two.cl:comment", {}, "--global n"),
+        ("two.cl:places", {}, "negative? (with random numbers in x; give their contents, such as --data 'x=0')"),
         ("two.cl:blocks", {}, "--global n,n --local 16,16"),
         ("two.cl:scale", {}, "such as --size factor=1 --size n=auto --global n"),
         ("two.cl:guarded", {}, "such as --size k=1 --size n=auto"),

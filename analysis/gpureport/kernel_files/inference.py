@@ -330,7 +330,12 @@ class _Kernel:
         reals = {each.name for each in self.formulas.buffers if each.dtype.kind == "f"}
         extents = self._repeated(parameters, self._executed(parameters), given)
         if self.depends is None:
-            without, drawn = (self._executed(parameters, extents, each) for each in (given - reals, given | reals))
+            without = self._executed(parameters, extents, given - reals)
+            try:
+                drawn = self._executed(parameters, extents, given | reals)
+            except InputError as error:
+                what = f"with random numbers in {listed(sorted(reals))}; give their contents, such as --data"
+                raise InputError(f"{error} ({what} '{min(reals)}=0')") from None
             self.depends = (without.ends, without.issued) != (drawn.ends, drawn.issued)
         if self.depends:
             given |= reals
