@@ -261,6 +261,14 @@ def test_random_accesses_miss_lines_that_do_not_fit(
     assert moved == pytest.approx(4 * items * passes, rel=0.03)
 
 
+def test_stores_that_are_part_of_others_move_nothing(database: Database, tmp_path: Path) -> None:
+    kernel = compiled(tmp_path, "global int *y) { int i = get_global_id(0); y[2 * i] = i; y[2 * i + 1] = 1; }")
+    shape, device = Dispatch("k", (1 << 14,), (64,)), database.device("nvidia/h200_sxm")
+    demand = dispatch_demand(kernel, [np.zeros(1 << 15, np.int32)], shape, device, placed(device, kernel, shape))
+
+    assert [(each.sectors, each.missed_sectors) for each in demand.accesses] == [(1 << 12, 0), (0, 0)]
+
+
 def test_atomic_loads_move_what_atomic_operations_do(database: Database, tmp_path: Path) -> None:
     items, device = 1 << 12, database.device("nvidia/h200_sxm")
     body = "{ size_t i = get_global_id(0); y[i] = atomic_load_explicit(&x[i], memory_order_relaxed); }"

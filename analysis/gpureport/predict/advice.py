@@ -170,6 +170,7 @@ def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Swee
     def of_line(parts: Sequence[tuple[AccessDemand, float, float]]) -> SourceAccess:
         first, accesses = parts[0][0], [each for each, *_ in parts]
         waves, sectors = (sum(getattr(each, name) for each in accesses) for name in ("waves", "sectors"))
+        used, sector = sum(each.distinct * each.nbytes for each in accesses), grid.last_sector_bytes(device)
         return SourceAccess(
             workload=workload.name,
             point=key.label,
@@ -180,8 +181,8 @@ def source_accesses(workload: Workload, known: ModelInput, sweeps: Sequence[Swee
             array=first.buffer,
             lines=sum(each.lines for each in accesses) / waves,
             cycles=sum(each.conflict_cycles for each in accesses) / waves,
-            used_bytes=sum(each.distinct * each.nbytes for each in accesses) / sectors if sectors else 0.0,
-            sector_bytes=grid.last_sector_bytes(device),
+            used_bytes=min(sector, used / max(1.0, sectors)),  # stores may be part of others
+            sector_bytes=sector,
             traffic_share=sum(transferred(each, allocates=allocates) for each in accesses) / traffic,
             unit_s=sum(seconds for _, seconds, _ in parts) / len(runs),
             memory_s=sum(seconds for *_, seconds in parts) / len(runs),

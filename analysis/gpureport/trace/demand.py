@@ -156,7 +156,8 @@ def dispatch_demand(
     shared = samples[0].counts  # of groups that share a nearest cache: others miss as often
     for sample in samples[1:] if in_loops else samples[1:-1]:
         for key in sample.counts.keys() & shared.keys():
-            sample.counts[key][MISSED] = sample.counts[key][POSSIBLE] * shared[key][MISSED] / shared[key][POSSIBLE]
+            misses = shared[key][MISSED] / np.maximum(1.0, shared[key][POSSIBLE])  # stores may be part of others
+            sample.counts[key][MISSED] = sample.counts[key][POSSIBLE] * misses
     accesses, (branches, maskable) = tuple(_accesses(samples, names)), _ways(program)
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     extents = {(names[key[0]], key[1]): _extent(key, samples, placement) for key in keys}
