@@ -256,6 +256,8 @@ def test_a_figure_of_speeds_leaves_room_on_its_page(machines: int, kinds: int, m
     panels = [picture.chart.columns[0][0] for picture in speed_pictures(comparison)]
     assert sum(len(panel.y.rows) for panel in panels) == kinds
     assert max(panel.height_in for panel in panels) < 4
+    captions = [picture.caption for picture in speed_pictures(comparison)]
+    assert ("each kind" in captions[0]) is (len(captions) == 1)
     assert len({panel.x.ends for panel in panels}) == 1
 
 

@@ -104,12 +104,14 @@ def speed_pictures(comparison: Comparison) -> Iterator[Picture]:
         if any(means := [mean_speed(work.contests, name) for name in others])
     ]
     if len(rows) >= _FEWEST_SPEEDS:
+        parts = list(in_figures(rows, _MOST_ROWS[len(others)]))
+        which = "each kind" if len(parts) == 1 else f"{len(parts[0])} of {len(rows)} kinds"
         caption = (
-            "Speed of each kind of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals; "
+            f"Speed of {which} of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals; "
             "hollow: undecided, since the interval includes 1."
         )
         ends = _speed_ends([mean for _, means in rows for mean in means if mean])
-        for part in in_figures(rows, _MOST_ROWS[len(others)]):
+        for part in parts:
             yield Picture(speed_chart(part, [comparison.baseline, *others], ends), caption)
             caption = "Speed of other kinds of work."
 

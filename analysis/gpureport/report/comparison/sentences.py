@@ -105,7 +105,7 @@ def limit_name(kind: Kind, kernels: Sequence[str]) -> str:
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[str, object]:
-    """Return facts on a machine's speed by kind of work; ``shown``: names and values of the *most* different kinds."""
+    """Return facts on a machine's speed by kind of work; ``shown``: the *most* different kinds, with values."""
     found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
     verdicts = [verdict_of(mean.ratio) for _, mean in found]
     different = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict in ("faster", "slower")]
@@ -122,9 +122,11 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> dict[
                 work.unit,
                 mean,
                 verdict_of(mean.ratio),
-                [best_of(work.contests, (name, baseline))[0][each] for each in (name, baseline)],
+                [bests[each] for each in (name, baseline)],
+                case.variant if case and len(mean.kernels) > 1 else "",
             )
             for work, mean in ordered[:most]
+            for bests, case in (best_of(work.contests, (name, baseline)),)
         ],
     }
 
