@@ -195,6 +195,28 @@ def test_waves_exchange(wave: int, tmp_path: Path) -> None:
     assert out[3].tolist() == (2 + start + 2).tolist()
 
 
+def test_ptx_of_kernels_is_executed(tmp_path: Path) -> None:
+    x, out = np.random.default_rng(1).integers(0, 2**31, 64, np.int32), np.zeros((4, 64), np.int32)
+    source = """kernel void k(global int *x, global int *out) {
+        int i = get_global_id(0), a = x[i], b = x[63 - i], c;
+        __asm__("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(c) : "r"(a), "r"(b), "r"(i));
+        out[i] = c;
+        __asm__("shf.l.wrap.b32 %0, %1, %1, %2;" : "=r"(c) : "r"(a), "r"(5));
+        out[64 + i] = c;
+        __asm__ volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(c) : "r"(a), "r"(4));
+        out[128 + i] = c;
+        __asm__ volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+            : "=r"(c) : "r"(i & 1));
+        out[192 + i] = c; }"""
+    run(tmp_path, source, [x, out], 64, 64)
+    i, bits = np.arange(64), x.view(np.uint32)
+
+    np.testing.assert_array_equal(out[0], x & x[::-1] | ~x & i)
+    np.testing.assert_array_equal(out[1].view(np.uint32), bits << 5 | bits >> 27)
+    np.testing.assert_array_equal(out[2], x[i ^ 4])
+    np.testing.assert_array_equal(out[3].view(np.uint32), 0xAAAAAAAA)
+
+
 def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
     """One lane of each second wave of 16 adds; the others of these waves wait."""
     x = np.zeros(64, np.float32)

@@ -394,8 +394,8 @@ class _Machine:
         self.store(expected, operands[1], signed(old))
         return old == values[0]
 
-    def exchange(self, name: str, operands: Sequence[Value], *, is_unsigned: bool) -> Value:
-        """Exchange values between the work-items of a sub-group; *name* as after ``sub_group_``."""
+    def exchange(self, name: str, operands: Sequence[Value], words: int, *, is_unsigned: bool) -> Value:
+        """Exchange *words* between the work-items of a sub-group; *name* as after ``sub_group_``."""
         lanes, width = self.lanes, self.sub_group
         row, column = self.sub_group_of[lanes.index], self.lane_of[lanes.index]
         value = np.broadcast_to(operands[0], lanes.size)
@@ -407,7 +407,8 @@ class _Machine:
         table, present = np.zeros(shape, value.dtype), np.zeros(shape, np.bool_)
         table[row, column], present[row, column] = value, True
         if name == "ballot":
-            return np.packbits(table[:, :128] != 0, axis=1, bitorder="little").view(np.int32)[row].T
+            votes = np.packbits(table[:, :128] != 0, axis=1, bitorder="little").view(np.int32)[row].T
+            return votes if words > 1 else votes[0]
         if name == "broadcast_first":
             return table[row, present.argmax(axis=1)[row]]
         distance = operands[1].astype(np.int64)

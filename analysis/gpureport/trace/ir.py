@@ -18,7 +18,7 @@ SPACES: tuple[Space, ...] = get_args(Space)
 """By the number of the address space (SPIR)."""
 _DTYPES: Mapping[str, DTypeLike] = {"half": "f2", "float": "f4", "double": "f8", "ptr": "i8", "i1": "?"}
 _TOKEN = re.compile(
-    r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?'
+    r'c?"[^"]*"|[%@]"[^"]*"|[%@][\w.$-]+|![\w.]*|#\d+|0x[HKLMR]?[0-9A-Fa-f]+|-?\d+(?:\.\d+)?(?:e[+-]\d+)?'
     r"|[a-z_]+\((?:[^()]|\([^()]*\))*\)|[\w.$-]+|[^\s\w]"
 )
 """Words with parentheses right after them, such as ``addrspace(1)``, are one."""
@@ -28,6 +28,13 @@ _VARIABLE = re.compile(r"^(@\S+) = .*?(?:addrspace\((\d)\) )?(?:constant|global)
 _CASES = re.compile(r"\[\n(.*?)\n  \]", re.S)
 _SAME = ("addrspacecast", "inttoptr", "ptrtoint", "bitcast")
 _EMPTY = ("undef", "poison", "zeroinitializer", "null")
+_PTX = {
+    r"lop3\.b32 \$0, \$1, \$2, \$3, (0x\w+);": r"@lop3(i32 \1, ",
+    r"shf\.l\.wrap\.b32 \$0, \$1, \$1, \$2;": "@rotate(",
+    r"shfl\.sync\.bfly\.b32 \$0, \$1, \$2, 31, 0xffffffff;": "@sub_group_shuffle_xor(",
+    r"{ .reg .pred p; setp\.ne\.s32 p, \$1, 0; vote\.sync\.ballot\.b32 \$0, p, 0xffffffff; }": "@sub_group_ballot(",
+}
+"""Calls that do what NVIDIA's assembly in kernels does."""
 _CONSTANTS = frozenset({*_SAME, *_EMPTY, *"getelementptr sub add true false splat asm".split()})
 
 
@@ -289,6 +296,8 @@ class Module:
     """
 
     def __init__(self, path: Path, text: str) -> None:
+        for assembly, call in _PTX.items():
+            text = re.sub(rf'asm (?:sideeffect )?"{assembly}", "[^"]*"\(', call, text)
         self.path, self.text, self.line, self._file, self._head = path, text, 0, "", 0
         self._lines: dict[str, int] = {}
         self.addresses: dict[str, int] = {}
@@ -385,7 +394,7 @@ def _bytes(number: int, of: Type) -> bytes:
 
 def _number(word: str, of: Type) -> bytes:
     if of.dtype.kind != "f":
-        return _bytes(word == "true" if of.bits == 1 else int(word), of)
+        return _bytes(word == "true" if of.bits == 1 else int(word, 0), of)
     if word.startswith("0xH"):
         return _bytes(int(word[3:], 16), of)
     packed = int(word, 16).to_bytes(8, "little") if word.startswith("0x") else np.float64(word).tobytes()

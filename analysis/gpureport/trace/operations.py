@@ -212,6 +212,12 @@ def _reversed(a: Value) -> Value:
     return np.packbits(np.unpackbits(rows, bitorder="little")).view(a.dtype).reshape(a.shape)[()]
 
 
+def _looked_up(table: Value, a: Value, b: Value, c: Value) -> Value:
+    """Return the bits of a *table* of eight that each three bits of *a*, *b* and *c* select, those of *a* first."""
+    selected = ((a ^ ~-(i >> 2)) & (b ^ ~-(i >> 1 & 1)) & (c ^ ~-(i & 1)) for i in range(8) if int(table) >> i & 1)
+    return reduce(np.bitwise_or, selected, a.dtype.type(0))
+
+
 def _product_sum(a: Value, b: Value, c: Value) -> Value:
     return a * b + c
 
@@ -234,6 +240,7 @@ _INTEGER: Mapping[str, Function] = {
     "rhadd": lambda a, b: (a >> 1) + (b >> 1) + ((a | b) & 1),
     "bitselect": lambda a, b, c: a ^ (c & (b ^ a)),
     "bit_reverse": _reversed,
+    "lop3": _looked_up,
 }
 _OF_BOTH_SIGNS: Mapping[str, Function] = {
     **{name.replace("_", "."): _INTEGER[name] for name in ("max", "min", "add_sat", "sub_sat")},

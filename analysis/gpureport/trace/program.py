@@ -354,7 +354,7 @@ class _Builder:
         counts = {"ballot": 1.0} if plain in ("ballot", "all", "any") else {"shuffle": 1.0}
         return self._made(
             line,
-            lambda machine, *values: machine.exchange(plain, values, is_unsigned=is_unsigned),
+            lambda machine, *values: machine.exchange(plain, values, line.of.width, is_unsigned=is_unsigned),
             {"shuffle": 5.0} if plain.startswith("reduce") else counts,
             machine=True,
         )
