@@ -42,6 +42,11 @@ def test_the_check_of_a_folder_of_broken_files_reports_the_expected_sentences(
         (SOURCES, "", ":4: source: no source 'sheet' under 'sources'; define it there"),
         ('"data sheet"', '" "', ":4: sources.sheet.text: must have at least 1 character"),
         ("caches: ", "link: {kind: pcie}\ncaches: ", ":9: link: needs generation and lanes for kind pcie"),
+        (
+            "caches: ",
+            "link: {kind: nvlink_c2c, bandwidth: 0 GB/s}\ncaches: ",
+            ":9: link: needs bandwidth for kind nvlink_c2c",
+        ),
         ("caches: ", "link: {lanes: 16}\ncaches: ", ":9: link.kind: is missing"),
         (
             "L2: 4 MiB",

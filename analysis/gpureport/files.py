@@ -34,7 +34,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files completely, or none of them, even if the power fails; create their folders if necessary.
+    """Write files completely, even if the power fails, and none if a content cannot be stored; create their folders.
 
     Temporary files in the same folders get the contents, and then the names. Links stay links.
 

@@ -184,7 +184,7 @@ def _check_link(document: Document[Any], values: Layer) -> None:
         document.refuse("link.kind", _MISSING)
     elif link and not document.spoiled("link"):
         needed = _OF_LINKS[kind := values["link.kind"].value]
-        if not set(needed) <= set(link):
+        if not all(values[f"link.{name}"].value if name in link else 0 for name in needed):
             document.refuse("link", f"needs {listed(needed)} for kind {kind}")
 
 
