@@ -13,7 +13,6 @@ from gpureport.compare.records import BEYOND, FEW, WITHIN, Comparison, MachineRe
 from gpureport.compare.runs import BEST_SIZE, BestPoints, ComparedPoint, ContestKey, Run, excerpt, rank, same_device
 from gpureport.errors import InputError
 from gpureport.grouping import grouped
-from gpureport.predict.ceilings import Ceiling
 from gpureport.records.curves import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.spec.uncertainty import NORMAL_95
@@ -59,7 +58,7 @@ def compare(
         raise InputError(f"nothing to compare: no two of {', '.join(first)} have a workload in common")
     facts = {name: merged_facts([run.machine.facts for run in of_machine]) for name, of_machine in runs.items()}
     differing = conditions(facts)
-    tested = differences(runs, base, minimum_effect)
+    tested, limits = differences(runs, base, minimum_effect), {name: run.limits for name, run in first.items()}
     return Comparison(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -86,7 +85,7 @@ def compare(
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
         figures=tuple(each.model_copy(update={"machine": name}) for name, run in first.items() for each in run.figures),
-        limits=_limits(first),
+        limits=limits if len(limits) <= FEW and len(set(limits.values())) > 1 else {},
         contrasts=tuple(
             contrast(name, base, common)
             for name, run in first.items()
@@ -95,11 +94,6 @@ def compare(
         families={family: title for run in first.values() for family, title in run.families.items()},
         curves=tuple(_common_curves(first)) if len(first) <= FEW else (),
     )
-
-
-def _limits(machines: Mapping[str, Run]) -> dict[str, tuple[Ceiling, ...]]:
-    found = {name: run.limits for name, run in machines.items()}
-    return found if len(found) <= FEW and len(set(found.values())) > 1 else {}
 
 
 def _common_curves(machines: Mapping[str, Run]) -> Iterator[dict[str, Observation | Prediction]]:

@@ -1,6 +1,6 @@
 """Differences between runs on one device: which sweeps differ significantly, which only by run-to-run variation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
@@ -90,7 +90,9 @@ def differences(
     typical: list[float] = []
     for name, runs in machines.items():
         if name != baseline and same_device(runs[0], base[0]):
-            sweeps = tuple(_sweeps(runs, base))
+            names = dict.fromkeys(name for run in runs for name in run.samples)
+            shared = (_sweep(each, [[run.samples.get(each) for run in own] for own in (runs, base)]) for each in names)
+            sweeps = tuple(filter(None, shared))
             deviation = max(BETWEEN_RUNS, _typical_deviation(sweeps))
             typical += [deviation] if sweeps else []
             whole = [_whole(sweeps)] if len(sweeps) >= _ENOUGH_SWEEPS else []
@@ -106,17 +108,12 @@ def regressions(found: Sequence[Difference], percent: float) -> tuple[Difference
     return tuple(d for d in found if d.significant and log(d.speed.value) < log(max(1 - percent / 100, 1e-9)))
 
 
-def _sweeps(runs: Sequence[Run], base: Sequence[Run]) -> Iterator[_Sweep]:
-    for name in dict.fromkeys(name for run in runs for name in run.samples):
-        machines = [[run.samples.get(name) for run in machine] for machine in (runs, base)]
-        if all(map(any, machines)) and (sweep := _sweep(name, machines)):
-            yield sweep
-
-
 def _sweep(name: str, machines: Sequence[Sequence[Samples | None]]) -> _Sweep | None:
-    """Compare the points that all runs of both machines share; return ``None`` if there are too few."""
+    """Compare the points that all runs of both machines share; return ``None`` if one has no run or they are few."""
     numbers = [number for number, run in enumerate(run for machine in machines for run in machine) if run]
     present = [[run for run in machine if run] for machine in machines]
+    if not all(present):
+        return None
     every = [run for machine in present for run in machine]
     common = tuple(label for label in every[0] if all(label in run for run in every))
     if len(common) < min(_COMMON_POINTS, *map(len, every)) or not common:

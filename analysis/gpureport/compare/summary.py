@@ -1,6 +1,6 @@
 """Geometric means of a comparison: for each machine, over the kernels of one kind of work and over families."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from statistics import fmean, geometric_mean, stdev
@@ -136,19 +136,14 @@ def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRati
         return None
     logs = {kernel: fmean(log(ratio.value) for ratio in found) for kernel, found in by_kernel.items()}
     members = [log(r.value) for found in by_kernel.values() for r in found] if len(logs) == 1 else [*logs.values()]
-    half, count = _half_width(by_kernel.values()), len(members)
+    # Errors are common to all kernels; without an interval of one, the mean has none.
+    widths = [[ratio.half_width or 0.0 for ratio in found] for found in by_kernel.values()]
+    half, count = fmean(map(fmean, widths)) if all(map(all, widths)) else None, len(members)
     if count >= SEVERAL:
         half = hypot(half or 0.0, float(interval_in_errors(count - 1)) * stdev(members) / sqrt(count))
     kernels = {kernel: exp(value) for kernel, value in logs.items()}
     every = [ratio.value for found in by_kernel.values() for ratio in found]
     return MeanRatio(kernels, RatioEstimate.of_log(fmean(members), half), (min(every), max(every)))
-
-
-def _half_width(kernels: Collection[Sequence[RatioEstimate]]) -> float | None:
-    """Return the half-width (log) of the mean, with errors common to all kernels; ``None`` if one has no interval."""
-    known = all(ratio.half_width for found in kernels for ratio in found)
-    widths = (fmean(ratio.half_width or 0.0 for ratio in found) for found in kernels)
-    return fmean(widths) if known else None
 
 
 def means(contests: Iterable[WorkloadComparison], what: What) -> dict[str, float]:

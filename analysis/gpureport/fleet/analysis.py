@@ -297,19 +297,13 @@ def _against_peers(peers: Peers, flags: Flags) -> Iterator[Difference]:
         layers = {name: float(own[member]) for name, own in peers.layers.items()}
         layers = {name: effect for name, effect in layers.items() if not np.isnan(effect)}
         sweeps = peers.known(np.where(flags[member], peers.effects.devices[member], np.nan))
-        outlier = _outlier(Difference(peers, member, layers, sweeps), member)
+        outlier, since = Difference(peers, member, layers, sweeps), peers.since(member)
         alone = len({part.sweep for part, _ in sweeps}) == 1 or outlier.of_sweeps
         if not alone or (peers.effects.present & peers.of(member)).sum() >= _FEWEST_IN_STATE:
-            yield outlier
-
-
-def _outlier(difference: Difference, member: int) -> Difference:
-    peers = difference.peers
-    runs, since = peers.runs[peers.of(member)], peers.since(member)
-    others = peers.last[peers.last["member"] != member].head(_MOST_PEERS)
-    earlier = runs["uuid"][runs["created_at"] < since] if since else ()
-    why = reasons(difference.effect, runs.tail(1), others, earlier)
-    return replace(difference, reasons=tuple(why), since=since)
+            runs, others = peers.runs[peers.of(member)], peers.last[peers.last["member"] != member].head(_MOST_PEERS)
+            earlier = runs["uuid"][runs["created_at"] < since] if since else ()
+            why = reasons(outlier.effect, runs.tail(1), others, earlier)
+            yield replace(outlier, reasons=tuple(why), since=since)
 
 
 def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
@@ -318,7 +312,10 @@ def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Differenc
     for period in range(1, len(shifts)):
         effects = shifts[period] - shifts[period - 1]
         returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
-        change = _change(peers, effects)
+        sweeps = peers.known(effects)
+        by_layer = grouped((part.layer, value) for part, value in sweeps)
+        layers = {layer: float(np.median(by_layer[layer])) for layer in layers_of([part for part, _ in sweeps])}
+        change = Difference(peers, None, layers, sweeps)
         if returned or not effects.any() or abs(change.effect) < log1p(minimum_effect):
             continue
         now, before = (period_of_run == period), (period_of_run == period - 1)
@@ -345,13 +342,6 @@ def _shares_of_devices(peers: Peers, effects: Floats, now: Flags, before: Flags)
     own = [(now & (member == n), before & (member == n)) for n in np.intersect1d(member[now], member[before])]
     found = [nanmedian(peers.values[after]) - nanmedian(peers.values[earlier]) for after, earlier in own]
     return [float(np.nanmedian(each[most] / effects[most])) for each in found if not np.isnan(each[most]).all()]
-
-
-def _change(peers: Peers, values: Floats) -> Difference:
-    known = peers.known(values)
-    by_layer = grouped((part.layer, value) for part, value in known)
-    layers = {layer: float(np.median(by_layer[layer])) for layer in layers_of([part for part, _ in known])}
-    return Difference(peers, None, layers, known)
 
 
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:

@@ -15,7 +15,7 @@ from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of
 from gpureport.records.curves import Points
-from gpureport.records.report import Report, load_report, report_file
+from gpureport.records.report import Machine, Report, load_report, report_file
 from gpureport.text import printable
 
 
@@ -35,24 +35,18 @@ def read_run(path: Path, node: str) -> StoredRun:
     if not report.observations:
         raise InputError(f"{file}: its run measured nothing; measure again")
     points = tuple(_points(report))
-    run = _run_id(report, points)
+    identity = [report.created_at, report.machine.opencl.name]
+    results = ([row["family"], row["variant"], row["sweep"], row["point"], row["measured"]] for row in points)
+    run = hashlib.sha256(json.dumps([identity, *results]).encode()).hexdigest()[:32]
     tables: dict[Table, Iterable[Row]] = {
-        "runs": [_run(report, node, str(file.absolute()), hashlib.sha256(data).hexdigest())],
+        "runs": [_run(report, report.machine, node, str(file.absolute()), hashlib.sha256(data).hexdigest())],
         "key_figures": map(_key_figure, key_figures(report)),
         "points": points,
     }
     return {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()}
 
 
-def _run_id(report: Report, points: Iterable[Row]) -> str:
-    identity = [report.created_at, report.machine.opencl.name if report.machine else ""]
-    results = ([row["family"], row["variant"], row["sweep"], row["point"], row["measured"]] for row in points)
-    return hashlib.sha256(json.dumps([identity, *results]).encode()).hexdigest()[:32]
-
-
-def _run(report: Report, node: str, path: str, sha256: str) -> Row:
-    machine = report.machine
-    assert machine is not None  # noqa: S101 - checked by the caller
+def _run(report: Report, machine: Machine, node: str, path: str, sha256: str) -> Row:
     present, facts = machine.opencl, machine.vendor_facts
     readings = sorted((r for each in report.conditions for r in each.readings), key=lambda r: r.at_s)
     running = [r for r in readings if r.measuring]

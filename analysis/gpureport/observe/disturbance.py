@@ -50,10 +50,7 @@ class Cause(Labelled):
 
     PROCESSES = "other processes used the device", "measure again while nothing else uses the device"
     CORES = "other processes used the cores", "measure again while nothing else uses the device"
-    STEAL = (
-        "other virtual machines used the cores",
-        "use a machine without other virtual machines",
-    )
+    STEAL = "other virtual machines used the cores", "use a machine without other virtual machines"
     SLOWDOWN = (
         "the device lowered its clock because of heat or its power supply",
         "check the cooling and the power supply",

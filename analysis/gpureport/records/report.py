@@ -258,12 +258,6 @@ def report_schema() -> dict[str, Any]:
     return stored_type(Report).model_json_schema(schema_generator=Documented)
 
 
-def _rest(report: Report) -> dict[str, Any]:
-    """Return what is no curve; without defaults, except those of the whole report and of its device."""
-    whole = report.model_dump(mode="json", include={"schema_version", "status", "device"})
-    return whole | report.model_dump(mode="json", exclude={*GROWING, *whole}, exclude_defaults=True)
-
-
 Texts = dict[SweepKey, tuple[Curve, str]]
 """Curves, and their text in a file."""
 
@@ -294,7 +288,10 @@ def report_text(report: Report, known: Texts | None = None) -> str:
     for curve in report.curves:
         if curve.key not in known or list(map(id, known[curve.key][0].records)) != list(map(id, curve.records)):
             known[curve.key] = curve, "".join(_json_lines(packed(curve), 2))
-    rest = "".join(_json_lines(_rest(report), 0))
+    # What is no curve has no defaults, except those of the whole report and of its device.
+    whole = report.model_dump(mode="json", include={"schema_version", "status", "device"})
+    others = report.model_dump(mode="json", exclude={*GROWING, *whole}, exclude_defaults=True)
+    rest = "".join(_json_lines(whole | others, 0))
     curves = ",\n  ".join(known[curve.key][1] for curve in report.curves)
     return rest.removesuffix("\n}") + f',\n "curves": [\n  {curves}\n ]\n}}\n'
 

@@ -137,14 +137,10 @@ def compare_sources(
     work = partial(_opened, database=database, workloads=workloads, only=only, few=len(runs) <= FEW)
     opened = dict(zip(runs, in_order(work, list(runs.values())), strict=True))
     sources = {name: _source_text(own) for name, own in runs.items()}
-    return compare(opened, _matching_name(baseline, runs), sources, minimum_effect)
-
-
-def _matching_name(text: str | None, names: Collection[str]) -> str | None:
-    if not text or text in names:
-        return text
-    name = short_name(Path(text))
-    return next((each for each in names if each.casefold() == name.casefold()), text)
+    if baseline and baseline not in runs:
+        name = short_name(Path(baseline)).casefold()
+        baseline = next((each for each in runs if each.casefold() == name), baseline)
+    return compare(opened, baseline, sources, minimum_effect)
 
 
 def _opened(

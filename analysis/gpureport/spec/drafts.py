@@ -142,7 +142,9 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
 
 
 def _file(present: PresentDevice, key: str, database: "Database") -> DeviceFile:
-    return DeviceFile(name=named(present.name), vendor=_maker(present.vendor, database), architecture=key)
+    known, own = (entry.file.vendor for entry in database.entries.values()), maker(present.vendor)
+    vendor = named(next((each for each in known if own == maker(each) != Maker()), present.vendor))
+    return DeviceFile(name=named(present.name), vendor=vendor, architecture=key)
 
 
 def of_relative(relative: "Entry") -> Draft:
@@ -161,12 +163,6 @@ def of_relative(relative: "Entry") -> Draft:
 def drafted_device(draft: Draft, database: "Database") -> Device:
     """Return the device that the file would describe; an InputError if a required value is missing."""
     return resolve("draft", draft.file, database.architecture(draft.file.architecture), draft.values)
-
-
-def _maker(name: str, database: "Database") -> str:
-    known = (entry.file.vendor for entry in database.entries.values())
-    own = maker(name)
-    return named(next((each for each in known if own == maker(each) != Maker()), name))
 
 
 def write_entry(draft: Draft, *, schema: bool = True) -> str:

@@ -43,11 +43,6 @@ def maker(text: str) -> Maker:
     return min(found, default=(0, Maker()))[1]
 
 
-def differ(one: str, other: str) -> bool:
-    """Whether two texts name different vendors."""
-    return len({maker(one), maker(other)} - {Maker()}) > 1
-
-
 def version(driver: str) -> tuple[int, ...]:
     """Return the one or two numbers at the beginning of a driver's version: (3, 1) of ``3.1+debian``."""
     found = _VERSION.match(driver)

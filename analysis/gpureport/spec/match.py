@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.spec import drivers, reported
 from gpureport.spec.compilers import compiler_value, emitted_values
-from gpureport.spec.cores import HostCore, cpu_values
+from gpureport.spec.cores import cpu_values
 from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
 from gpureport.spec.reported import LAST_CACHE, keys, name_of, pci_id, same, same_kind
@@ -68,9 +68,8 @@ def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
     values = cpu_values(database.host, None, present)
     device = database.device(f"cpu/{database.host.facts.generic}", values)
     names = {"id": "draft", "name": named(present.name), "vendor": named(present.vendor)}
-    device = device.model_copy(update=names)
     architecture = device.architecture.model_copy(update={"name": "software"})
-    device = device.model_copy(update={"architecture": architecture})
+    device = device.model_copy(update={**names, "architecture": architecture})
     what, note = ("emulated", _EMULATED) if present.emulated else ("a program", _SOFTWARE)
     how = f"{device.name} is {what}. Drafted from its queries and typical values of a processor."
     return DeviceMatch(device=device, entry=None, how=how, draft=True, notes=(note,))
@@ -113,7 +112,8 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
     if not same_kind(device.kind, present.kind) or _belongs_to_another(database, entry, present, what):
         return False
     # Of a CPU, the vendor of the runtime may differ.
-    if not device.architecture.on_host and drivers.differ(device.vendor, present.vendor):
+    vendors = {drivers.maker(device.vendor), drivers.maker(present.vendor)} - {drivers.Maker()}
+    if not device.architecture.on_host and len(vendors) > 1:
         return False
     units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
@@ -188,22 +188,19 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
 
 def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
     """Use an entry for any CPU, with sizes from the operating system and values reported by OpenCL."""
-    core = database.host_core
+    core, notes = database.host_core, tuple[str, ...]()
     values = cpu_values(database.host, core, present)
     if core:
         file = database.architecture(core.architecture)
         values |= emitted_values(present, file, database.architecture(file.narrower or core.architecture))
         how = f"{how} Its type of core is that of {file.name}."
+        if core.hypervisor and core.usable_l3 < _WHOLE_L3:
+            listed = format_bytes(float(core.topology.l3_bytes))
+            others = f"Other virtual machines on the same processor use a part of the listed {listed} of L3."
+            wide = "Predictions have wide intervals there; memory/latency measures the part that one thread finds."
+            notes = (f"{others} {wide}",)
     device = database.device(entry_id, values)
-    return DeviceMatch(device=device, entry=entry_id, how=how, draft=False, notes=_hidden_l3(core))
-
-
-def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
-    if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
-        return ()
-    listed = format_bytes(float(core.topology.l3_bytes))
-    sentence = f"Other virtual machines on the same processor use a part of the listed {listed} of L3. Predictions have"
-    return (f"{sentence} wide intervals there; memory/latency measures the part that one thread finds.",)
+    return DeviceMatch(device=device, entry=entry_id, how=how, draft=False, notes=notes)
 
 
 class _Part(NamedTuple):

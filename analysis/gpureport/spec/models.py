@@ -527,15 +527,14 @@ def listed(record: type[Record]) -> Mapping[str, tuple[str, Listed]]:
     }
 
 
-@cache
-def _exact() -> frozenset[str]:
-    records = (Cache, Memory)
-    return frozenset(key for r in records for n, (key, _) in listed(r).items() if r.model_fields[n].annotation is int)
+_EXACT = frozenset(
+    key for r in (Cache, Memory) for n, (key, _) in listed(r).items() if r.model_fields[n].annotation is int
+)
 
 
 def is_exact(path: str) -> bool:
     """Return whether the value at *path* is a whole number, such as a line's size: measuring it has no error."""
-    return path.rpartition(".")[2] in _exact()
+    return path.rpartition(".")[2] in _EXACT
 
 
 def visited(record: R, visit: Callable[[str, Listed, Any], Any], prefix: str = "") -> R:

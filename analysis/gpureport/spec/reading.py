@@ -74,7 +74,7 @@ class Document(Generic[F]):
     def problem(self, path: str | Steps, message: str, severity: Severity = "warning") -> Problem:
         """Return a problem of the field at a *path*, which is dotted or in steps."""
         steps = steps_of(path) if isinstance(path, str) else path
-        return Problem(str(self.path), self.line(steps), ".".join(map(str, steps)), message, severity)
+        return Problem(str(self.path), line_of(steps, self.lines), ".".join(map(str, steps)), message, severity)
 
     def error(self, path: str | Steps, message: str) -> InputError:
         """Return an error of the field at a *path*."""
@@ -85,10 +85,6 @@ class Document(Generic[F]):
         problem = self.problem(path, message, "error")
         if message != _MISSING or not self.spoiled(problem.field):
             self.problems.append(problem)
-
-    def line(self, path: Steps) -> int | None:
-        """Return the line of the deepest part of *path* that the file has."""
-        return line_of(path, self.lines)
 
     def spoiled(self, path: str) -> bool:
         """Whether an earlier error, at *path* or in a similar name, explains further problems at *path*."""
@@ -145,7 +141,9 @@ def _refuse(document: Document[Any], model: type[BaseModel], error: ValidationEr
     for details in sorted(error.errors()[: _MOST + 1], key=lambda details: details["type"] == "missing"):
         first = (step for name in details["loc"][:1] for step in steps_of(str(name)))
         steps = _written((*above, *first, *details["loc"][1:]), document.lines)
-        document.refuse(steps, _message(model, details))
+        unknown = details["type"] == "extra_forbidden"
+        near = suggestion(str(details["loc"][-1]), _siblings(model, details)) if unknown else ""
+        document.refuse(steps, f"{requirement(details['msg'])}{near}")
 
 
 def _file(document: Document[Any], model: type[D], data: Mapping[Any, Any], *, extended: bool) -> D:
@@ -256,12 +254,6 @@ def _base(folder: Path, name: str) -> ArchitectureFile:
 def _read_base(file: Path, changed: int) -> ArchitectureFile:  # noqa: ARG001
     """Return a file that others extend, last *changed* then."""
     return read_file(file, ArchitectureFile, extended=True).get()
-
-
-def _message(model: type[BaseModel], details: ErrorDetails) -> str:
-    unknown = details["type"] == "extra_forbidden"
-    near = suggestion(str(details["loc"][-1]), _siblings(model, details)) if unknown else ""
-    return f"{requirement(details['msg'])}{near}"
 
 
 def _written(location: Steps, known: Container[Steps]) -> Steps:

@@ -94,8 +94,10 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
     rivals = _rivals(table)
     parameters = [str(column) for column in table if column not in (*_NO_PARAMETERS, *rivals)]
     of_parts = path.parent / data.parts if data.parts else path
-    models = dict(_models(of_parts)) if data.parts else {}
+    models = dict[str, dict[int, Row]]()
     if data.parts:
+        operators = read_table(of_parts, ("model", *_TEXTS[1:]), ("count",), zero=("bytes", "flop"), optional=("type",))
+        models = {str(model): _rows(own) for model, own in operators.groupby("model")}
         check_known(path, table["model"], models)
     with_ecc = table["ecc"].ne(0) if "ecc" in table else table["device"].notna()
     for (device_id, ecc), own in table.groupby(["device", with_ecc]):
@@ -129,13 +131,6 @@ def _rows(table: pd.DataFrame) -> dict[int, Row]:
         number: {name: value for name, value in zip(columns, cells, strict=True) if value == value and value != ""}
         for number, *cells in table.itertuples(name=None)
     }
-
-
-def _models(path: Path) -> Iterator[tuple[str, dict[int, Row]]]:
-    """Yield each model of a table of parts with its operators, by their number."""
-    table = read_table(path, ("model", *_TEXTS[1:]), ("count",), zero=("bytes", "flop"), optional=("type",))
-    for model, own in table.groupby("model"):
-        yield str(model), _rows(own)
 
 
 def _residual(
