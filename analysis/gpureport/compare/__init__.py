@@ -158,25 +158,19 @@ def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
 
 
 def _result(name: str, point: ComparedPoint, base: ComparedPoint | None, shared: Columns) -> MachineResult:
-    low, high = point.interval or (None, None)
+    (low, high), peak = point.interval or (None, None), point.predicted_peak
+    at_peak = None if peak is None else replace(point, value=peak, interval=(peak, peak))
     return MachineResult(
         machine=name,
         point=point.label,
         value=point.value,
         ci_low=low,
         ci_high=high,
-        predicted_peak=point.predicted_peak,
-        efficiency=_efficiency(point),
+        predicted_peak=peak,
+        efficiency=_speed_ratio(point, at_peak) if point.observed and at_peak else None,
         to_baseline=_speed_ratio(point, base, shared) if base is not None and _comparable(point, base) else None,
         bottleneck=point.bottleneck,
     )
-
-
-def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
-    peak = point.predicted_peak
-    if not point.observed or peak is None:
-        return None
-    return _speed_ratio(point, replace(point, value=peak, interval=(peak, peak)))
 
 
 def _speed_ratio(one: ComparedPoint, other: ComparedPoint, shared: Columns = NONE_SHARED) -> RatioEstimate:

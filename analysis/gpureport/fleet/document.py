@@ -87,8 +87,7 @@ def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper:
 
 
 def _content(fleet: Fleet, folder: Path) -> Content:
-    outliers = Counter(outlier.peers for outlier in fleet.outliers)
-    drawn = sorted(fleet.peers, key=lambda each: (-outliers[each], -len(each.labels)))[:_MOST_MODELS]
+    drawn = _drawn(fleet)
     strips = {peers: _strips(fleet, peers) for peers in fleet.peers if peers.compared}
     starts = [time for each in fleet.peers for time in each.runs["created_at"]]
     return {
@@ -111,6 +110,11 @@ def _content(fleet: Fleet, folder: Path) -> Content:
         ],
         "devices": _devices(fleet, folder),
     }
+
+
+def _drawn(fleet: Fleet) -> list[Peers]:
+    outliers = Counter(outlier.peers for outlier in fleet.outliers)
+    return sorted(fleet.peers, key=lambda each: (-outliers[each], -len(each.labels)))[:_MOST_MODELS]
 
 
 def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:

@@ -273,10 +273,10 @@ def dispatches(length_s: float, dispatch_s: float, cycle: int) -> int:
     return min(ceil(length_s / cycle_s), most) * cycle
 
 
-def is_narrow(samples: Sequence[float], width: float = 0.01) -> bool:
-    """Return whether the median's confidence interval is within ± *width* of the median; ``False`` without samples."""
+def is_narrow(samples: Sequence[float]) -> bool:
+    """Return whether the median's confidence interval is within ± 1 % of the median; ``False`` without samples."""
     found = median_interval(np.array(samples)) if samples else None
-    return bool(found and found.low and found.high and (found.high - found.low) / 2 <= width * found.value)
+    return bool(found and found.low and found.high and (found.high - found.low) / 2 <= 0.01 * found.value)
 
 
 def most_informative(positions: Sequence[float], times: Sequence[float | None], most: int) -> list[int]:

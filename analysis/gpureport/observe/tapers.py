@@ -15,7 +15,7 @@ are treated alike.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -185,17 +185,10 @@ def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum
     return SmoothMaximum(u, times, error, best, np.asarray(covariance, dtype=np.float64))
 
 
-@dataclass(frozen=True)
-class Saturation:
-    """n90 in work-items, and the slope of ln(rate) over ln(work-items) there."""
+def saturation(u: Floats, rates: Floats, noise: Floats) -> tuple[Estimate, float] | None:
+    """Return n90: the fewest work-items with which the smooth curve has 90 % of its peak; and its slope there.
 
-    n90: Estimate
-    slope: float
-
-
-def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
-    """Return n90: the fewest work-items with which the smooth curve has 90 % of its peak.
-
+    The slope is that of ln(rate) over ln(work-items).
     If the curve falls below 90 % again before the peak, the interval extends to where it finally exceeds it: noise
     decides between these crossings. ``None`` if no smooth maximum can be fitted.
     """
@@ -218,7 +211,7 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     error = float(np.log(fit.n90().width)) / 2.0
     if corrections[i]:
         error = float(np.hypot(error, NORMAL_95 * errors[i] / slope))
-    return Saturation(Estimate(*np.exp([value, value - error, last + error]).tolist()), float(slope))
+    return Estimate(*np.exp([value, value - error, last + error]).tolist()), float(slope)
 
 
 def _smooth_curve(fit: SmoothMaximum, noise: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -284,16 +277,18 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     if not flattens(plateaus) or u[plateau.stop - 1] <= u[0]:
         return {}
     error = np.maximum(noise, curve_noise(copies[0]))
-    saturates = saturation(u, copies[0], error)
-    if saturates and float(np.median(noise)) > NOISY:
-        saturates = replace(saturates, n90=_with_scatter(saturates.n90, u, copies[1:SCATTERED], error))
+    n90, _ = saturation(u, copies[0], error) or (None, None)
+    if n90 and float(np.median(noise)) > NOISY:  # the peaks of noisy copies, and so their n90, scatter
+        again = (saturation(u, rates, error) for rates in copies[1:SCATTERED])
+        values = [n90.value, *(found.value for found, _ in filter(None, again))]
+        n90 = Estimate(n90.value, min(n90.ends[0], *values), max(n90.ends[1], *values))
     whole = Plateau(0, plateau.stop)
     u, copies, noise, error = whole.of(u), whole.of(copies), whole.of(noise), whole.of(error)
     weight = 1.0 / np.hypot(noise, FLATNESS) ** 2
     level = centre(beside(u, plateau, end=True).of(copies), float(np.median(noise)))
     if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
         return {}
-    n90 = saturates.n90 if saturates else _crossed_n90(u, copies, weight, level)
+    n90 = n90 or _crossed_n90(u, copies, weight, level)
     if np.log(n90.value) <= u[0]:
         return {}
     times = u - copies
@@ -302,12 +297,6 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
         knee = shape.knee()
     found: Positions = {"knee": knee, "n90": n90} if knee else {"n90": n90}
     return found if len(copies) > 1 else {position: Estimate(each.value) for position, each in found.items()}
-
-
-def _with_scatter(n90: Estimate, u: Floats, copies: Floats, error: Floats) -> Estimate:
-    """Extend an interval to the n90 of *copies* of a noisy curve: their peaks, and so their n90, scatter."""
-    found = [again.n90.value for rates in copies if (again := saturation(u, rates, error))]
-    return Estimate(n90.value, min(n90.ends[0], *found, n90.value), max(n90.ends[1], *found, n90.value))
 
 
 def _rising(z: Floats, weight: Floats) -> Floats:

@@ -11,7 +11,7 @@ from statistics import mode
 import numpy as np
 
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
-from gpureport.observe.statistics import Floats, curve_noise
+from gpureport.observe.statistics import Estimate, Floats, curve_noise
 from gpureport.observe.tapers import saturation
 from gpureport.predict.sensitivity import Fact, spread
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
@@ -231,12 +231,8 @@ class _Curve:
         rates = work - np.log([point.time_s for point in self.points])
         order = np.argsort(work, kind="stable")
         noise = np.full(len(work), max(_EXACT, curve_noise(rates[order])))
-        found = saturation(work[order], rates[order], noise)
-        if found is None:
-            return SIGMA_SHAPE / _LEAST_SLOPE
-        return hypot(
-            SIGMA_SHAPE / max(_LEAST_SLOPE, found.slope), np.sqrt(2.0) * np.log(found.n90.width) / 2.0 / NORMAL_95
-        )
+        n90, slope = saturation(work[order], rates[order], noise) or (Estimate(1.0), 0.0)
+        return hypot(SIGMA_SHAPE / max(_LEAST_SLOPE, slope), np.sqrt(2.0) * np.log(n90.width) / 2.0 / NORMAL_95)
 
     def _at(self, value: float, values: Sequence[float]) -> Floats:
         distances = np.abs(np.log(np.asarray(values, dtype=float) / value))

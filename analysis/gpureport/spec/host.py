@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import ValidationError
 
@@ -49,12 +49,7 @@ class ListedCache(Record):
     """Logical processors that share one instance, also those that this program cannot use; ``lscpu`` lists none."""
 
 
-class _Arm(NamedTuple):
-    vendors: dict[str, str]
-    parts: dict[str, str]
-
-
-_ARM = shipped_table("arm_cores", _Arm)
+_ARM = shipped_table("arm_cores", dict[Literal["vendors", "parts"], dict[str, str]])
 
 
 class Lscpu(str):
@@ -165,8 +160,8 @@ def _huge_page_bytes(root: Path) -> int | None:
 def _name(fields: Sequence[tuple[str, str]]) -> str:
     """Return the name of the processor, board or chip in ``cpuinfo``, or those of Arm's cores; empty: none is known."""
     first = dict(reversed(fields))
-    of_arm = _ARM.vendors.get(first.get("CPU implementer", "")) == "ARM"
-    cores = [_ARM.parts.get(part, "") for part in _parts(fields) if of_arm]
+    of_arm = _ARM["vendors"].get(first.get("CPU implementer", "")) == "ARM"
+    cores = [_ARM["parts"].get(part, "") for part in _parts(fields) if of_arm]
     return next((first[key] for key in _NAMED_BY if key in first), " and ".join(cores) if all(cores) else "")
 
 
@@ -182,7 +177,7 @@ def _identity(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     if parts := _parts(fields):
         number = first.get("CPU implementer", "unknown")
         # Several types of core have the values of any.
-        return {"vendor": _ARM.vendors.get(number, number), "part": parts[0] if len(parts) == 1 else ""}
+        return {"vendor": _ARM["vendors"].get(number, number), "part": parts[0] if len(parts) == 1 else ""}
     if "vendor_id" not in first or "cpu family" not in numbers:
         return {}
     flags = frozenset(first.get("flags", "").split())
@@ -240,9 +235,8 @@ def parse_lscpu(text: str, file: object = "lscpu") -> ProcessorFacts:
     if facts.processors > _MOST_PROCESSORS:
         raise InputError(f"{file}: CPU(s) must be at most {_MOST_PROCESSORS}, not {quoted(fields['CPU(s)'])}")
     cores = max(1, facts.processors // facts.threads_per_core)
-    caches = (("l1", facts.l1, cores), ("l2", facts.l2, cores), ("l3", facts.l3, facts.sockets))
     sums = dict[str, ListedCache]()
-    for name, cache, usual in caches:
+    for name, cache, usual in (("l1", facts.l1, cores), ("l2", facts.l2, cores), ("l3", facts.l3, facts.sockets)):
         if cache is None:
             continue
         key, least = _LISTED[name], max(facts.processors, usual)

@@ -16,7 +16,7 @@ from gpureport.records.curves import Metric
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Calibration, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
-from gpureport.workloads.sub_group import Exchanging
+from gpureport.workloads.sub_group import AMD, NVIDIA, Exchanging
 
 Words = NDArray[np.uint32]
 Numbers = NDArray[Any]
@@ -199,9 +199,7 @@ ARITHMETIC = (
 """Operations of all devices."""
 
 DOT_PRODUCT = "cl_khr_integer_dot_product"
-_NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
-"""Extensions of vendors whose compilers have the instruction without listing the extension for it."""
-_HALVES = ("cl_khr_fp16", _NVIDIA)
+_HALVES = ("cl_khr_fp16", NVIDIA)
 _Integers = NDArray[np.int32]
 
 
@@ -282,10 +280,8 @@ PRECISIONS = (
         "fp16", 1, _fma_pairs, *_bounded(lambda low, _: _two_halves(low, 0 * low)), vectors=False, extensions=_HALVES
     ),
     Operation("fp16x2", 1, _fma_pairs, *_bounded(_two_halves), vectors=False, extensions=_HALVES),
-    Operation("bf16x2", 1, _fma_brain_pairs, *_bounded(_two_brain_numbers), vectors=False, extensions=(_NVIDIA,)),
-    Operation(
-        "dot_int8", 1, _dot_bytes, _any_words, _any_words, vectors=False, extensions=(DOT_PRODUCT, _NVIDIA, _AMD)
-    ),
+    Operation("bf16x2", 1, _fma_brain_pairs, *_bounded(_two_brain_numbers), vectors=False, extensions=(NVIDIA,)),
+    Operation("dot_int8", 1, _dot_bytes, _any_words, _any_words, vectors=False, extensions=(DOT_PRODUCT, NVIDIA, AMD)),
     Operation(
         "int64",
         2,

@@ -16,6 +16,7 @@ from gpureport.spec.models import Architecture, Device, MatrixInstruction, Prese
 from gpureport.spec.uncertainty import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
+from gpureport.workloads.sub_group import AMD, NVIDIA
 
 _TABLE = 1024
 _GROUPS_PER_UNIT = 16
@@ -137,7 +138,7 @@ def _wmma(form: Format) -> Fragments:
     return Fragments(16, 16, 16, (lane % 16, inner), (inner, lane % 16), d)
 
 
-_ALL = frozenset({"matrix_fp16", "matrix_bf16", "matrix_tf32", "matrix_int8", "matrix_fp8"})
+_ALL = frozenset(form.name for form in FORMATS)
 _OF_RDNA3 = frozenset({"matrix_fp16", "matrix_bf16", "matrix_int8"})
 
 
@@ -156,9 +157,9 @@ class Unit:
 
 
 UNITS = (
-    Unit("mma.sync", "wgmma", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32, _mma),
-    Unit("MFMA", "", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64, _mfma),
-    Unit("WMMA", "", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16, _wmma),
+    Unit("mma.sync", "wgmma", "NVIDIA_MMA", NVIDIA, _ALL, 32, 32, _mma),
+    Unit("MFMA", "", "AMD_MFMA", AMD, _ALL, 64, 64, _mfma),
+    Unit("WMMA", "", "AMD_WMMA", AMD, _OF_RDNA3, 32, 16, _wmma),
 )
 
 

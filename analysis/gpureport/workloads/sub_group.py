@@ -8,14 +8,14 @@ from gpureport.workloads.model import Workload
 
 Exchange = Literal["shuffle", "ballot"]
 """An operation across the lanes of a sub-group."""
-_NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
-"""These two vendors list no extension for exchanges, but their compilers support them on all devices."""
+NVIDIA, AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
+"""These two vendors list no extension for exchanges and number formats that their compilers support nevertheless."""
 _BACK_ENDS: Mapping[str, Mapping[Exchange, str]] = {
     # Devices with these extensions support OpenCL C 3.0, which has sub-groups as a feature of the language.
     "-cl-std=CL3.0 -DSUB_GROUP_KHR": {"shuffle": "cl_khr_subgroup_shuffle", "ballot": "cl_khr_subgroup_ballot"},
     "-DSUB_GROUP_INTEL": {"shuffle": "cl_intel_subgroups"},
-    "-DSUB_GROUP_NVIDIA": {"shuffle": _NVIDIA, "ballot": _NVIDIA},
-    "-DSUB_GROUP_AMD": {"shuffle": _AMD, "ballot": _AMD},
+    "-DSUB_GROUP_NVIDIA": {"shuffle": NVIDIA, "ballot": NVIDIA},
+    "-DSUB_GROUP_AMD": {"shuffle": AMD, "ballot": AMD},
 }
 """Required OpenCL extensions by build options, in order of preference."""
 _SIZED = "cl_intel_required_subgroup_size"
@@ -31,7 +31,7 @@ class Exchanging(Workload):
         if not self.required or self.options(present):
             return super().missing(present)
         sets = [{has[each] for each in self.required} for has in _BACK_ENDS.values() if {*self.required} <= has.keys()]
-        listed = " or ".join(" with ".join(sorted(names)) for names in sets if not names & {_NVIDIA, _AMD})
+        listed = " or ".join(" with ".join(sorted(names)) for names in sets if not names & {NVIDIA, AMD})
         every = f"{listed}; NVIDIA's PTX; a builtin of AMD's compiler"
         return f"the device supports no sub-group {' and '.join(self.required)} ({every})"
 

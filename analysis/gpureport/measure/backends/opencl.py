@@ -226,7 +226,10 @@ class OpenCLBackend:
         identity = BufferId(next(self._ids))
         try:
             if buffer.place == "device":
-                self._allocate_on_device(identity, buffer)
+                with _errors_as(f"a buffer of {buffer.nbytes} bytes cannot be allocated", AllocationError):
+                    memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
+                    self._memory[identity] = _Memory(memory)
+                    self._fill(memory, buffer)
             else:
                 self._allocate_on_host(identity, buffer)
         except AllocationError:
@@ -234,12 +237,6 @@ class OpenCLBackend:
                 self.free(identity)
             raise
         return identity
-
-    def _allocate_on_device(self, identity: BufferId, buffer: Buffer) -> None:
-        with _errors_as(f"a buffer of {buffer.nbytes} bytes cannot be allocated", AllocationError):
-            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
-            self._memory[identity] = _Memory(memory)
-            self._fill(memory, buffer)
 
     def _allocate_on_host(self, identity: BufferId, buffer: Buffer) -> None:
         """Allocate memory of the host; pinned memory is a buffer that stays mapped until it is freed."""
