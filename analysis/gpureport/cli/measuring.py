@@ -328,10 +328,8 @@ def use_kernels(options: KernelOptions) -> int:
     """Look for faults, or measure and render."""
     if not options.kernels:
         raise InputError("kernel: give the source of a kernel (OpenCL C), or its description")
-    return _check_kernels(options) if options.check else measure(options)
-
-
-def _check_kernels(options: KernelOptions) -> int:
+    if not options.check:
+        return measure(options)
     kernels = described(options.kernels, options)
     for kernel in kernels:
         _check_kernel(kernel)

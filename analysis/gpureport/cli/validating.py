@@ -28,7 +28,7 @@ from gpureport.validate.residuals import WHATS, Residual, What, frame, independe
 from gpureport.validate.scoreboard import scoreboard_residuals
 from gpureport.validate.sealing import lacking, read_sealed, seal, sealed_files, with_sealed
 from gpureport.validate.tables import table_folders, table_residuals
-from gpureport.validate.targets import TARGETS, Target, contests, judge, summarise, where_calibrated
+from gpureport.validate.targets import TARGETS, contests, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
@@ -51,8 +51,9 @@ def validate_results(options: ValidateOptions) -> int:
     Raises:
         GpuReportError: no sweep could be compared.
     """
-    if options.seal and (others := [name for name, value in _not_sealing(options).items() if value]):
-        given = " and ".join(others)
+    compares: dict[str, object] = {"--json": options.json_file, "--strict": options.strict, "--times": options.times}
+    compares |= {"--workload": options.workloads, "--kernel": options.kernels, "--sealed": options.sealed}
+    if options.seal and (given := " and ".join(name for name, value in compares.items() if value)):
         raise InputError(f"--seal: cannot be combined with {given}; omit --seal, or omit {given}")
     with writing((file for file in (options.json_file, options.seal) if file), force=options.force):
         if options.seal:
@@ -63,7 +64,10 @@ def validate_results(options: ValidateOptions) -> int:
             raise GpuReportError(f"nothing was validated: the results contain no sweep{which} that can be predicted")
         if options.json_file:
             _write(options.json_file, found)
-    judged = judge(found[~found["described"]], _targets(options))
+    names = _names(options)
+    missing = [workload.name for workload in all_workloads() if names and workload.name not in names]
+    targets = [target for target in TARGETS if not any(map(target.includes, missing))]
+    judged = judge(found[~found["described"]], targets)
     _print(found)
     everything = not (options.paths or options.workloads or options.times)
     shown = judged if everything else judged[judged["reached"].notna()]
@@ -113,11 +117,6 @@ def _paths(options: ValidateOptions) -> Sequence[Path]:
     return paths
 
 
-def _not_sealing(options: ValidateOptions) -> dict[str, object]:
-    compared = {"--json": options.json_file, "--strict": options.strict, "--times": options.times}
-    return compared | {"--workload": options.workloads, "--kernel": options.kernels, "--sealed": options.sealed}
-
-
 def _seal(options: ValidateOptions, file: Path) -> int:
     database = open_database(options.entries)
     folders = [folder for path in _paths(options) for folder in table_folders(path)]
@@ -136,12 +135,6 @@ def _seal(options: ValidateOptions, file: Path) -> int:
 
 def _names(options: ValidateOptions) -> set[str]:
     return {workload.name for workload in selected(options.workloads, quick=False)} if options.workloads else set()
-
-
-def _targets(options: ValidateOptions) -> list[Target]:
-    names = _names(options)
-    missing = [workload.name for workload in all_workloads() if names and workload.name not in names]
-    return [target for target in TARGETS if not any(map(target.includes, missing))]
 
 
 def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:

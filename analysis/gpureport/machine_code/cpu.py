@@ -4,7 +4,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import capstone
 from elftools.elf.elffile import ELFFile
@@ -146,27 +145,11 @@ _STUB_BYTES = 16
 _RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # before the first stub
 
 
-@dataclass(frozen=True)
-class _Library:
-    """The functions of an ELF file."""
-
-    machine: str  # ELF's name of the instruction set, e.g. ``EM_X86_64``
-    functions: dict[str, tuple[int, bytes]]  # addresses and machine code of defined functions, by name
-    callees: dict[int, str]  # names of functions by call target: their own address, or that of their stub
+_Functions = dict[str, tuple[int, bytes]]
+"""Addresses and machine code of defined functions, by name."""
 
 
-def _library(binary: bytes) -> _Library | None:
-    """Return the functions of an ELF file; ``None`` if it is damaged or not an ELF file."""
-    try:
-        file = ELFFile(io.BytesIO(binary))
-        functions = _functions(file)
-        by_address = {address: name for name, (address, _) in functions.items()}
-        return _Library(file["e_machine"], functions, _stubs(file) | by_address)
-    except DAMAGED:
-        return None
-
-
-def _functions(file: ELFFile) -> dict[str, tuple[int, bytes]]:
+def _functions(file: ELFFile) -> _Functions:
     return {
         symbol.name: (symbol["st_value"], _contents(file, symbol))
         for table in file.iter_sections()
@@ -215,31 +198,36 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     vector arithmetic decides. ``None`` if *binary*, an ELF file, has no such function or is for an unknown instruction
     set.
     """
-    library = _library(binary)
-    if library is None or library.machine not in _DECODERS:
+    try:
+        file = ELFFile(io.BytesIO(binary))
+        machine, functions, stubs = file["e_machine"], _functions(file), _stubs(file)
+    except DAMAGED:
         return None
-    start = next((name for each in _SYMBOLS if (name := each.format(kernel)) in library.functions), None)
-    if start is None:
+    start = next((name for each in _SYMBOLS if (name := each.format(kernel)) in functions), None)
+    if start is None or machine not in _DECODERS:
         return None
-    return count(_DECODERS[library.machine][0], *_reachable(library, start))
+    return count(_DECODERS[machine][0], *_reachable(machine, functions, stubs, start))
 
 
-def _reachable(library: _Library, start: str) -> tuple[list[Instruction], tuple[str, ...]]:
-    _, arguments, decode = _DECODERS[library.machine]
+def _reachable(
+    machine: str, functions: _Functions, stubs: dict[int, str], start: str
+) -> tuple[list[Instruction], tuple[str, ...]]:
+    _, arguments, decode = _DECODERS[machine]
+    called = stubs | {address: name for name, (address, _) in functions.items()}
     disassembler = capstone.Cs(*arguments)
     bodies: dict[str, list[Instruction]] = {}
     external: dict[str, None] = {}
     pending = [start]
     while pending:
         name = pending.pop()
-        if name not in library.functions:
+        if name not in functions:
             external[name] = None
         elif name not in bodies:
-            address, code = library.functions[name]
+            address, code = functions[name]
             lines = disassembler.disasm_lite(code, address)
             bodies[name] = [found for at, _, *text in lines if (found := decode(at, *text))]
             callees = {instruction.callee: None for instruction in bodies[name] if instruction.kind == "call"}
-            pending += [library.callees.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in callees]
+            pending += [called.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in callees]
     return [instruction for body in bodies.values() for instruction in body], tuple(external)
 
 

@@ -177,12 +177,8 @@ def staircase(u: Floats, z: Floats, noise: Floats) -> tuple[Plateau, ...]:
         Points before the first plateau rise. Points after the last one fall, or are outliers.
     """
     costs = price(u, z, np.hypot(noise, FLATNESS))
-    return tuple(_significant(u, z, noise, costs, cheapest_cut(u, costs)))
-
-
-def _significant(u: Floats, z: Floats, noise: Floats, costs: Costs, plateaus: list[Plateau]) -> list[Plateau]:
-    """Remove steps, the least significant first, until every step down is large and significant."""
-    while len(plateaus) > 1:
+    plateaus = cheapest_cut(u, costs)
+    while len(plateaus) > 1:  # remove the least significant step
         steps = [_step(u, z, noise, plateaus, k) for k in range(len(plateaus) - 1)]
         least = int(np.argmin([size - required for size, required in steps]))
         size, required = steps[least]
@@ -190,7 +186,7 @@ def _significant(u: Floats, z: Floats, noise: Floats, costs: Costs, plateaus: li
             break
         rising = least == 0 and size <= -LEAST_DROP
         plateaus = plateaus[1:] if rising else without_plateau(plateaus, least, costs)
-    return plateaus
+    return tuple(plateaus)
 
 
 def without_plateau(plateaus: list[Plateau], step: int, costs: Costs) -> list[Plateau]:

@@ -78,8 +78,10 @@ def spans(readings: Sequence[Reading], kind: str, since_s: float = -inf) -> tupl
     the run show the usual clock.
     """
     found: list[Span] = []
-    for at_s, causes in _causes(readings, kind, since_s):
-        began_s = at_s - WINDOW_S
+    usual_hz = usual_clock(readings)
+    for window in windows(readings, since_s):
+        causes = frozenset(_cpu_causes(window) if kind == "cpu" else _device_causes(readings, window, usual_hz))
+        at_s, began_s = window[-1].at_s, window[-1].at_s - WINDOW_S
         if causes and found and began_s <= found[-1].ended_s:
             last = found[-1]
             found[-1] = Span(last.began_s, at_s, last.causes | causes)
@@ -92,13 +94,6 @@ def overlapping(began_s: float, ended_s: float, disturbed: Sequence[Span]) -> fr
     """Return the causes of disturbance during a sample's time; empty if none is known."""
     causes = (span.causes for span in disturbed if span.began_s <= ended_s and began_s <= span.ended_s)
     return frozenset().union(*causes)
-
-
-def _causes(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[tuple[float, frozenset[Cause]]]:
-    usual_hz = usual_clock(readings)
-    for window in windows(readings, since_s):
-        found = _cpu_causes(window) if kind == "cpu" else _device_causes(readings, window, usual_hz)
-        yield window[-1].at_s, frozenset(found)
 
 
 def windows(readings: Sequence[Reading], since_s: float = -inf) -> Iterator[Sequence[Reading]]:

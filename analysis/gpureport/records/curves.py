@@ -16,17 +16,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from gpureport.records.quantities import (
-    Compact,
-    CompactPositive,
-    Count,
-    Items,
-    Many,
-    Name,
-    Table,
-    Whole,
-    refuse_repeated,
-)
+from gpureport.records.quantities import Compact, CompactPositive, Count, Items, Many, Name, Table, Whole, once
 from gpureport.records.tables import Rows
 from gpureport.units import as_written, label_bytes
 
@@ -172,13 +162,10 @@ class Points(Rows[P_co]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
         """Refuse two points with one identity."""
-        rows = super().__get_pydantic_core_schema__(source, handler)
-
-        def once(points: "Points[P_co]") -> "Points[P_co]":
-            refuse_repeated("point", [each.point.identity for each in points], lambda place: points[place].point.label)
-            return points
-
-        return core_schema.no_info_after_validator_function(once, rows)
+        unique: Any = once("point", lambda each: each.point.identity, lambda each: each.point.label).func
+        return core_schema.no_info_after_validator_function(
+            unique, super().__get_pydantic_core_schema__(source, handler)
+        )
 
 
 class Level(Record):

@@ -102,8 +102,8 @@ def _check_device(document: Checked, file: DeviceFile, database: Database, repor
     yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)
-        remarks = list(_implausible(device))
-        remarks += _wrong_peak(device, file.values["flops"].value) if "flops" in file.values else ()
+        flops = file.values["flops"].value if "flops" in file.values else None
+        remarks = _implausible(device, flops)
         yield from (document.problem(*remark) for remark in remarks if not document.spoiled(remark[0]))
 
 
@@ -143,27 +143,17 @@ def numbers_in(value: object) -> list[float]:
     return [number for number in each if isinstance(number, int | float)]
 
 
-def _peak_flops(device: Device) -> float:
-    """Return the listed single-precision operations per second: 2 (a multiply-add) x lanes x compute units x clock.
-
-    Vendors that count dual issue list twice as many.
-    """
-    return 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
-
-
-def _wrong_peak(device: Device, flops: float) -> Iterator[Remark]:
-    peak, lanes = _peak_flops(device), device.architecture.rates_per_cycle["fp32"] * device.architecture.dual_issue
-    if abs(flops / peak - 1) > _FLOPS_TOLERANCE:
+def _implausible(device: Device, flops: float | None) -> Iterator[Remark]:
+    """Yield the remarks on a device, with the single-precision peak that its file lists, if any."""
+    bandwidth, factor = device.memory.bandwidth_bytes_per_s, device.architecture.dual_issue  # vendors count it
+    peak, lanes = 2.0 * device.rate_per_s("fp32") * factor, device.architecture.rates_per_cycle["fp32"] * factor
+    if flops and abs(flops / peak - 1) > _FLOPS_TOLERANCE:
         message = (
             f"{format_value(flops, 'FLOP/s')} differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
             f"{format_frequency(device.clock_hz)} = {format_value(peak, 'FLOP/s')}"
         )
         yield "flops", message
-
-
-def _implausible(device: Device) -> Iterator[Remark]:
-    bandwidth = device.memory.bandwidth_bytes_per_s
-    balance, (low, high) = _peak_flops(device) / bandwidth, _BALANCE[device.kind]
+    balance, (low, high) = peak / bandwidth, _BALANCE[device.kind]
     are_usual = declaration("clock").is_usual(device.clock_hz) and declaration("memory.bandwidth").is_usual(bandwidth)
     if are_usual and not low <= balance <= high:
         message = (

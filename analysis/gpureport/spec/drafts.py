@@ -201,17 +201,12 @@ def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
 
 def _value(draft: Draft, place: Place, indent: str, level: str = "") -> Iterator[str]:
     path = place.path(level)
-    if path in draft.values:
-        yield f"{indent}{place.steps[-1]}: {_leaf(path, draft.values[path])}"
-
-
-def _leaf(path: str, value: Value) -> str:
-    provenance = value.provenance
-    source = {"queried": "device", "measured": "run"}.get(provenance.kind)
-    origin = f"source: {source}, " if source else ""
-    note = "; ".join(filter(None, (provenance.source, provenance.note)))
-    digits = _MEASURED_DIGITS if provenance.kind == "measured" else _DIGITS
-    return f"{{value: {quantity(path, value.value, digits)}, {origin}kind: {provenance.kind}, note: {_quoted(note)}}}"
+    if value := draft.values.get(path):
+        kind, source, note = value.provenance.kind, value.provenance.source, value.provenance.note
+        text = quantity(path, value.value, _MEASURED_DIGITS if kind == "measured" else _DIGITS)
+        origin = {"queried": "source: device, ", "measured": "source: run, "}.get(kind, "")
+        note = _quoted("; ".join(filter(None, (source, note))))
+        yield f"{indent}{place.steps[-1]}: {{value: {text}, {origin}kind: {kind}, note: {note}}}"
 
 
 def quantity(path: str, value: object, digits: int = _DIGITS) -> str:

@@ -270,7 +270,7 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
     if "CPU(s)" not in fields:
         raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu`")
     given = {name: fields.get(key, "").strip() for name, key in _LISTED.items()}
-    listed = {name: _value(name, text) for name, text in given.items() if not _is_unknown(name, text)}
+    listed = {name: value for name, text in given.items() if (value := _value(name, text)) is not None}
     listed.setdefault("vendor", "unknown")  # its type of core is the generic one
     if (clock := _CLOCK.search(given["name"])) and float(clock[1]):
         listed.setdefault("clock_hz", f"{clock[1]}e9")
@@ -282,12 +282,11 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
         raise InputError(f"{_LISTED[name]} {requirement(first['msg'])}, not {quoted(given[name])}") from None
 
 
-def _is_unknown(name: str, text: str) -> bool:
-    zero = name in ("threads_per_core", "sockets", "clock_hz") and re.fullmatch(r"0+([.,]0*)?", text)
-    return text.lower() in ("", "-", "unknown") or bool(zero)
-
-
 def _value(name: str, text: str) -> object:
+    """Return the value of a field for its record; ``None`` if it is not known."""
+    zero = name in ("threads_per_core", "sockets", "clock_hz") and re.fullmatch(r"0+([.,]0*)?", text)
+    if zero or text.lower() in ("", "-", "unknown"):
+        return None
     if name == "flags":
         return text.split()
     if name == "clock_hz":

@@ -63,9 +63,8 @@ class CloudMachine(NamedTuple):
     values: pd.DataFrame
 
 
-def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
+def cloud_machines(folder: Path = _CPUS) -> Iterator[CloudMachine]:
     """Yield the machines of a folder with the tables (default: the project's)."""
-    folder = folder or _CPUS
     machines = read_table(folder / MACHINES, ("machine",), ())
     rates = {f"{operation}_GB_per_s": operation for operation in OPERATIONS}
     values = read_table(folder / CURVES, (), ("size_KiB", "latency_ns", *rates), zero=("machine",))
@@ -89,9 +88,8 @@ class BareMachine(NamedTuple):
     values: pd.DataFrame
 
 
-def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
+def bare_machines(folder: Path = _CPUS) -> Iterator[BareMachine]:
     """Yield the machines without a hypervisor of a folder with the tables (default: the project's)."""
-    folder = folder or _CPUS
     machines = read_table(
         folder / BARE_METAL, ("machine", "core_type"), ("clock_GHz", "cores", "domains"), zero=("L3_MiB",)
     )

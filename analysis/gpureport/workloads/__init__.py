@@ -38,12 +38,8 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
     known = {name for workload in all_workloads() for name in (workload.family, workload.name)}
     for name in names:
         if name not in {*known, POWER}:
-            raise InputError(f"no workload is called {quoted(name)}; {_suggestion(name, known)}")
+            full = {workload.variant: workload.name for workload in all_workloads()} | {each: each for each in known}
+            similar, families = nearest(name, full), sorted({workload.family for workload in all_workloads()})
+            hint = f"did you mean {full[similar]!r}?" if similar else f"there are: {', '.join(families)}"
+            raise InputError(f"no workload is called {quoted(name)}; {hint}")
     return tuple(w for w in all_workloads() if w.family in names or w.name in names)
-
-
-def _suggestion(name: str, known: set[str]) -> str:
-    full = {workload.variant: workload.name for workload in all_workloads()} | {each: each for each in known}
-    if similar := nearest(name, full):
-        return f"did you mean {full[similar]!r}?"
-    return f"there are: {', '.join(sorted({workload.family for workload in all_workloads()}))}"
