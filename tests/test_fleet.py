@@ -139,7 +139,7 @@ def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Pa
 
 def test_damaged_files_are_named_and_left_out(run: StoredRun, tmp_path: Path, capsys: Captured) -> None:
     Store(tmp_path).add(run)
-    good = Store(tmp_path).path_of(run["runs"][0]["run"])
+    good = tmp_path / "runs" / f"{run['runs'][0]['run']}.parquet"
     content = good.read_bytes()
     flipped = bytes(byte ^ 0x5A if 500 < number < 9000 else byte for number, byte in enumerate(content))
     names = ("runs/cut", "runs/flipped", "runs/text", "runs/\udcff", "runs/fifo", "runs/folder", "runs/loop")

@@ -25,7 +25,6 @@ from gpureport.kernel_files import calibrating, described, load_kernels
 from gpureport.records.columns import Curve
 from gpureport.records.curves import CurveFeature, Level, Metric, SweepKey
 from gpureport.records.finding import Finding, Verdict
-from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report, RunSettings
 from gpureport.results.opening import Source, compare_sources, machines_in, open_report, predicted
 from gpureport.spec.database import Database, load_database
@@ -88,7 +87,12 @@ class ReportFrames:
     @cached_property
     def samples(self) -> pd.DataFrame:
         """Every raw sample: seconds of one dispatch, and the time within its sweep."""
-        rows = (row for measurement in self.report.measurements for row in _samples(measurement))
+        rows = (
+            {**dict(measurement.key), "point": p.point.label, "taken_at_s": taken_at_s, "time_s": time_s}
+            for measurement in self.report.measurements
+            for p in measurement.points
+            for taken_at_s, time_s in zip(p.taken_at_s or (None,) * len(p.samples_s), p.samples_s, strict=True)
+        )
         return _table(rows, (*_KEY, *_SAMPLE))
 
 
@@ -353,10 +357,3 @@ def _points(curve: Curve) -> Iterator[Row]:
             rows[each.point.label] = {**_flat(each), **dict(each.point), **values, **rows.get(each.point.label, {})}
     for label, row in rows.items():
         yield {**row, **dict(curve.key), "point": label, "unit": _unit(curve.metric)}
-
-
-def _samples(measurement: Measurement) -> Iterator[Row]:
-    for p in measurement.points:
-        times = p.taken_at_s or (None,) * len(p.samples_s)
-        for taken_at_s, time_s in zip(times, p.samples_s, strict=True):
-            yield {**dict(measurement.key), "point": p.point.label, "taken_at_s": taken_at_s, "time_s": time_s}

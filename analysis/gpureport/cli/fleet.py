@@ -221,7 +221,9 @@ def measure_devices(
         try:
             for device, folder, process in started:
                 code = process.wait()
-                yield device, folder, f"exit code {code}: {_last_line(folder / _LOG)}" if code else ""
+                log = (folder / _LOG).read_text(encoding="locale", errors="replace") if code else ""
+                last = next((line.strip()[:_MOST_LINE] for line in reversed(log.splitlines()) if line.strip()), "")
+                yield device, folder, f"exit code {code}: {last}" if code else ""
         finally:
             for _, _, process in started:
                 process.terminate()  # after an interrupt of this process only; what they measured is kept
@@ -237,8 +239,3 @@ def _started(device: "PresentDevice", folder: Path, settings: Sequence[str]) -> 
     with (folder / _LOG).open("ab") as log:
         command = [sys.executable, "-P", "-m", "gpureport", "measure", *how]
         return subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603 - this program
-
-
-def _last_line(file: Path) -> str:
-    lines = file.read_text(encoding="locale", errors="replace").splitlines()
-    return next((line.strip()[:_MOST_LINE] for line in reversed(lines) if line.strip()), "")

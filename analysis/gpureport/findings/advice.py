@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpureport.grouping import grouped
 from gpureport.records.curves import Observation, ObservedPoint, PointKey, SweepKey
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import Prediction
 
 WITHIN = 0.03
 """A size or shape suits a search if it loses at most this share of the search's best rate."""
@@ -91,7 +91,10 @@ def _search(curve: Observation | Prediction) -> Search:
     rates: dict[Shape, _Rate] = {}
     for point in curve.points:
         if shape := shape_of(point.point):
-            rate = _rate(point, slow=curve.metric.kind == "time")
+            ends = (point.ci_low, point.ci_high) if isinstance(point, ObservedPoint) else (point.value, point.value)
+            rate = (point.value, *ends)
+            if curve.metric.kind == "time":
+                rate = 1 / point.value, 1 / ends[1], 1 / ends[0]
             rates[shape] = max(rate, rates.get(shape, rate))
     top, low, _ = max(rates.values(), default=(0.0, 0.0, 0.0))
     return [ShapeLoss(curve.key, sides, 0.0 if high >= low else 1 - r / top) for sides, (r, _, high) in rates.items()]
@@ -148,11 +151,6 @@ def best_shape(losses: Iterable[ShapeLoss], wave: int = 1) -> BestShape | None:
         return 2 * tried >= number, share, -max(loss, WITHIN), whole, tried, squareness, -loss, sides
 
     return max(best, key=preference, default=None)
-
-
-def _rate(point: ObservedPoint | PredictedPoint, *, slow: bool) -> _Rate:
-    low, high = (point.ci_low, point.ci_high) if isinstance(point, ObservedPoint) else (point.value, point.value)
-    return (1 / point.value, 1 / high, 1 / low) if slow else (point.value, low, high)
 
 
 def shape_of(point: PointKey) -> Shape | None:

@@ -9,7 +9,7 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.occupancy import builds_of, compiled_resources, occupancy
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
-from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, Link
 from gpureport.workloads.residency import Residency
@@ -74,17 +74,13 @@ def _rows(report: Report, measurement: Measurement) -> Iterator[ResidentGroups]:
     device = report.device
     places = device.compute_units // device.architecture.occupancy.units
     for point in measurement.points:
-        rules = occupancy(device.architecture, (point.point.parameters["local"],), *_resources(measurement, point))
-        predicted = min(rules.groups_per_compute_unit * places, point.point.parameters["groups"])
-        yield ResidentGroups(point.point.label, point.point.parameters["local"], predicted, point.counted)
-
-
-def _resources(measurement: Measurement, point: MeasuredPoint) -> tuple[int, int]:
-    """Return the registers of a work-item and the local memory of a work-group."""
-    kept, used = point.point.parameters["kept"], point.point.parameters["used"]
-    builds = builds_of(Residency(), point.point.parameters, measurement.compilation)
-    compiled = compiled_resources(next(iter(builds), None))
-    return compiled.get("registers", kept + 12), max(used, compiled.get("local_memory_bytes", 0))
+        given = point.point.parameters
+        compiled = compiled_resources(next(iter(builds_of(Residency(), given, measurement.compilation)), None))
+        registers = compiled.get("registers", given["kept"] + 12)
+        local_bytes = max(given["used"], compiled.get("local_memory_bytes", 0))
+        rules = occupancy(device.architecture, (given["local"],), registers, local_bytes)
+        predicted = min(rules.groups_per_compute_unit * places, given["groups"])
+        yield ResidentGroups(point.point.label, given["local"], predicted, point.counted)
 
 
 def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate | None:

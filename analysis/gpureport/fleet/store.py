@@ -78,10 +78,6 @@ class Store:
     left_out: dict[Path, str] = field(default_factory=dict)
     """Files that were not read, with the reason."""
 
-    def path_of(self, run: object) -> Path:
-        """Return the file of a run."""
-        return self.folder / "runs" / f"{run}{_SUFFIX}"
-
     def add(self, run: StoredRun) -> bool:
         """Write the file of *run*; return whether it is new.
 
@@ -91,7 +87,7 @@ class Store:
         """
         import pandas as pd
 
-        path = self.path_of(run["runs"][0]["run"])
+        path = self.folder / "runs" / f"{run['runs'][0]['run']}{_SUFFIX}"
         if path.is_file():
             return False
         if is_there(path):

@@ -339,6 +339,8 @@ def resolve(
             rate = models.Link.pcie(link.generation, link.lanes).bandwidth_bytes_per_s
         values["link.bandwidth"] = Value(rate, values.get("link.bandwidth", values["link.kind"]).provenance)
     shared = build(models.Architecture, values, file=architecture, id=file.architecture)
+    per_unit, listed = architecture.units_per_opencl_unit, values.get("opencl.compute_units")
+    usual = max(1, round(values["compute_units"].value / per_unit)) if per_unit != 1 else None
     return build(
         models.Device,
         values,
@@ -346,17 +348,10 @@ def resolve(
         id=entry_id,
         kind=architecture.kind,
         architecture=shared,
-        opencl_compute_units=_opencl_units(architecture, values),
+        opencl_compute_units=listed.value if listed else usual,
         provenance={path: v.provenance for path, v in values.items() if not path.startswith(_NOT_OF_THE_DEVICE)},
         notes=(*file.notes, *architecture.notes),
     )
-
-
-def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
-    if "opencl.compute_units" in values:
-        return int(values["opencl.compute_units"].value)
-    per_unit = architecture.units_per_opencl_unit
-    return max(1, round(values["compute_units"].value / per_unit)) if per_unit != 1 else None
 
 
 def build(model: type[R], values: Layer, prefix: str = "", file: File | None = None, **others: object) -> R:
