@@ -63,7 +63,10 @@ def predict_devices(options: PredictOptions) -> int:
     if not options.devices and options.lscpu is None:
         raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
 
-    workloads, devices = _workloads(options), _devices(options)
+    workloads: Sequence[Workload] = described(options.kernels, options)
+    if options.workloads or not workloads:  # with kernels of the user and no other name, only these
+        workloads = selected(options.workloads, quick=options.quick, kernels=workloads)
+    devices = _devices(options)
     names = "-and-".join(slug(device.name) for device in devices)[:_LONGEST_NAME]
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{names}-predicted-{today}"
@@ -106,14 +109,6 @@ def _print(options: PredictOptions, reports: Sequence[Report], comparison: Compa
 
 def _note(files: Sequence[Path]) -> None:
     note("Written: " + ", ".join(map(str, files)))
-
-
-def _workloads(options: PredictOptions) -> tuple[Workload, ...]:
-    """Return the requested workloads: with kernels of the user and no other name, only these."""
-    kernels = described(options.kernels, options)
-    if kernels and not options.workloads:
-        return kernels
-    return selected(options.workloads, quick=options.quick, kernels=kernels)
 
 
 def _devices(options: PredictOptions) -> list[Device]:

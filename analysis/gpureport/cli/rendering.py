@@ -52,12 +52,6 @@ def _name(file: Path) -> str:
     return "report" if is_record(file) or file.is_dir() else report_stem(file)
 
 
-def _data_name(file: Path, directory: Path) -> str:
-    """Return what documents in *directory* call the file of a report: with its folder if it is in another one."""
-    source = real_path(report_file(file))
-    return source.name if source.parent == real_path(directory) else f"{source.parent.name}/{source.name}"
-
-
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
     first: dict[tuple[Path, str], Path] = {}
     for file, (directory, name) in places.items():
@@ -83,7 +77,9 @@ def write_documents(
     file = file or directory / FILE_NAME
 
     def write() -> list[Path]:
-        facts = {**content(report), "data_file": _data_name(file, directory)}
+        source = real_path(report_file(file))
+        place = "" if source.parent == real_path(directory) else f"{source.parent.name}/"
+        facts = {**content(report), "data_file": f"{place}{source.name}"}
         return write_filled(REPORT, facts, directory, with_pdf=not no_pdf, paper=paper, name=_name(file))
 
     return written(write, noted=noted and not no_pdf)

@@ -245,11 +245,14 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
 
 
 def _wanted(report: Report, values: _Values) -> Iterator[KeyFigure]:
-    device, sweep = report.device, _private_sweep(report)
+    device, units = report.device, report.device.compute_units
+    found = (p for p in report.predictions if p.key.workload == _PRIVATE and p.points)
+    every = (p.key.sweep for p in found if p.points[0].point.parameters.get("groups", units) == units)
+    all_units = next(every, "every_unit")  # the sweep in which all compute units read
     yield from _memory(device)
     for cache in reversed(device.caches):
         level = Level(name=cache.name)
-        place = Place(_PRIVATE, sweep, "plateau", level)
+        place = Place(_PRIVATE, all_units, "plateau", level)
         if cache.scope != "compute_unit" and not values.get(place, (None, None))[1]:
             place = Place("memory/read", "", "plateau", level)
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
@@ -284,14 +287,6 @@ def _memory(device: Device) -> Iterator[KeyFigure]:
         rate = device.memory.bandwidth_bytes_per_s * counted
         place = Place(f"memory/{variant}", "", "plateau", DRAM)
         yield KeyFigure(quantity, MEMORY, "B/s", rate, limit=True, place=place, inputs=inputs)
-
-
-def _private_sweep(report: Report) -> str:
-    """Return the sweep in which all compute units read."""
-    units = report.device.compute_units
-    found = (p for p in report.predictions if p.key.workload == _PRIVATE and p.points)
-    every = (p.key.sweep for p in found if p.points[0].point.parameters.get("groups", units) == units)
-    return next(every, "every_unit")
 
 
 def _latencies(device: Device) -> Iterator[KeyFigure]:

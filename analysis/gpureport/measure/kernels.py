@@ -160,7 +160,8 @@ def difference(got: NDArray[np.generic], expected: NDArray[np.generic], toleranc
     large ones. Infinities and NaN must be the same.
     """
     got, expected = got.ravel(), expected.ravel()
-    wrong = np.flatnonzero(_unequal(got, expected) if tolerance == 0 else _far(got, expected, tolerance))
+    left, right = (np.ascontiguousarray(a).view(np.uint8).reshape(a.size, a.itemsize) for a in (got, expected))
+    wrong = np.flatnonzero(_far(got, expected, tolerance) if tolerance else (left != right).any(axis=1))
     if not wrong.size:
         return None
     first = int(wrong[0])
@@ -168,11 +169,6 @@ def difference(got: NDArray[np.generic], expected: NDArray[np.generic], toleranc
         f"{wrong.size} of {expected.size} elements differ, "
         f"the first at {first}: {got[first]} instead of {expected[first]}"
     )
-
-
-def _unequal(got: NDArray[np.generic], expected: NDArray[np.generic]) -> NDArray[np.bool_]:
-    left, right = (np.ascontiguousarray(a).view(np.uint8).reshape(a.size, a.itemsize) for a in (got, expected))
-    return np.asarray((left != right).any(axis=1))
 
 
 def _far(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> NDArray[np.bool_]:

@@ -118,8 +118,11 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
     units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
         return units in whole
-    fewer = units is None or units < min(whole)
-    return fewer and not (device.architecture.on_host or _is_shared(device, present, what))
+    if device.architecture.on_host or (units is not None and units >= min(whole)):
+        return False
+    maker = drivers.maker(device.vendor)
+    own = {"PCI id": (maker.own_ids, device.name), "OpenCL name": (maker.own_names, name_of(present.name).product)}
+    return what not in own or own[what][0].search(own[what][1]) is not None
 
 
 def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDevice, what: str) -> bool:
@@ -132,12 +135,6 @@ def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDe
         return False
     others = (e.file.pci_ids for e in database.entries.values() if e is not entry)
     return any(own in ids for ids in others) or (what == "OpenCL name" and name_of(present.name).target is not None)
-
-
-def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
-    maker = drivers.maker(device.vendor)
-    own = {"PCI id": (maker.own_ids, device.name), "OpenCL name": (maker.own_names, name_of(present.name).product)}
-    return what in own and own[what][0].search(own[what][1]) is None
 
 
 def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentDevice) -> Sequence["Entry"]:

@@ -93,19 +93,16 @@ def _pci_address(query: DeviceQuery) -> str | None:
 
 def usage(log: str) -> dict[str, Usage]:
     """Return each kernel's resource usage from NVIDIA's log (``-cl-nv-verbose``); empty for other compilers' logs."""
-    parts = _ENTRY.split(log)[1:]
-    return {name: _ptxas(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
-
-
-def _ptxas(text: str) -> Usage:
-    # The log lists the functions that a kernel calls before the kernel itself: the last count is the kernel's.
-    found = {name: pattern.findall(text) for name, pattern in _COUNTS.items()}
-    shared = _SHARED.search(text)
-    return Usage(
-        reported_by="ptxas",
-        local_memory_bytes=sum(map(int, shared.groups(default="0"))) if shared else 0,
-        **{name: int(counts[-1]) if counts else None for name, counts in found.items()},
-    )
+    parts, found = _ENTRY.split(log)[1:], dict[str, Usage]()
+    for kernel, text in zip(parts[::2], parts[1::2], strict=True):
+        # The log lists the functions that a kernel calls before the kernel itself: the last count is the kernel's.
+        counted, shared = {name: pattern.findall(text) for name, pattern in _COUNTS.items()}, _SHARED.search(text)
+        found[kernel] = Usage(
+            reported_by="ptxas",
+            local_memory_bytes=sum(map(int, shared.groups(default="0"))) if shared else 0,
+            **{name: int(counts[-1]) if counts else None for name, counts in counted.items()},
+        )
+    return found
 
 
 def compilation(

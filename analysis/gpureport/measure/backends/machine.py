@@ -127,14 +127,17 @@ def machine_facts() -> dict[str, Any]:
     """Return the fields of the report's ``Machine`` that do not depend on the device."""
     import psutil
 
-    processor = read_host().facts
+    processor, versions = read_host().facts, dict[str, str]()
+    for name in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
     return {
         "system": _system(),
         "cpu": processor.name or "not known",
         "cores": len(usable_cores()),
         "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(CGROUP))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": _versions(),
+        "packages": versions,
         "processor": processor,
     }
 
@@ -147,11 +150,3 @@ def _system() -> str:
     # Only the version: its suffix names who built the kernel, and for which machines.
     kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
     return ", ".join(part for part in (name, kernel, platform.machine()) if part)
-
-
-def _versions() -> dict[str, str]:
-    versions = {}
-    for name in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions
