@@ -76,7 +76,10 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     matched cliff. A curve has one peak. A taper belongs to the first plateau of its curve. Tapers of plateaus that
     differ in level and rate are matched, but not comparable.
     """
-    names, positions = _level_names(predicted, observed), _position_names(observed)
+    names, cliffs, last = _level_names(predicted, observed), midpoints_of(observed), _last_plateau(observed)
+    # An observed level has the name of the cliff at its end, the last level that of the last cliff.
+    positions = {last: Level.unexplained(cliffs[-1].value, beyond=True)} if cliffs and last else {}
+    positions |= {cliff.level: Level.unexplained(cliff.value) for cliff in cliffs}
     named = [_with_name(feature, names) for feature in observed]
     unmatched = {(f.feature, f.position, f.level): f for f in named}
     matches = [FeatureMatch(p, unmatched.pop((p.feature, p.position, p.level), None)) for p in predicted]
@@ -104,13 +107,6 @@ def _with_name(feature: CurveFeature, names: Mapping[Level, Level]) -> CurveFeat
 
 def _first_plateau(features: Sequence[CurveFeature]) -> CurveFeature | None:
     return next((feature for feature in features if feature.position == "plateau"), None)
-
-
-def _position_names(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
-    """Name each observed level by the cliff at its end, the last level by the last cliff."""
-    cliffs, last = midpoints_of(observed), _last_plateau(observed)
-    beyond = {last: Level.unexplained(cliffs[-1].value, beyond=True)} if cliffs and last else {}
-    return beyond | {cliff.level: Level.unexplained(cliff.value) for cliff in cliffs}
 
 
 def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[Level, Level]:

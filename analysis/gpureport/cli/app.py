@@ -84,13 +84,15 @@ def command(group: typer.Typer, name: str, action: str) -> Callable[[type[Option
             if limit_bytes() < LEAST_BYTES:
                 raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
             if (command := context.invoked_subcommand) is not None:
-                _refuse_early(context, command)
+                if early := _typed(context):
+                    raise InputError(
+                        f"{', '.join(early)}: has no effect before {command!r}; write options after the command "
+                        f"({context.command_path} {command} --help lists its options)"
+                    )
                 return 0
             if context.args:
                 raise InputError(f"too many arguments: {' '.join(context.args)}")
-            typed = _typed(context)
-            _refuse_beside_resume(typed)
-            _refuse_without_documents(typed, context.command.name or "")
+            _refuse_without_effect(_typed(context), context.command.name or "")
             request = options(**{each.name: given[each.name] for each in shown if given[each.name] is not None})
             with _drivers(request):
                 return int(resolve_name(f"gpureport.cli.{action}")(request))
@@ -167,28 +169,17 @@ def _typed(context: typer.Context) -> list[str]:
     return [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
-def _refuse_early(context: typer.Context, command: str) -> None:
-    if early := _typed(context):
-        raise InputError(
-            f"{', '.join(early)}: has no effect before {command!r}; write options after the command "
-            f"({context.command_path} {command} --help lists its options)"
-        )
+_WRITES = {"predict": "--pdf", "compare": "--output", "report": "--output"}
+"""The option without which a command only prints, by command."""
 
 
-def _refuse_beside_resume(typed: Sequence[str]) -> None:
+def _refuse_without_effect(typed: Sequence[str], command: str) -> None:
     settings = "--quick --workload --only --kernel --seed --runs --output --force"
     fixed = [name for name in settings.split() if name in typed]
     if "--resume" in typed and fixed:
         raise InputError(
             f"{', '.join(fixed)}: cannot be combined with --resume, which keeps the settings of the run; omit it"
         )
-
-
-_WRITES = {"predict": "--pdf", "compare": "--output", "report": "--output"}
-"""The option without which a command only prints, by command."""
-
-
-def _refuse_without_documents(typed: Sequence[str], command: str) -> None:
     needed = _WRITES.get(command, "")
     if unused := [name for name in ("--output", "--paper", "--no-pdf", "--force") if name in typed]:
         if needed and needed not in typed:

@@ -183,7 +183,9 @@ def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, 
                     seen=any(source.here or own & {*source.measured_on} for source in sources),
                 )
             )
-    return (*_joined(found), *_energy(report), *_exact(device, counted))
+    capacity, resident = resident_work_items(device), Estimate(counted) if counted else None
+    most = KeyFigure(Quantity.CAPACITY, "", "work-items", capacity, limit=counted is not None, measured=resident)
+    return (*_joined(found), *_energy(report), *([most] if capacity else ()))
 
 
 def beyond_caches(report: Report, workload: str) -> Estimate | None:
@@ -375,10 +377,3 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
         if load and load.energy_per_work_j:
             measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)
             yield KeyFigure(Quantity.ENERGY, work, unit, None, predicted=predicted, measured=measured)
-
-
-def _exact(device: Device, counted: int | None) -> Iterator[KeyFigure]:
-    count = resident_work_items(device)
-    if count:
-        measured = Estimate(counted) if counted else None
-        yield KeyFigure(Quantity.CAPACITY, "", "work-items", count, limit=counted is not None, measured=measured)

@@ -244,10 +244,12 @@ def _groups(connection: "DuckDBPyConnection") -> list[Peers]:
         matrix = table.reindex(index=own.index, columns=own_parts["part"]).to_numpy(float)
         named = tuple(Part(*pair) for pair in zip(own_parts["sweep"], own_parts["layer"], strict=True))
         found = effects(matrix, member, day, named, own_parts["noise"].to_numpy(float))
+        devices = own.drop_duplicates("member").sort_values("member")
+        counts, places = Counter(devices["node"]), zip(devices["node"], devices["pci_address"], strict=True)
         groups.append(
             Peers(
                 title=_title(first, several.loc[first["device"]]),
-                labels=_labels(own),
+                labels=tuple(node if counts[node] == 1 else f"{node} {address}" for node, address in places),
                 runs=own.reset_index(drop=True),
                 parts=named,
                 values=matrix,
@@ -269,12 +271,6 @@ def _title(first: pd.Series, several: pd.Series) -> str:
         "quick": "quick runs" if first["quick"] else "complete runs",
     }
     return ", ".join([first["device"], *(text for name, text in facts.items() if several[name])])
-
-
-def _labels(runs: pd.DataFrame) -> tuple[str, ...]:
-    first = runs.drop_duplicates("member").sort_values("member")
-    devices, places = Counter(first["node"]), zip(first["node"], first["pci_address"], strict=True)
-    return tuple(node if devices[node] == 1 else f"{node} {address}" for node, address in places)
 
 
 def affected(layers: Layers) -> tuple[str, ...]:

@@ -227,7 +227,8 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
             state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
             effect = precise_percent(expm1(outlier.effect), "+") if outlier else ""
             rows.append((label, peers.title, state, effect, str(counts[number]), f"{last:%Y-%m-%d}"))
-            links.append(_report_link(report or "", folder))
+            html = (path := Path(report or "")).parent / f"{report_stem(path)}.html"
+            links.append(quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else "")
     columns = ("device", "model", "state", "difference", "runs", "last run")
     return Table(columns, tuple(rows), tuple(links))
 
@@ -244,9 +245,3 @@ def _figures(peers: Peers) -> Table:
         rows.append((str(name), format_value(usual, unit), *several, text))
     columns = ("key figure", "median", "spread", "range", "predicted")
     return Table(columns, tuple(rows))
-
-
-def _report_link(report: str, folder: Path) -> str:
-    path = Path(report)
-    html = path.parent / f"{report_stem(path)}.html"
-    return quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else ""

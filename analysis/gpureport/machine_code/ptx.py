@@ -30,14 +30,11 @@ def read(text: str, kernel: str) -> MachineCode | None:
     if body is None:
         return None
     every = [(operation == "st", parts.split(".")) for operation, parts in _ACCESS.findall(body)]
-    of_global = [(is_store, _width(parts)) for is_store, parts in every if _space(parts) == "global"]
+    spaces = [next((found[1] for part in parts if (found := _SPACE.match(part))), "global") for _, parts in every]
+    of_global = [(is_store, _width(p)) for (is_store, p), space in zip(every, spaces, strict=True) if space == "global"]
     loads, stores = ([width for is_store, width in of_global if is_store is stores] for stores in (False, True))
     counts = {"global load": len(loads), "global store": len(stores)}
     return MachineCode(form="PTX", counts=counts, global_loads=tally(loads), global_stores=tally(stores))
-
-
-def _space(parts: Sequence[str]) -> str:
-    return next((found[1] for part in parts if (found := _SPACE.match(part))), "global")
 
 
 def _width(parts: Sequence[str]) -> int:

@@ -288,7 +288,10 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     level = centre(beside(u, plateau, end=True).of(copies), float(np.median(noise)))
     if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
         return {}
-    n90 = n90 or _crossed_n90(u, copies, weight, level)
+    if n90 is None:  # a rising curve, reversed, is a falling one
+        middle, low, high = crossing(-u[::-1], _rising(copies, weight)[:, ::-1], level + NINE_TENTHS, straight=True)
+        spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
+        n90 = summary(-middle, -(low + spread * (high - low)))
     if np.log(n90.value) <= u[0]:
         return {}
     times = u - copies
@@ -301,13 +304,6 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
 
 def _rising(z: Floats, weight: Floats) -> Floats:
     return -falling_fit(-z, weight)
-
-
-def _crossed_n90(u: Floats, copies: Floats, weight: Floats, level: Floats) -> Estimate:
-    # A rising curve, reversed, is a falling one.
-    values, low, high = crossing(-u[::-1], _rising(copies, weight)[:, ::-1], level + NINE_TENTHS, straight=True)
-    spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
-    return summary(-values, -(low + spread * (high - low)))
 
 
 def _flat_time_knee(u: Floats, times: Floats, weight: Floats, level: Floats, error: Floats) -> Estimate | None:

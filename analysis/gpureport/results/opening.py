@@ -147,14 +147,13 @@ def _opened(
     runs: Iterable[Source], database: Database, workloads: Sequence[Workload], only: Collection[str], *, few: bool
 ) -> tuple[Run, ...]:
     """Open the runs of a machine; each is reduced to the data of a comparison before the next is opened."""
-
-    def opened(run: Source) -> Run:
-        if isinstance(run, Device):
-            report, forecast = predicted(run, workloads)
-            return excerpt(report, only, forecast, few=few)
-        return excerpt(open_report(run, database) if isinstance(run, Path) else run, only, few=few)
-
-    return tuple(map(opened, runs))
+    found = (
+        predicted(run, workloads)
+        if isinstance(run, Device)
+        else (open_report(run, database) if isinstance(run, Path) else run, ())
+        for run in runs
+    )
+    return tuple(excerpt(report, only, forecast, few=few) for report, forecast in found)
 
 
 def _source_text(runs: Iterable[Source]) -> str:

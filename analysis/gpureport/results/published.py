@@ -121,13 +121,10 @@ def _check_statements(document: Document[RecordFields], series: Sequence[Series]
                 raise document.error(f"statements.{number}.about.{place}", what)
         if statement.at and statement.compare != "times":
             raise document.error(f"statements.{number}.at", "applies only to 'compare: times'; remove it")
-        if statement.at and not any(_shows(one, statement) for one in series):
+        about = (s for s in series if {str(s.measurement.key), s.workload.name} & {*statement.about})
+        points = (dict(point) for one in about for point in one.sweep.points)
+        if statement.at and not any(statement.at.items() <= point.items() for point in points):
             raise document.error(f"statements.{number}.at", "no series of this statement has such a point")
-
-
-def _shows(series: Series, statement: StatementFields) -> bool:
-    about = {str(series.measurement.key), series.workload.name} & {*statement.about}
-    return bool(about) and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
 
 
 def _series(document: Document[RecordFields], number: int) -> Series:

@@ -121,7 +121,18 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
         answers = predict_rows(of_parts, parts, device, data)
         for (number, row), predicted in zip(rows.items(), answers, strict=True):
             roofline = sum(roofline_s(part, device) for part in parts[number].values())
-            yield curve | _residual(row, predicted, roofline, rivals, parameters)
+            label = (f"{name} {row[name]:.9g}" for name in parameters if name in row)
+            given = {name.removesuffix(_SUFFIX): row[name] for name in rivals if name in row}
+            yield curve | {
+                "workload": f"{row['kernel_class']}/{row['operator']}",
+                "kernel_class": row["kernel_class"],
+                "conditions": row.get("model", ""),
+                "label": ", ".join((*label, *([str(row["type"])] if "type" in row else ()))),
+                "predicted": predicted and predicted.time_s,
+                "expected": predicted and (predicted.time_s / predicted.spread, predicted.time_s * predicted.spread),
+                "observed": row.get("time_s"),
+                "rivals": {"roofline": roofline, **given},
+            }
 
 
 def _rows(table: pd.DataFrame) -> dict[int, Row]:
@@ -130,22 +141,6 @@ def _rows(table: pd.DataFrame) -> dict[int, Row]:
     return {
         number: {name: value for name, value in zip(columns, cells, strict=True) if value == value and value != ""}
         for number, *cells in table.itertuples(name=None)
-    }
-
-
-def _residual(
-    row: Row, predicted: Predicted | None, roofline: float, rivals: Sequence[str], parameters: Sequence[str]
-) -> Residual:
-    label = (f"{name} {row[name]:.9g}" for name in parameters if name in row)
-    return {
-        "workload": f"{row['kernel_class']}/{row['operator']}",
-        "kernel_class": row["kernel_class"],
-        "conditions": row.get("model", ""),
-        "label": ", ".join((*label, *([str(row["type"])] if "type" in row else ()))),
-        "predicted": predicted and predicted.time_s,
-        "expected": predicted and (predicted.time_s / predicted.spread, predicted.time_s * predicted.spread),
-        "observed": row.get("time_s"),
-        "rivals": {"roofline": roofline, **{name.removesuffix(_SUFFIX): row[name] for name in rivals if name in row}},
     }
 
 

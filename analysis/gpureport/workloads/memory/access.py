@@ -14,13 +14,6 @@ from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, S
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 
 
-def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int) -> int:
-    """Return a size beyond all caches, in whole MiB, whose accessed sectors are at least 4 times the last cache."""
-    skipping = grid.beyond_bytes(device) * stride_bytes / grid.last_sector_bytes(device)
-    size = max(grid.most_bytes(device, limits, "accesses"), skipping)
-    return grid.multiple(2**20)(min(size, 0.75 * limits.max_buffer_bytes))
-
-
 def _groups(parameters: Parameters) -> int:
     return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
 
@@ -65,7 +58,10 @@ class Strided(_ByStride, UnstoredResults):
     counted = "the bytes of these words."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        sizes = {stride: _beyond_bytes(device, limits, 4 * stride) for stride in _STRIDES}
+        # Beyond all caches, in whole MiB; the accessed sectors are at least 4 times the last cache.
+        least, most = grid.most_bytes(device, limits, "accesses"), 0.75 * limits.max_buffer_bytes
+        skipping = {n: grid.beyond_bytes(device) * (4 * n) / grid.last_sector_bytes(device) for n in _STRIDES}
+        sizes = {n: grid.multiple(2**20)(min(max(least, each), most)) for n, each in skipping.items()}
         shape = grid.launch(device, limits, "accesses")
         return self._sweep({"stride": n, "count": size // 4 // n, "bytes": size, **shape} for n, size in sizes.items())
 
