@@ -182,7 +182,9 @@ class Store:
         folder = self.folder / "runs"
         try:
             entries = [each for each in os.scandir(folder) if each.name.endswith(_SUFFIX) and each.name[0] != "."]
-            odd = sorted(each.name for each in entries if not (each.name.isprintable() and _is_file(each)))
+            # A path follows links, and refuses loops of them.
+            files = {each.name for each in entries if each.is_file(follow_symlinks=False) or Path(each).is_file()}
+            odd = sorted(each.name for each in entries if not each.name.isprintable() or each.name not in files)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -238,10 +240,6 @@ def _connected(files: Iterable[Path], examples: Mapping[Kind, str] = {}) -> "Ite
         found.read_parquet(list(map(str, files)), union_by_name=True).create_view("files")
         found.execute(f"CREATE VIEW stored AS FROM files UNION ALL BY NAME SELECT {row} WHERE {bool(examples)}")
         yield found
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False) or Path(entry).is_file()  # follows links, and refuses loops of them
 
 
 def _texts(relation: "DuckDBPyRelation") -> tuple[list[str], list[int], list[tuple[str, ...]]]:

@@ -131,8 +131,13 @@ def machine_facts() -> dict[str, Any]:
     for name in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
+    system = ""
+    with suppress(OSError, KeyError):
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    # Only the version: its suffix names who built the kernel, and for which machines.
+    kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
     return {
-        "system": _system(),
+        "system": ", ".join(part for part in (system, kernel, platform.machine()) if part),
         "cpu": processor.name or "not known",
         "cores": len(usable_cores()),
         "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(CGROUP))),
@@ -140,13 +145,3 @@ def machine_facts() -> dict[str, Any]:
         "packages": versions,
         "processor": processor,
     }
-
-
-def _system() -> str:
-    try:
-        name = platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        name = ""
-    # Only the version: its suffix names who built the kernel, and for which machines.
-    kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
-    return ", ".join(part for part in (name, kernel, platform.machine()) if part)
