@@ -198,6 +198,8 @@ def print_page_one(report: Report) -> None:
         report, [figure for rows in (page.large, page.rows) for found in rows.values() for figure in found]
     )
     print_document_table("Key figures", found, ("efficiency",))
+    if page.last_cache:
+        print_sentences("usable_cache", cliff=page.last_cache)
     if page.advice:
         print_text("Tune for", style="bold")
         for each in page.advice:
