@@ -171,6 +171,11 @@ class MachineFigure(Record):
     """Of performance per watt, the power: measured, or the listed limit of the board, which a kernel rarely draws."""
 
     @property
+    def has_higher_peak(self) -> bool:
+        """Whether the vendor lists a clearly higher peak: both are shown then."""
+        return self.listed is not None and self.listed > 1.25 * self.value
+
+    @property
     def is_per_watt(self) -> bool:
         """Whether it is a performance per watt."""
         return self.basis in ("measured power", "board limit")

@@ -51,7 +51,6 @@ _LEAST_P_VALUE = 1e-6
 _NARROW, _WIDE = 14, 20  # characters of a name in a narrow column; the same if there are only two machines
 DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": UNKNOWN}
 """By place, the memory or caches that contain the data of a kind of work; cases and repeated work have none."""
-_CLEARLY = 1.25  # factor between listed peak and value from which both are shown
 _KINDS = ("", "bandwidth", "latency", "rate", "launch", "transfer", "per watt")  # of limits, in their order
 _MOST_KERNELS = 2  # that stand for those with one bottleneck
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
@@ -108,9 +107,8 @@ def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
     text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit).translate(whole)
     text = re.sub("\N{NO-BREAK SPACE}(?=[±(])", " ", text)
     basis = " predicted" if is_measured and figure.basis == "predicted" else ""
-    higher = figure.listed and figure.listed > _CLEARLY * figure.value
     peak = f"{format_value(figure.listed, figure.unit)} listed".translate(whole)
-    return f"{text}{basis}{f' / {peak}' if higher else ''}"
+    return f"{text}{basis}{f' / {peak}' if figure.has_higher_peak else ''}"
 
 
 def machine_table(comparison: Comparison) -> Table:
