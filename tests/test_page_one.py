@@ -197,7 +197,7 @@ def test_page_one_is_short(name: str) -> None:
         assert "128 compute units at 2.52 GHz, 100 KiB local memory each · 24 GiB · 450 W" in page
         assert "memory read specification: 1008 GB/s 82.3 TFLOP/s fp32 specification: 82.6 TFLOP/s" in page
         assert "(OpenCL: mma.sync) (115 to 234), specification: 165 TFLOP/s (fp32 sums)" in page
-        assert "95 % intervals of rates: within a factor of 1.25 unless given" in page
+        assert "95 % intervals of key figures: within a factor of 1.25 unless given" in page
         assert "≈ 52 TFLOP/s (three registers)" in page
         assert "Inputs: 51 % documented, 20 % assumed, others mostly derived or measured elsewhere." in page
         assert "one GiB copied in device memory: 2.29 ms" in page

@@ -76,9 +76,9 @@ def write_filled(
     files[html_file] = pages.with_figures(pages.text(content))
     if made:
         files[pdf_file] = made()
-    else:
-        remove_files(pdf_file)  # an old one must not stay if no new one is written
     write_files(files)
+    if not made:
+        remove_files(pdf_file)  # an old one must not stay if no new one is written
     return list(files)
 
 

@@ -228,7 +228,7 @@ def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted
     found = (
         (name, [known.get((quantity, of)) for of in every], quantity in lacking) for name, quantity, *every in wanted
     )
-    return {name: tuple(filter(None, own)) for name, own, absent in found if any(own) or absent}
+    return {name: tuple(filter(None, own)) if own[0] else () for name, own, absent in found if own[0] or absent}
 
 
 def state(report: Report, figures: Sequence[KeyFigure], clock_hz: float | None = None) -> State:
