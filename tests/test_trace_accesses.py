@@ -96,14 +96,24 @@ def test_stores_that_do_not_cover_their_sectors(offsets: NDArray[np.int64], part
 
 
 @pytest.mark.parametrize(
-    ("words", "step", "load", "sectors", "partly"),
-    [(2, 2, 0, 16, 0), (5, 2, 0, 120, 17.5), (8, 2, 0, 512, 128), (2, 0, 0, 32, 8), (2, 2, 1, 32, 8)],
+    ("words", "of", "step", "load", "sectors", "partly"),
+    [
+        (2, 2, 2, 0, 16, 0),
+        (5, 5, 2, 0, 120, 30 - 10 / 2**4),
+        (8, 8, 2, 0, 512, 128),
+        (2, 4, 2, 0, 64 - 32 * 2 / 3, 16 - 8 * 2 / 3),
+        (2, 2, 0, 0, 32, 8),
+        (2, 2, 2, 1, 32, 8),
+    ],
 )
-def test_stores_are_written_together(words: int, step: int, load: int, sectors: float, partly: float) -> None:
-    """All of two words of each lane, half of five, none of eight; none in loops or before loads of another buffer."""
+def test_stores_are_written_together(words: int, of: int, step: int, load: int, sectors: float, partly: float) -> None:
+    """Two neighbouring words of each lane, half of five, none of eight; none in loops or before loads of others.
+
+    Sectors are complete if all words *of* a lane are stored, and all of its stores are written together.
+    """
     recorder = AccessRecorder(PLACEMENT, {0: 1 << 20, 1: 1 << 20}, 1, ordered={0, 1})
     for word in range(words):
-        recorder.accessed(replace(STORE, number=step * word), 0, 4 * (words * LANES + word), WAVES)
+        recorder.accessed(replace(STORE, number=step * word), 0, 4 * (of * LANES + word), WAVES)
         recorder.accessed(replace(LOAD, number=step * word + 1), load, 4 * LANES, WAVES)
 
     stores = [found.total for (access, _), found in recorder.instructions.items() if access.write]

@@ -70,7 +70,7 @@ COUNTED = (
 units that are moved."""
 _no_counts = partial(np.zeros, len(COUNTED))
 _LANES, _WAVES, _LINES, _SECTORS = range(4)
-_PARTLY = COUNTED.index("partly_written")
+_PARTLY, _DISTINCT = COUNTED.index("partly_written"), COUNTED.index("distinct")
 MISSED, POSSIBLE = slice(-2, None), [COUNTED.index(name) for name in ("sectors", "waves")]
 """Places of counts: the last two are what missed, of so many sectors and waves."""
 
@@ -291,8 +291,10 @@ class _Stored:
     number: int
     sectors: Numbers
     lines: float  # of a wave, with those of all stores before
-    counts: NDArray[np.float64]
-    partly: float  # of lines
+    nbytes: float  # with those of the stores that are written together with it
+    counts: NDArray[np.float64]  # of the first of these
+    partly: float  # lines that this one writes partly
+    share: float = 1.0  # of times that all of these are written together
 
 
 class AccessRecorder(Recorder):
@@ -373,15 +375,20 @@ class AccessRecorder(Recorder):
             return
         sectors = pattern.sectors + line * (self._placement.line_bytes // self._placement.unit_bytes)
         self._lines += float(pattern.counts[_LINES] / pattern.counts[_WAVES])
-        store = _Stored(access.number, sectors, self._lines, counts, float(pattern.counts[_PARTLY]))
+        nbytes, partly = float(pattern.counts[_DISTINCT]) * access.nbytes, float(pattern.counts[_PARTLY])
+        store = _Stored(access.number, sectors, self._lines, nbytes, counts, partly)
         earlier, self._stored[buffer] = self._stored.get(buffer, store), store
         if earlier.number < store.number:  # else the store is the next one of a loop
             share = max(0.0, 1 - (store.lines - earlier.lines) / MERGED_LINES) / (1 - 1 / 4)
             share = min(1.0, share) * float(np.isin(sectors, earlier.sectors).mean())
             counts[_SECTORS] -= share * pattern.counts[_SECTORS]
-            for each in (store, earlier):
-                each.counts[_PARTLY] -= share * each.partly
-                each.partly *= 1 - share
+            counts[_PARTLY] -= share * partly
+            if share:
+                store.nbytes, store.counts, store.partly = earlier.nbytes + nbytes, earlier.counts, earlier.partly
+                store.share = share * earlier.share
+            if share and store.nbytes >= sectors.size * self._placement.unit_bytes:
+                store.counts[_PARTLY] -= store.share * store.partly
+                store.partly = 0.0
 
     def atomics(self, buffer: int) -> tuple[Numbers, Numbers, Numbers]:
         """Return words of a global *buffer*, and the atomic operations of all groups and of the first one on each."""
