@@ -227,6 +227,8 @@ def measure_devices(
         finally:
             for _, _, process in started:
                 process.terminate()  # after an interrupt of this process only; what they measured is kept
+            for _, _, process in started:
+                process.wait()
 
 
 def _started(device: "PresentDevice", folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -329,7 +329,9 @@ class _Kernel:
         given = {*self.formulas.arrays, *(a.name for a in self.fields.arguments if "values" in a.model_fields_set)}
         reals = {each.name for each in self.formulas.buffers if each.dtype.kind == "f"}
         extents = self._repeated(parameters, self._executed(parameters), given)
-        if self.depends is None:
+        if self.depends is None and not reals:
+            self.depends = False
+        elif self.depends is None:
             without = self._executed(parameters, extents, given - reals)
             try:
                 drawn = self._executed(parameters, extents, given | reals)
