@@ -84,7 +84,7 @@ def test_several_runs_are_not_mixed_with_others(fake: pytest.MonkeyPatch, capsys
 def test_a_run_says_first_how_long_it_takes_and_a_pipe_shows_a_line_a_workload(capsys: Captured) -> None:
     main(["measure", "-o", "r.json"])
     announced, *lines = (line for line in capsys.readouterr().err.splitlines() if re.search(" takes up to | …$", line))
-    assert re.search(r"2 workloads in \d+ sweeps takes up to \d+ (s|minutes)\b.* r\.json\.$", announced)
+    assert re.search(r"2 workloads in \d+ sweeps takes up to about \d+ (s|minutes)\b.* r\.json\.$", announced)
     assert lines == ["test/copy …", "test/again …"]
 
 

@@ -82,7 +82,7 @@ def intervals() -> str:
 def accuracy(comparison: Comparison) -> str:
     """Say how accurate predictions were on measured devices of the classes of the predicted ones."""
     classes = dict.fromkeys(machine.device_class for machine in comparison.machines if machine.kind == "predicted")
-    return text("accuracy", FILE, known={name: accuracies()[name] for name in classes if name in accuracies()})
+    return text("accuracy", FILE, classes={name: accuracies().get(name) for name in classes})
 
 
 def _contrast(baseline: str, found: Contrast) -> tuple[str, ...]:

@@ -325,7 +325,8 @@ def _landmark_name(mark: Landmark) -> str:
 def _landmark(mark: Landmark, measured: Collection[str]) -> str:
     unit = abbreviated(mark.unit)
     if mark.observed is None and mark.machine in measured:
-        return f"not observed (predicted: {format_value(mark.predicted, unit)})"
+        predicted = f" (predicted: {format_value(mark.predicted, unit)})" if mark.predicted is not None else ""
+        return f"not observed{predicted}"
     text = format_interval(mark.observed or mark.predicted, mark.ci_low, mark.ci_high, unit)
     return f"{text} predicted" if measured and not mark.observed else text
 
