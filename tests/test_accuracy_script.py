@@ -52,7 +52,7 @@ def test_calibrated_predictions_are_compared_with_those_of_the_same_points() -> 
     (row,) = script.times_by_result(frame([listed, measured, microbenchmark]))
 
     assert row == (
-        *("run", "unseen device", "2", "54.9 % / 60 % / 90.0 %"),
+        *("run", "unseen device", "2", "a factor of 1.5 / 60 % / a factor of 1.9"),
         *("1", "20.0 % / 20 % / 20.0 %", "10.0 % / 10 % / 10.0 %"),
     )
 
@@ -70,7 +70,7 @@ def test_cells_combine_error_limit_and_result() -> None:
         "n90, median",
         "seen",
         "26, unmatched 1 + 0",
-        f"(75.3 %) (≤ {100 * target.specification - 100:.0f} % MISS)",
+        f"(a factor of 1.8) (≤ {100 * target.specification - 100:.0f} % MISS)",
         f"9.0 % (≤ {100 * target.calibrated - 100:.0f} % pass)",
     )
     assert script.markdown(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
