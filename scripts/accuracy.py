@@ -215,11 +215,8 @@ def with_table(text: str, name: str, table: str) -> str:
 
 def main(*, only_scores: bool) -> None:
     """Validate all stored results, or only the scoreboard, and update the tables."""
-    kept = sorted(REPORTS.glob("*/report.json.xz"))  # others are of runs on this machine
     found, _ = compared(
-        ValidateOptions(paths=[SCOREBOARD], sealed=sealed_files(PUBLISHED))
-        if only_scores
-        else ValidateOptions(paths=[*kept, PUBLISHED])
+        ValidateOptions(paths=[SCOREBOARD], sealed=sealed_files(PUBLISHED)) if only_scores else ValidateOptions()
     )
     database, scored = load_database(), found["data_set"] != ""
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}

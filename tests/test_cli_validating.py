@@ -1,6 +1,7 @@
 """``gpureport validate``: results from files, tables, JSON, exit codes."""
 
 import json
+import lzma
 from math import log
 from pathlib import Path
 
@@ -99,6 +100,17 @@ def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys
     assert main(["validate", str(results / "mine"), "--times", "--json", str(results)]) == 2
     assert main(["validate", str(results / "mine"), "--times", "--json", str(file), "--force"]) == 0
     assert file.read_text() != "old"
+
+
+def test_runs_beside_the_results_of_the_project_are_compared_only_if_named(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpureport.results.opening.data_dir", lambda _: results)
+    (results / "kept").mkdir()
+    (results / "kept" / "report.json.xz").write_bytes(lzma.compress((results / "mine" / "report.json").read_bytes()))
+
+    assert main(["validate", "--times", "--json", str(results / "all.json")]) == 0
+    assert {each["result"] for each in json.loads((results / "all.json").read_text())} == {"kept", "theirs"}
 
 
 def test_misses_fail_only_if_strict(results: Path) -> None:

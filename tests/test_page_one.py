@@ -36,7 +36,7 @@ from gpureport.report.run.trust import measured_on_such
 from gpureport.report.run.work import amount_of_work, enough_work, full_occupancy
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import TIMES
-from gpureport.results.opening import kept_folders, predicted
+from gpureport.results.opening import kept_results, predicted
 from gpureport.spec.models import EntryMatch
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
@@ -410,7 +410,7 @@ def test_few_units_read_if_all_points_have_as_many_groups(groups: set[int], expe
 
 def test_an_installation_without_kept_reports_has_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpureport.results.opening.data_dir", lambda _: Path("nothing").read_text())
-    assert kept_folders() == ()
+    assert kept_results() == ()
 
 
 @pytest.mark.parametrize(("factor", "certain"), [(1.2, False), (1.3, True)])

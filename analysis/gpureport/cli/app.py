@@ -414,8 +414,8 @@ class ValidateOptions:
     """Check the current model and database against stored results."""
 
     paths: Annotated[Sequence[Path], _operand("PATH")] = ()
-    """report.json files, published records (YAML), or folders of them and of published tables. Default: the project's
-    own results."""
+    """report.json files, published records (YAML), or folders of them and of published tables. Default: the
+    project's results, not runs of your own."""
     workloads: _Workloads = ()
     kernels: _Kernels = ()
     times: _Flag = False

@@ -18,7 +18,7 @@ from gpureport.files import real_path, write_file
 from gpureport.inputs import files_below
 from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
-from gpureport.results.opening import is_record, kept_folders, measured_report, short_name
+from gpureport.results.opening import is_record, kept_results, measured_report, short_name
 from gpureport.results.published import load
 from gpureport.results.replay import LACKING, Result, report_result
 from gpureport.spec.database import Database
@@ -112,7 +112,7 @@ def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
 
 
 def _paths(options: ValidateOptions) -> Sequence[Path]:
-    if not (paths := options.paths or kept_folders()):  # wheels do not contain them
+    if not (paths := options.paths or kept_results()):  # wheels do not contain them
         raise InputError("validate: this installation has no reports/; give a report.json or a folder of reports")
     return paths
 

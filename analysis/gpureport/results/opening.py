@@ -227,9 +227,13 @@ def measured_report(path: Path) -> Report:
     return report
 
 
-def kept_folders() -> tuple[Path, ...]:
-    """Return the folder of the project's kept reports; none in an installation without it."""
+def kept_results() -> tuple[Path, ...]:
+    """Return the project's own reports, which are compressed, and its folder of published results.
+
+    None in an installation without them. Other reports beside them are of runs on this machine.
+    """
     try:
-        return (data_dir("reports"),)
+        folder = data_dir("reports")
     except FileNotFoundError:
         return ()
+    return (*sorted(folder.glob(f"*/{FILE_NAME}{PACKED}")), folder / "published")
