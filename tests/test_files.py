@@ -6,14 +6,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from gpureport import files
+from gpureport.__main__ import run
 from gpureport.cli.options import writing
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import InUseError, reserved, scratch_folder, write_file, write_files
+from gpureport.files import INTERRUPTS, InUseError, reserved, scratch_folder, uninterrupted, write_file, write_files
 
 PYTHON = (sys.executable, "-c")
 HOLD = "from pathlib import Path; from gpureport.files import *\nwith {}: print('ready', flush=True); input()"
@@ -70,6 +72,49 @@ def test_of_several_files_all_are_written_or_none(tmp_path: Path) -> None:
     with pytest.raises(GpuReportError, match="below: cannot be written"):
         write_files({tmp_path / "new": "a", tmp_path / "file": "b", tmp_path / "file" / "below": "c"})
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "old")]
+
+
+def test_an_interrupt_does_not_split_the_renaming_of_several_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda *paths: (replace(*paths), signal.raise_signal(signal.SIGINT)))
+    with pytest.raises(KeyboardInterrupt):
+        write_files({tmp_path / "a": "new", tmp_path / "b": "new"})
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("failing", INTERRUPTS)
+def test_an_interrupt_while_handlers_are_restored_leaves_none_replaced(
+    failing: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, real = [signal.getsignal(each) for each in INTERRUPTS], signal.signal
+
+    def interrupted(number: signal.Signals, handler: Any) -> Any:
+        replaced = real(number, handler)
+        if number is failing and handler in before:
+            raise KeyboardInterrupt
+        return replaced
+
+    with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patched, uninterrupted():
+        patched.setattr(signal, "signal", interrupted)
+    assert [signal.getsignal(each) for each in INTERRUPTS] == before
+
+
+@pytest.mark.parametrize(
+    ("inherited", "during"), [(signal.SIG_IGN, signal.SIG_IGN), (signal.SIG_DFL, signal.default_int_handler)]
+)
+def test_sigterm_interrupts_unless_the_caller_ignores_it(
+    inherited: signal.Handlers, during: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {each: signal.getsignal(each) for each in INTERRUPTS}
+    monkeypatch.setattr("gpureport.cli.run", lambda: signal.getsignal(signal.SIGTERM))
+    signal.signal(signal.SIGTERM, inherited)
+    try:
+        assert run() == during
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def test_folders_are_made_and_links_stay_links_unless_they_are_a_loop(tmp_path: Path) -> None:

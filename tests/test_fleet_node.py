@@ -29,12 +29,16 @@ def test_measured_devices_are_added_and_failures_named(
     assert NODE in capsys.readouterr().out
 
 
-def test_an_interrupt_ends_the_measurements_of_all_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    processes = [Mock(**{"wait.side_effect": KeyboardInterrupt}), Mock()]
-    monkeypatch.setattr(fleet, "_started", Mock(side_effect=processes))
+@pytest.mark.parametrize("starting", [False, True])
+def test_an_interrupt_ends_the_measurements_of_all_devices(
+    starting: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = [Mock(**{"wait.side_effect": [0] if starting else KeyboardInterrupt}), Mock()]
+    started = iter([processes[0], KeyboardInterrupt] if starting else processes)
+    monkeypatch.setattr(fleet, "_started", Mock(side_effect=started))
     with pytest.raises(KeyboardInterrupt):
         list(fleet.measure_devices([(Mock(), tmp_path)] * 2, [], parallel=True))
-    assert all(process.terminate.called for process in processes)
+    assert [process.terminate.called for process in processes] == [True, not starting]
 
 
 @pytest.mark.slow

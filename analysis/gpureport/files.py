@@ -6,9 +6,10 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import current_thread, main_thread
 
 from gpureport.errors import GpuReportError
 from gpureport.system import lock, open_folder, remove_locked
@@ -36,7 +37,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 def write_files(contents: Mapping[Path, str | bytes]) -> None:
     """Write files completely, even if the power fails, and none if a content cannot be stored; create their folders.
 
-    Temporary files in the same folders get the contents, and then the names. Links stay links.
+    Temporary files in the same folders get the contents, and then, uninterrupted, the names. Links stay links.
 
     Raises:
         GpuReportError: a file cannot be written.
@@ -52,8 +53,9 @@ def write_files(contents: Mapping[Path, str | bytes]) -> None:
                 file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())  # else the name may reach the disk before the content
-        for path, part in parts.items():
-            part.replace(real_path(path))
+        with uninterrupted():
+            for path, part in parts.items():
+                part.replace(real_path(path))
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
@@ -76,20 +78,25 @@ def remove_files(*paths: Path) -> None:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let an interrupt wait for the end of the context, in the main thread; then the earlier handler gets it.
+def uninterrupted(waiting: Sequence[signal.Signals] = INTERRUPTS) -> Iterator[None]:
+    """Let interrupts wait for the end of the context; then the earlier handlers get them.
 
-    Pydantic replaces an interrupt within a serialiser by an error of its own.
+    Other threads than the main one get none. Pydantic replaces an interrupt within a serialiser by an error of its own.
     """
-    arrived: list[int] = []
-    before = {each: signal.signal(each, lambda number, _: arrived.append(number)) for each in INTERRUPTS}
-    try:
+    if not waiting or current_thread() is not main_thread():
         yield
+        return
+    number, *others = waiting
+    arrived: list[int] = []
+    before = signal.getsignal(number)
+    try:
+        signal.signal(number, lambda number, _: arrived.append(number))
+        with uninterrupted(others):  # nested: an earlier handler that raises leaves none of the others replaced
+            yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        for number in arrived[:1]:
-            signal.raise_signal(number)
+        signal.signal(number, before)
+        for each in arrived[:1]:
+            signal.raise_signal(each)
 
 
 @contextmanager

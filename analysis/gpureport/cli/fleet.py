@@ -24,7 +24,7 @@ from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines,
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.rendering import written
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import write_file
+from gpureport.files import uninterrupted, write_file
 from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
 from gpureport.inputs import is_there
 from gpureport.isolation import isolated
@@ -217,8 +217,11 @@ def measure_devices(
     empty: none.
     """
     for together in [devices] if parallel else [[each] for each in devices]:
-        started = [(device, folder, _started(device, folder, settings)) for device, folder in together]
+        started: list[tuple[PresentDevice, Path, subprocess.Popen[bytes]]] = []
         try:
+            for device, folder in together:
+                with uninterrupted():  # else an interrupt could leave a process that is not yet listed
+                    started.append((device, folder, _started(device, folder, settings)))
             for device, folder, process in started:
                 code = process.wait()
                 log = (folder / _LOG).read_text(encoding="locale", errors="replace") if code else ""
