@@ -155,6 +155,14 @@ def test_tables_are_as_wide_as_the_terminal(
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_shows_what_is_predicted(terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    saxpy = str(data_dir("kernels_cl") / "examples" / "saxpy.yaml")
+    assert main(["predict", "h200", "--quick", "--kernel", saxpy]) == 0
+    assert ("predicting saxpy/saxpy: " in capsys.readouterr().err) == terminal
+
+
 def test_a_prediction_as_json_is_a_report(tmp_path: Path, capsys: Captured) -> None:
     assert main(["predict", "h200", *FEW, "--json"]) == 0
     (tmp_path / "report.json").write_text(capsys.readouterr().out)

@@ -25,6 +25,8 @@ File = TypeVar("File")
 Opened = TypeVar("Opened")
 A = TypeVar("A")
 R = TypeVar("R")
+FEWEST = 3
+"""Devices that other processes predict: one takes a second to start."""
 
 
 def separated(names: Sequence[str]) -> tuple[str, ...]:
@@ -230,11 +232,8 @@ def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tu
     return found
 
 
-def in_batches(label: str, work: Callable[[A], R], items: Sequence[A], size: int = 8, fewest: int = 3) -> list[R]:
-    """Return *work* of each of *items*, done as by ``in_parallel``; show how many are done after *size* items.
-
-    The default of *fewest* is for predictions: a process takes a second to start.
-    """
+def in_batches(label: str, work: Callable[[A], R], items: Sequence[A], size: int = 8, fewest: int = FEWEST) -> list[R]:
+    """Return *work* of each of *items*, done as by ``in_parallel``; show how many are done after *size* items."""
     from gpureport.report.processes import in_parallel
 
     done: list[R] = []

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CompareOptions, PredictOptions
 from gpureport.cli.console import (
+    ProgressBar,
     note,
     print_document_table,
     print_json,
@@ -17,6 +19,7 @@ from gpureport.cli.console import (
     print_written,
 )
 from gpureport.cli.options import (
+    FEWEST,
     described,
     in_batches,
     name_and_source,
@@ -47,6 +50,9 @@ from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent
 from gpureport.workloads.model import Workload
 
+if TYPE_CHECKING:
+    from gpureport.measure.rounds import Progress
+
 _MOST_CHANGES = 8
 _REGRESSION = 3  # exit code
 _LONGEST_NAME = 160  # characters of devices in the name of a folder
@@ -73,7 +79,11 @@ def predict_devices(options: PredictOptions) -> int:
     with writing(documents(folder) if options.pdf else (), force=options.force):
         whole = options.as_json or len(devices) <= FEW
         predict = partial(_predicted, workloads=workloads, quick=options.quick, whole=whole)
-        found = in_batches("predicting", predict, devices)
+        if len(devices) < FEWEST:  # in this process, which shows the workloads
+            with ProgressBar("predicting") as bar:
+                found = [predict(device, progress=bar.advance) for device in devices]
+        else:
+            found = in_batches("predicting", predict, devices)
         reports = [report for report, _ in found if report]
         named = ((Path(device.id).name, (device,)) for device in devices)
         runs = dict(zip(by_name(named), (run for _, run in found), strict=True))
@@ -86,12 +96,14 @@ def predict_devices(options: PredictOptions) -> int:
     return 0
 
 
-def _predicted(device: Device, workloads: Sequence[Workload], *, quick: bool, whole: bool) -> tuple[Report | None, Run]:
+def _predicted(
+    device: Device, workloads: Sequence[Workload], *, quick: bool, whole: bool, progress: "Progress" = lambda *_: None
+) -> tuple[Report | None, Run]:
     """Return the report of a device and its part of a comparison.
 
     Without *whole*, there is no report, and the part lacks what only few machines show: together they take 25 MB.
     """
-    report, forecast = predicted(device, workloads, quick=quick)
+    report, forecast = predicted(device, workloads, quick=quick, progress=progress)
     return report if whole else None, excerpt(report, (), forecast, few=whole)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpureport import __version__
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt
@@ -27,7 +27,11 @@ from gpureport.records.report import (
 )
 from gpureport.spec.database import Database
 from gpureport.spec.models import Device, EntryMatch
+from gpureport.text import counted
 from gpureport.workloads.model import Workload
+
+if TYPE_CHECKING:
+    from gpureport.measure.rounds import Progress
 
 Source: TypeAlias = Path | Device | Report
 """A run of a machine: a report's file or folder, a published record, a device to predict, or a report in memory."""
@@ -178,15 +182,19 @@ def device_named(source: str, database: Database) -> Device:
 
 
 def predicted(
-    device: Device, workloads: Sequence[Workload], *, quick: bool = False
+    device: Device, workloads: Sequence[Workload], *, quick: bool = False, progress: "Progress" = lambda *_: None
 ) -> tuple[Report, tuple[Predicted, ...]]:
     """Return the report of the specification predictions for *device*, and whole predictions; *quick*: shorter sweeps.
 
-    The report has no machine, measurements and findings.
+    The report has no machine, measurements and findings. A kernel of the user may take minutes.
     """
     limits, known = limits_of(device, quick=quick), ModelInput(device)
     planned = [(workload, workload.sweeps(device, limits)) for workload in workloads]
-    found = tuple(each for workload, sweeps in planned for each in predict_sweeps(device, workload, sweeps))
+    found: list[Predicted] = []
+    for number, (workload, sweeps) in enumerate(planned):
+        points = counted(sum(len(sweep.points) for sweep in sweeps), "point")
+        progress(f"predicting {workload.name}", points, number / len(planned))
+        found += predict_sweeps(device, workload, sweeps)
     report = Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -199,7 +207,7 @@ def predicted(
         advice=tuple(each for workload, sweeps in planned for each in advice(workload, known, sweeps)),
         accesses=tuple(each for workload, sweeps in planned for each in source_accesses(workload, known, sweeps)),
     )
-    return report, found
+    return report, tuple(found)
 
 
 def open_report(path: Path, database: Database) -> Report:
