@@ -154,12 +154,9 @@ def _locked(path: Path) -> int:
     """Open a file and lock it until it is closed, if the file system has locks; raise if another process has."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            if not lock(handle):
-                os.close(handle)
-                raise InUseError
-        except OSError:  # some network file systems have no locks
-            return handle
+        if lock(handle) is False:
+            os.close(handle)
+            raise InUseError
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), path.stat()):
                 return handle
@@ -172,11 +169,7 @@ def _locked_folder() -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
         with suppress(FileNotFoundError):  # another process removed it as abandoned before it was locked
             handle = open_folder(folder)
-            try:
-                own = lock(handle)
-            except OSError:  # some file systems have no locks
-                own = True
-            if own and folder.exists():
+            if lock(handle) is not False and folder.exists():
                 return folder, handle
             os.close(handle)
 

@@ -57,25 +57,25 @@ def open_folder(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
 
-def lock(handle: int) -> bool:
-    """Lock an open file until it is closed; return whether no other process has locked it.
+_LOCKED = PermissionError if sys.platform == "win32" else BlockingIOError  # by another process
 
-    Raises:
-        OSError: the file system has no locks.
-    """
-    if sys.platform == "win32":
-        import msvcrt
 
-        with suppress(PermissionError):
+def lock(handle: int) -> bool | None:
+    """Lock an open file until it is closed; return whether no other process has, ``None`` if there are no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-            return True
-    else:
-        import fcntl
+        else:
+            import fcntl
 
-        with suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-    return False
+    except _LOCKED:
+        return False
+    except OSError:  # some network file systems have none
+        return None
+    return True
 
 
 def remove_locked(path: Path, handle: int) -> None:
