@@ -1,6 +1,5 @@
 """Tapers of synthetic curves whose truth is known: knees, and n90 also of curves that rise in steps."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +116,7 @@ def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_tw
     off = share * (0.02 + 2 * 0.1 * np.sqrt(1 / 5 + 1 / 3))
 
     moved = fit.times + np.where(np.abs(u - place) < np.log(2.0), off, 0.0)
-    assert replace(fit, times=moved, noise=np.full(len(u), 0.1)).fits_at(place, 0.02) == alike
+    assert fit._replace(times=moved, noise=np.full(len(u), 0.1)).fits_at(place, 0.02) == alike
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ def test_a_working_set_stays_below_the_earliest_onset_and_the_capacity(
     found = cliff("L1", 128.0, onset_at, latency_at)
     assert found.keep_below_bytes == least
     if latency_at and latency_at < onset_at:  # an uncertain rise is not significantly earlier
-        uncertain = replace(found, latency_onset=altered(found.latency_onset, ci_low=100.0, ci_high=400.0))
+        uncertain = found._replace(latency_onset=altered(found.latency_onset, ci_low=100.0, ci_high=400.0))
         assert uncertain.keep_below_bytes == min(128.0, onset_at)
 
 
@@ -444,7 +444,7 @@ def test_the_work_for_kernels_is_that_of_the_table_where_it_is_certain(name: str
 
 def test_a_chapter_gives_the_onset_of_page_one_with_a_wide_interval() -> None:
     found = cliff("L1", 25 * 1024.0, 29.3 * 1024, None)
-    wide = replace(found, onset=altered(found.onset, ci_low=11.3 * 1024, ci_high=36.1 * 1024))
+    wide = found._replace(onset=altered(found.onset, ci_low=11.3 * 1024, ci_high=36.1 * 1024))
     written = text("working_set", measured=True, cliffs=[wide], cache=None, usable=None)
     assert "29.3 KiB (95 % interval: 11.3 KiB to 36.1 KiB)" in written
     assert "above the capacity of 25 KiB" in written

@@ -94,8 +94,8 @@ def test_a_roofline_names_each_dot_once_observed_or_not() -> None:
     device = report().device
     first, *others = first_dots()
     dots = [
-        replace(first, operations="fp32"),
-        *(replace(dot, operations="fp32", observed_per_s=None) for dot in others),
+        first._replace(operations="fp32"),
+        *(dot._replace(operations="fp32", observed_per_s=None) for dot in others),
     ]
     ((panel,),) = roofline_chart(dots, device).columns
     labels = [text for each in panel.series if each.labelled for text in each.texts if text]

@@ -1,7 +1,5 @@
 """Values of any CPU from its type of core."""
 
-from dataclasses import replace
-
 import pytest
 
 from gpureport.spec.compilers import emitted_values
@@ -68,8 +66,8 @@ def test_a_cpu_uses_its_type_of_core_and_a_virtual_machine_has_a_part_of_the_l3(
 
 def test_only_clocks_of_intel_fall_with_the_number_of_busy_cores(database: Database) -> None:
     core = database.host_core
-    intel = replace(core, core=altered(core.core, l1_latency_s=1e-9))
-    amd = replace(core, core=altered(intel.core, load_to_use_cycles=4, all_core_boost=True))
+    intel = core._replace(core=altered(core.core, l1_latency_s=1e-9))
+    amd = core._replace(core=altered(intel.core, load_to_use_cycles=4, all_core_boost=True))
 
     assert core_values(amd, 2e9, 16)["clock"].value == pytest.approx(4e9)  # four cycles of the L1
     assert core_values(intel, 2e9, 16)["clock"].value == pytest.approx((2e9 * 5e9) ** 0.5)

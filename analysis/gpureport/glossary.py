@@ -1,15 +1,14 @@
 """The terms of reports, tables and messages: ``templates/glossary.yaml``, verdicts and ceilings."""
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from gpureport.inputs import shipped_table
 from gpureport.records.ceilings import CEILINGS
 from gpureport.records.finding import Verdict
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of the product."""
 
     name: str

@@ -1,9 +1,9 @@
 """Match observed features with predicted ones, and name the observed features without a match."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, product, starmap
 from math import log
+from typing import NamedTuple
 
 from gpureport.observe import features_of_points
 from gpureport.records.curves import CurveFeature, Level, Observation
@@ -14,8 +14,7 @@ FURTHEST = 4.0
 """Largest factor between an observed cliff and the predicted cliff that it matches."""
 
 
-@dataclass(frozen=True)
-class FeatureMatch:
+class FeatureMatch(NamedTuple):
     """A predicted feature and the corresponding observed one; either may be missing.
 
     Tapers of different plateaus are not *comparable*: their ratio has no meaning.
@@ -85,7 +84,7 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     matches = [FeatureMatch(p, unmatched.pop((p.feature, p.position, p.level), None)) for p in predicted]
     if not _same_plateau(_first_plateau(predicted), _first_plateau(named)):
         tapers = [bool(m.predicted and m.observed and m.predicted.feature == "taper") for m in matches]
-        matches = [replace(m, comparable=not taper) for m, taper in zip(matches, tapers, strict=True)]
+        matches = [m._replace(comparable=not taper) for m, taper in zip(matches, tapers, strict=True)]
     return (*matches, *(FeatureMatch(None, _with_name(feature, positions)) for feature in unmatched.values()))
 
 

@@ -91,11 +91,6 @@ def parse(value: object, dimension: Dimension) -> float:
     raise InputError(f"{shown} is not {kind.name}; write it like {kind.example}{right}")
 
 
-def dimension_of(unit: str) -> Dimension | None:
-    """Return the dimension of a unit; ``count`` without one, ``None`` if it is unknown."""
-    return next((name for name, kind in DIMENSIONS.items() if unit in kind.units), None)
-
-
 UNKNOWN = "—"
 """Written for values that are not known."""
 RATIO = "ratio"

@@ -1,6 +1,5 @@
 """``gpureport devices``: lists of present and known devices, the check of entries, and drafts of new ones."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -183,4 +182,4 @@ def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
         if (observation := observe(each.measurement)) is not None
     ]
     found = known_from(report, drafts.drafted_device(draft, database), shown)
-    return replace(draft, values={**draft.values, **found.values}, remarks=(*draft.remarks, *found.remarks))
+    return draft._replace(values={**draft.values, **found.values}, remarks=(*draft.remarks, *found.remarks))

@@ -12,14 +12,7 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
-from gpureport.cli.app import (
-    FleetAddOptions,
-    FleetExportOptions,
-    FleetListOptions,
-    FleetNodeOptions,
-    FleetQueryOptions,
-    FleetReportOptions,
-)
+from gpureport.cli import app
 from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
 from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.rendering import written
@@ -44,7 +37,7 @@ _LOG = "log.txt"
 _MOST_LINE = 500  # characters
 
 
-def add_runs(options: FleetAddOptions) -> int:
+def add_runs(options: app.FleetAddOptions) -> int:
     """Add the runs of reports and folders; return 1 if some were left out."""
     store = opened(options.store)
     found = list(dict.fromkeys(each for path in options.paths for each in _reports(path, options.node)))
@@ -108,7 +101,7 @@ def _added(store: Store, report: tuple[Path, str]) -> tuple[str, bool] | str:
     return str(run["runs"][0]["run"]), store.add(run)
 
 
-def list_nodes(options: FleetListOptions) -> int:
+def list_nodes(options: app.FleetListOptions) -> int:
     """Print the nodes with their devices and runs."""
     store = opened(options.store)
     runs = store.table("runs").sort_values("created_at").fillna({"pci_address": "", "driver": ""})
@@ -122,7 +115,7 @@ def list_nodes(options: FleetListOptions) -> int:
     return 0
 
 
-def query_runs(options: FleetQueryOptions) -> int:
+def query_runs(options: app.FleetQueryOptions) -> int:
     """Print the rows of a SELECT statement."""
     arguments = opened(options.store), options.sql, _MOST_ROWS + 1
     columns, numbers, rows, left_out = isolated("the query", Store.rows, _MOST_S, _MOST_BYTES, *arguments)
@@ -137,7 +130,7 @@ def query_runs(options: FleetQueryOptions) -> int:
     return 0
 
 
-def export_runs(options: FleetExportOptions) -> int:
+def export_runs(options: app.FleetExportOptions) -> int:
     """Write a table as CSV, Parquet or JSON, by the suffix of the file."""
     file, store = options.file, opened(options.store)
     suffix = file.suffix.lower()
@@ -150,7 +143,7 @@ def export_runs(options: FleetExportOptions) -> int:
     return 0
 
 
-def report_fleet(options: FleetReportOptions) -> int:
+def report_fleet(options: app.FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
     from gpureport.fleet.document import NAME, conclusion, reservations, sentence, write_documents
@@ -173,7 +166,7 @@ def report_fleet(options: FleetReportOptions) -> int:
     return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
 
 
-def measure_node(options: FleetNodeOptions) -> int:
+def measure_node(options: app.FleetNodeOptions) -> int:
     """Measure the devices of this node, and add the runs to the store, if one is given; return 1 if a device failed."""
     from gpureport.measure.presence import choose, find_devices
 
@@ -190,7 +183,7 @@ def measure_node(options: FleetNodeOptions) -> int:
         print_lines(f"not measured: {device.name}: {problem}" if problem else f"measured: {device.name}: {folder}")
         measured += [] if problem else [f"{node}={folder}"]
     if measured and (options.store or os.environ.get(VARIABLE)):
-        left_out = add_runs(FleetAddOptions(paths=measured, store=options.store))
+        left_out = add_runs(app.FleetAddOptions(paths=measured, store=options.store))
     return 1 if left_out or len(measured) < len(folders) else 0
 
 

@@ -1,8 +1,8 @@
 """Differences between runs on one device: which sweeps differ significantly, which only by run-to-run variation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ _COMMON_POINTS = 3
 """Fewest points that the runs of a sweep must share, if they have more than one each."""
 
 
-@dataclass(frozen=True)
-class _Sweep:
+class _Sweep(NamedTuple):
     """One sweep, or all sweeps, on two machines with one or more runs each."""
 
     name: str
@@ -57,8 +56,7 @@ class _Sweep:
         return sum(deviation**2 for deviation in self.deviations.values())
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Results of the tests of all machines with the baseline's device."""
 
     differences: tuple[Difference, ...]

@@ -32,8 +32,6 @@ READ_PER_WATT = "memory read"
 """Name of the figure of reads from memory per watt."""
 FP64, MATRIX = "fp64", "fp16 or bf16 matrix"
 """Names of figures of units that no group of kernels by bottleneck represents."""
-
-
 BEST_SIZE = "best size"
 """In place of a regime, of workloads without data."""
 SIZES = ("working_set", "work_items")

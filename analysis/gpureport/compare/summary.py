@@ -1,10 +1,9 @@
 """Geometric means of a comparison: for each machine, over the kernels of one kind of work and over families."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from statistics import fmean, geometric_mean, stdev
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gpureport.compare.records import PLACES, Comparison, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.grouping import grouped
@@ -25,8 +24,7 @@ SEVERAL = 3
 """Fewest kernels (variants) for an interval over kernels, and for an order of machines."""
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """Comparisons of a family with one unit and the data in one place; *title*: of a user's family, and else empty."""
 
     contests: tuple[WorkloadComparison, ...]
@@ -55,8 +53,7 @@ class Work:
         return self.contests[0].metric.value_unit
 
 
-@dataclass(frozen=True)
-class MeanRatio:
+class MeanRatio(NamedTuple):
     """A geometric mean of ratios over kernels."""
 
     kernels: Mapping[str, float]

@@ -6,8 +6,8 @@ hypothesis; ``gpureport.explain.trials`` compares these curves with the observed
 # ruff: noqa: D103 - the statements of the hypotheses say what each function assumes
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from gpureport.predict.cpu import CpuExecution
 from gpureport.predict.model import PointModel, execution
@@ -20,8 +20,7 @@ Vary = Callable[[PointModel], Sequence[PointModel]]
 """Returns the changed point, or the parts that run one after another; nothing where the hypothesis changes nothing."""
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """One way in which a device may work: its name, a clause to follow "that", and the changed input of a point."""
 
     name: str

@@ -1,7 +1,6 @@
 """Advice on work-group sizes: the size that suits most searches, and the best and the worst shape."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import prod
 from typing import NamedTuple
@@ -41,8 +40,7 @@ Search = Sequence[ShapeLoss]
 """The losses of the shapes of one search."""
 
 
-@dataclass(frozen=True)
-class BestShape:
+class BestShape(NamedTuple):
     """The shape that suits the largest share of several searches."""
 
     most: ShapeLoss
@@ -53,8 +51,7 @@ class BestShape:
     """Number of searches that have it."""
 
 
-@dataclass(frozen=True)
-class OneSize:
+class OneSize(NamedTuple):
     """One work-group size for all searches."""
 
     size: int

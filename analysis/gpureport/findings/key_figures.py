@@ -11,7 +11,7 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.energy import predicted_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.curves import DRAM, Level, Position
+from gpureport.records.curves import DRAM, FeaturePosition, Level, Position, SweepKey
 from gpureport.records.measurement import IDLE
 from gpureport.records.report import Report
 from gpureport.spec.drivers import maker
@@ -205,24 +205,21 @@ def _values(report: Report) -> _Values:
     A program in the place of a device has no findings, because nothing is predicted: its values are observed ones.
     """
     values: dict[Place | None, tuple[Estimate | None, Estimate | None]] = {}
+
+    def add(key: SweepKey, at: FeaturePosition, predicted: Estimate | None, measured: Estimate | None) -> None:
+        for sweep in (key.sweep, ""):
+            values.setdefault(Place(key.workload, sweep, at.position, at.level), (predicted, measured))
+
     for f in sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None):
-        predicted = _estimate(f.predicted, f.predicted_low, f.predicted_high)
-        measured = _estimate(f.observed, f.ci_low, f.ci_high)
-        for sweep in (f.key.sweep, ""):
-            values.setdefault(Place(f.key.workload, sweep, f.position, f.level), (predicted, measured))
-    for key, feature in ((o.key, f) for o in report.observations if report.of_software for f in o.features):
-        observed = Estimate(feature.value, feature.ci_low, feature.ci_high)
-        for sweep in (key.sweep, ""):
-            values.setdefault(Place(key.workload, sweep, feature.position, feature.level), (None, observed))
-    for key, feature in ((p.key, f) for p in report.specified for f in p.features):
-        only = Estimate(feature.value, feature.ci_low, feature.ci_high)
-        for sweep in (key.sweep, ""):
-            values.setdefault(Place(key.workload, sweep, feature.position, feature.level), (only, None))
+        predicted = Estimate(f.predicted, f.predicted_low, f.predicted_high) if f.predicted else None
+        add(f.key, f, predicted, Estimate(f.observed, f.ci_low, f.ci_high) if f.observed else None)
+    for observation in report.observations if report.of_software else ():
+        for each in observation.features:
+            add(observation.key, each, None, Estimate(each.value, each.ci_low, each.ci_high))
+    for prediction in report.specified:
+        for each in prediction.features:
+            add(prediction.key, each, Estimate(each.value, each.ci_low, each.ci_high), None)
     return values
-
-
-def _estimate(value: float | None, low: float | None, high: float | None) -> Estimate | None:
-    return None if value is None else Estimate(value, low, high)
 
 
 def _scaled(estimate: Estimate | None, factor: float) -> Estimate | None:

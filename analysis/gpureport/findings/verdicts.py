@@ -4,7 +4,6 @@ Reasons do not guess why prediction and observation differ: ``gpureport.explain.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import log
 from typing import NamedTuple
 
@@ -156,8 +155,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     return name, hard.get(name, 0.0)
 
 
-@dataclass(frozen=True)
-class Reasons:
+class Reasons(NamedTuple):
     """Facts on a value that is not as predicted."""
 
     finding: Finding
@@ -196,8 +194,7 @@ def log_error(predicted: float, observed: float) -> float:
     return abs(log(predicted / observed))
 
 
-@dataclass(frozen=True)
-class ErrorStatistics:
+class ErrorStatistics(NamedTuple):
     """Statistics of *n* errors; ``p90`` is their 90th percentile."""
 
     n: int

@@ -1,9 +1,9 @@
 """The device as a whole: its link, resident work-groups, usable part of a cache."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from statistics import median
+from typing import NamedTuple
 
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.occupancy import builds_of, compiled_resources, occupancy
@@ -46,8 +46,7 @@ def slow_link(report: Report) -> tuple[tuple[Link, float], tuple[Link, float]] |
     return (there, link_bytes_per_s(there, "to_host")), (listed, link_bytes_per_s(listed, "to_host"))
 
 
-@dataclass(frozen=True)
-class ResidentGroups:
+class ResidentGroups(NamedTuple):
     """One kind of work-group."""
 
     label: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
 _FEWEST_IN_STATE = 2  # runs in which only sweeps differ
-
-
 Layers = Mapping[str, float]
 """Effects on ln(speed) by layer."""
 Sweeps = Sequence[tuple[Part, float]]
@@ -164,8 +162,7 @@ class Difference:
         return self.member is not None and bool(self.peers.last["driver"].iloc[self.member])
 
 
-@dataclass(frozen=True)
-class Fleet:
+class Fleet(NamedTuple):
     """The state of all devices of a store."""
 
     peers: tuple[Peers, ...]

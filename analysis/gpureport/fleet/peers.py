@@ -5,8 +5,8 @@ a slow cache shows in a third of a sweep over sizes only.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -64,8 +64,7 @@ _PENALTY = 12.0  # of a change, in variances of a run
 _FEWEST_STEPS = 5  # between runs, to estimate their noise: one change among them has no weight
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The points of a sweep that one layer limits."""
 
     sweep: str
@@ -79,8 +78,7 @@ class Part:
         return RUN_TO_RUN.get(self.layer, _OTHER_RUN_TO_RUN)
 
 
-@dataclass(frozen=True)
-class Effects:
+class Effects(NamedTuple):
     """Effects of devices and periods on the parts of sweeps; logarithms of speeds: -0.05 is about 5 % slower."""
 
     devices: Floats

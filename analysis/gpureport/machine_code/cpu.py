@@ -143,8 +143,6 @@ def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
 
 _STUB_BYTES = 16
 _RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # before the first stub
-
-
 _Functions = dict[str, tuple[int, bytes]]
 """Addresses and machine code of defined functions, by name."""
 

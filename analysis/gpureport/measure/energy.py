@@ -3,10 +3,10 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.common import Backend
@@ -33,8 +33,7 @@ _SOME = 0.5
 """Working set / capacity of a cache that certainly serves it."""
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """A point that runs while power is read; *factor*: units of work for each of the workload's own units."""
 
     name: str

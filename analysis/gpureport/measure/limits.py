@@ -1,6 +1,6 @@
 """Limits of time and memory of a run. Pure."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.spec.models import Kind, PresentDevice
@@ -11,8 +11,7 @@ _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
 _LEAST_BYTES = 64 * 2**20
 
 
-@dataclass(frozen=True)
-class SweepSettings:
+class SweepSettings(NamedTuple):
     """Limits for measuring one sweep."""
 
     limits: Limits

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import Thread
-from typing import Self, TypeVar, cast
+from typing import NamedTuple, Self, TypeVar, cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
@@ -13,7 +13,7 @@ from gpureport.measure.child import Child, EndedError
 from gpureport.measure.energy import Load
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import Task, unmeasured
+from gpureport.measure.sweep import Task, measurement_of
 from gpureport.records.measurement import Compilation, Energy, Measurement, Reading
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.system import usable_cores
@@ -32,8 +32,7 @@ _NOTHING = Sweep("check", WORKING_SET, (), "check")
 _CHECKING = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """The results of measuring a workload, and the state afterwards.
 
     Attributes:
@@ -43,7 +42,7 @@ class Measured:
 
     measurements: tuple[Measurement, ...] = ()
     readings: tuple[Reading, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = {}
 
 
 class Measurer:
@@ -162,10 +161,11 @@ class Measurer:
         except DeviceError as error:
             self._suspect, measured = True, Measured()
             reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
-            self._done += [unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :]]
+            left = task.sweeps[len(self._done) :]
+            self._done += [measurement_of(task.workload, sweep, skipped=reason, failed=True) for sweep in left]
         else:
             self._suspect = any(measurement.failed for measurement in self._done)
-        return replace(measured, measurements=tuple(self._done))
+        return measured._replace(measurements=tuple(self._done))
 
     def so_far(self) -> Measured:
         """Return the completed sweeps of the started task, without waiting and without readings."""

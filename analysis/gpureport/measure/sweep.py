@@ -2,9 +2,9 @@
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.workloads.model import Sweep, Workload
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """A workload to measure; its *sweeps* are measured in their order.
 
     *expected* are predicted seconds of a dispatch, by sweep and label of a point: estimates before the first sample.
@@ -30,7 +29,7 @@ class Task:
     workload: Workload
     sweeps: Sequence[Sweep]
     settings: SweepSettings
-    expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    expected: Mapping[tuple[str, str], float] = {}
 
 
 def measure_workload(backend: Backend, task: Task, progress: Progress, spans: Spans) -> Iterator[Measurement]:
@@ -54,8 +53,7 @@ def measure_workload(backend: Backend, task: Task, progress: Progress, spans: Sp
             reason = None if verification.passed else f"wrong results: {verification.message}"
     for sweep in task.sweeps:
         if reason is not None:
-            skipped = {"skipped": reason, "verification": verification, "failed": failed}
-            yield _blank(workload, sweep).model_copy(update=skipped)
+            yield measurement_of(workload, sweep, skipped=reason, verification=verification, failed=failed)
         else:
             order = _rng(task.settings, f"{workload.name}/{sweep.name}")
             measured = measure_sweep(backend, task, sweep, order, progress, spans)
@@ -85,26 +83,22 @@ def measure_sweep(
     absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in reasons if reason]
     reasons_of = (*(point.skipped for point in points), *(point.skipped for point in absent))
     refused = all(point.skipped and not point.samples for point in points)
-    return _blank(workload, sweep).model_copy(
-        update={
-            "points": Points((*(each.record(by_host=backend.device.timed_by_host) for each in points), *absent)),
-            "compilation": tuple(run.compilations),
-            "skipped": next(filter(None, reasons_of), "the sweep has no points on this device") if refused else None,
-            "failed": refused and any(point.failed for point in points),
-            "started_at": begun_at.isoformat(timespec="seconds"),
-            "duration_s": backend.now() - start,
-        }
+    return measurement_of(
+        workload,
+        sweep,
+        points=Points((*(each.record(by_host=backend.device.timed_by_host) for each in points), *absent)),
+        compilation=tuple(run.compilations),
+        skipped=next(filter(None, reasons_of), "the sweep has no points on this device") if refused else None,
+        failed=refused and any(point.failed for point in points),
+        started_at=begun_at.isoformat(timespec="seconds"),
+        duration_s=backend.now() - start,
     )
 
 
-def unmeasured(workload: Workload, sweep: Sweep, reason: str) -> Measurement:
-    """Return the measurement of a sweep that was lost by a failure."""
-    return _blank(workload, sweep).model_copy(update={"skipped": reason, "failed": True})
-
-
-def _blank(workload: Workload, sweep: Sweep) -> Measurement:
+def measurement_of(workload: Workload, sweep: Sweep, **fields: Any) -> Measurement:  # noqa: ANN401 - by field
+    """Return the measurement of a sweep with these *fields*; without points, it was not measured."""
     key = SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name)
-    return Measurement(key=key, metric=workload.metric, axis=sweep.axis)
+    return Measurement(key=key, metric=workload.metric, axis=sweep.axis, **fields)
 
 
 def _rng(settings: SweepSettings, name: str) -> np.random.Generator:

@@ -10,6 +10,7 @@ A cliff has an onset, a midpoint and an end. All values are natural logarithms: 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +57,7 @@ class Plateau:
         return values[..., self.start : self.stop]
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(NamedTuple):
     """Cost of each part of a cut: chi-square plus penalty."""
 
     lines: Floats

@@ -6,11 +6,11 @@ missing reading never counts as a disturbance.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
 from statistics import fmean, median
+from typing import NamedTuple
 
 from gpureport.records.measurement import Reading
 from gpureport.records.quantities import Labelled
@@ -58,8 +58,7 @@ class Cause(Labelled):
     CLOCK = "the clock was below its usual value", "measure again while nothing else uses the device"
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A disturbed span of time, in seconds of the readings' clock."""
 
     began_s: float

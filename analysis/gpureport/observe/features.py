@@ -1,8 +1,8 @@
 """Features of a curve, with the same definitions for measured and predicted curves."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,7 @@ MOST_WIDTH = 1.5**2
 """Widest interval of a cliff (upper end / lower end): a factor of 1.5 to either side."""
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A curve in arrays of shape (n,), ordered by x."""
 
     work_items: Floats
@@ -54,7 +53,7 @@ class Curve:
 
     def at(self, chosen: NDArray[np.intp] | NDArray[np.bool_]) -> "Curve":
         """Return the chosen points."""
-        return Curve(**{name: column[chosen] for name, column in vars(self).items()})
+        return Curve(*(column[chosen] for column in self))
 
 
 def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
@@ -159,7 +158,7 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
     part = curve.at(kept)
     times = part.times - launch_s
     inflated = part.times / times
-    return replace(part, values=part.values * inflated, times=times, noise=part.noise * inflated)
+    return part._replace(values=part.values * inflated, times=times, noise=part.noise * inflated)
 
 
 def _grows(column: Floats, factor: float) -> bool:

@@ -1,9 +1,9 @@
 """Statistics of samples and of a curve's noise: medians with intervals, outliers, clock states, drift."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,7 @@ SHORTEST_TICK_S = 0.5e-9
 """Smaller differences are rounding errors, because time stamps count nanoseconds."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A value with its 95 % interval; ``None`` without one, as for a curve that has no noise."""
 
     value: float

@@ -15,23 +15,12 @@ are treated alike.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from gpureport.observe.cliffs import (
-    FLATNESS,
-    LEAST_DROP,
-    SIGNIFICANCE,
-    Plateau,
-    Positions,
-    beside,
-    centre,
-    crossing,
-    falling_fit,
-    summary,
-)
+from gpureport.observe import cliffs
 from gpureport.observe.statistics import Estimate, Floats, curve_noise
 from gpureport.spec.uncertainty import NORMAL_95
 
@@ -67,8 +56,7 @@ _LARGE = 1 / 8
 """Transfers above this share of the largest belong to the plateau."""
 
 
-@dataclass(frozen=True)
-class SmoothMaximum:
+class SmoothMaximum(NamedTuple):
     """A fitted smooth maximum. Its plateau is its rate at the last point."""
 
     u: Floats
@@ -252,17 +240,17 @@ def octave_means(u: Floats, values: Floats, sizes: Floats, width: float) -> Floa
 
 def _end_of_peak(u: Floats, rates: Floats) -> int:
     means = octave_means(u, rates, u, 2.0 * OCTAVE)
-    if means[np.argmax(means) :].min() > means.max() - LEAST_DROP:
+    if means[np.argmax(means) :].min() > means.max() - cliffs.LEAST_DROP:
         return len(u)
-    return int(np.flatnonzero(means >= means.max() - FLATNESS)[-1]) + 1
+    return int(np.flatnonzero(means >= means.max() - cliffs.FLATNESS)[-1]) + 1
 
 
-def flattens(plateaus: tuple[Plateau, ...]) -> bool:
+def flattens(plateaus: tuple[cliffs.Plateau, ...]) -> bool:
     """Return whether the curve reaches a plateau: two points of equal rate, or a peak before a cliff."""
     return len(plateaus[0]) > 1 or len(plateaus) > 1
 
 
-def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> Positions:
+def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[cliffs.Plateau, ...]) -> cliffs.Positions:
     """Find the taper of a curve, at its first plateau: the work-items at which throughput saturates.
 
     The smooth rate permanently reaches 90 % of its peak at ``n90``. It comes from a smooth curve through all points
@@ -282,28 +270,30 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
         again = (saturation(u, rates, error) for rates in copies[1:SCATTERED])
         values = [n90.value, *(found.value for found, _ in filter(None, again))]
         n90 = Estimate(n90.value, min(n90.ends[0], *values), max(n90.ends[1], *values))
-    whole = Plateau(0, plateau.stop)
+    whole = cliffs.Plateau(0, plateau.stop)
     u, copies, noise, error = whole.of(u), whole.of(copies), whole.of(noise), whole.of(error)
-    weight = 1.0 / np.hypot(noise, FLATNESS) ** 2
-    level = centre(beside(u, plateau, end=True).of(copies), float(np.median(noise)))
-    if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
+    weight = 1.0 / np.hypot(noise, cliffs.FLATNESS) ** 2
+    level = cliffs.centre(cliffs.beside(u, plateau, end=True).of(copies), float(np.median(noise)))
+    if level[0] - _rising(copies[:1], weight)[0, 0] < max(cliffs.LEAST_DROP, cliffs.SIGNIFICANCE * float(noise[0])):
         return {}
     if n90 is None:  # a rising curve, reversed, is a falling one
-        middle, low, high = crossing(-u[::-1], _rising(copies, weight)[:, ::-1], level + NINE_TENTHS, straight=True)
+        middle, low, high = cliffs.crossing(
+            -u[::-1], _rising(copies, weight)[:, ::-1], level + NINE_TENTHS, straight=True
+        )
         spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
-        n90 = summary(-middle, -(low + spread * (high - low)))
+        n90 = cliffs.summary(-middle, -(low + spread * (high - low)))
     if np.log(n90.value) <= u[0]:
         return {}
     times = u - copies
     knee = _flat_time_knee(u, times, weight, level, error)
-    if knee and (shape := fit_smooth_maximum(u, times[0], error)) and shape.fits_at(u[0], FLATNESS):
+    if knee and (shape := fit_smooth_maximum(u, times[0], error)) and shape.fits_at(u[0], cliffs.FLATNESS):
         knee = shape.knee()
-    found: Positions = {"knee": knee, "n90": n90} if knee else {"n90": n90}
+    found: cliffs.Positions = {"knee": knee, "n90": n90} if knee else {"n90": n90}
     return found if len(copies) > 1 else {position: Estimate(each.value) for position, each in found.items()}
 
 
 def _rising(z: Floats, weight: Floats) -> Floats:
-    return -falling_fit(-z, weight)
+    return -cliffs.falling_fit(-z, weight)
 
 
 def _flat_time_knee(u: Floats, times: Floats, weight: Floats, level: Floats, error: Floats) -> Estimate | None:
@@ -316,7 +306,7 @@ def _flat_time_knee(u: Floats, times: Floats, weight: Floats, level: Floats, err
     reach = u[np.flatnonzero(flat)[-1]]
     if reach - u[0] < OCTAVE - 1e-9:
         return None
-    return summary(np.median(times[:, flat], axis=1) + level)
+    return cliffs.summary(np.median(times[:, flat], axis=1) + level)
 
 
 def saturation_of_transfers(size: Floats, rates: Floats, noise: Floats) -> tuple[Estimate, Estimate | None]:

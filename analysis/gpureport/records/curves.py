@@ -233,8 +233,6 @@ DRAM = Level(name="DRAM")
 """Memory beyond all caches."""
 DEVICE = Level(name="device")
 """The whole device, the level of tapers and peaks."""
-
-
 Feature = Literal["cliff", "taper", "rate"]
 """``cliff``: the working set at which a cache level stops serving the accesses. ``taper``: the parallel work at which
 throughput saturates. ``rate``: the value on a plateau."""

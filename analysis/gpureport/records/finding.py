@@ -18,8 +18,6 @@ from gpureport.records.quantities import (
 AccessKind = Literal["load", "store", "atomic"]
 AddressSpace = Literal["global", "constant", "local"]
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
-
-
 _ROWS = shipped_table("verdicts", dict[str, dict[str, Any]])
 AGREEMENT: float = _ROWS["agrees"]["most"]
 """Largest factor between prediction and observation that counts as agreement. Published analytic models have mean

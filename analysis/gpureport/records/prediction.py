@@ -171,8 +171,3 @@ class Prediction(SweepRecord):
     def specified(self) -> bool:
         """Whether it is from the database entry alone."""
         return self.kind == "specification"
-
-    @property
-    def summarised(self) -> bool:
-        """Whether the sweep belongs in a summary: one over sizes or cases, not a search."""
-        return bool(self.points) and self.axis.quantity != "work_group"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from gpureport.findings.verdicts import log_error
 from gpureport.grouping import grouped
@@ -17,8 +18,7 @@ UNCERTAIN = 4.0
 """An onset or n90 whose interval spans this factor gives no advice."""
 
 
-@dataclass(frozen=True)
-class FindingPair:
+class FindingPair(NamedTuple):
     """The findings on one value of one curve against both predictions; at least one exists."""
 
     specification: Finding | None

@@ -4,11 +4,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import starmap
 
-from pydantic import TypeAdapter
-
-from gpureport.data import data_dir
 from gpureport.grouping import grouped
-from gpureport.inputs import read_yaml
+from gpureport.inputs import shipped_table
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature
@@ -22,8 +19,7 @@ from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_freq
 @cache
 def accuracies() -> dict[str, dict[str, float | list[str]]]:
     """Return the errors of times by class of device: of devices that the model had not seen, which count equally."""
-    written = read_yaml(data_dir("templates") / "accuracy.yaml").data
-    return TypeAdapter(dict[str, dict[str, float | list[str]]]).validate_python(written)
+    return shipped_table("accuracy", dict[str, dict[str, float | list[str]]], "templates")
 
 
 def facts_of(device: Device) -> str:
@@ -44,12 +40,7 @@ def ceilings_table(device: Device) -> Table:
     found = ceilings(device)
     latencies = {each.name: value_of(each) for each in found if each.kind == "latency"}
     rows = (
-        (
-            ceiling_name(each.kind, each.name),
-            _capacity(each),
-            value_of(each),
-            latencies.get(each.name, ""),
-        )
+        (ceiling_name(each.kind, each.name), _capacity(each), value_of(each), latencies.get(each.name, ""))
         for each in found
         if each.kind != "latency"
     )
@@ -85,7 +76,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
 
     Work-group searches are left out. Cliffs and n90 are of the first sweep that shows them.
     """
-    found = grouped((prediction.key.workload, prediction) for prediction in predictions if prediction.summarised)
+    found = grouped((p.key.workload, p) for p in predictions if p.points and p.axis.quantity != "work_group")
     return Table.of(starmap(_outlook, found.items()))
 
 
@@ -114,11 +105,7 @@ def _outlook(workload: str, sweeps: Sequence[Prediction]) -> dict[str, str]:
 def feature_table(predictions: Iterable[Prediction]) -> Table:
     """List the predicted features of sweeps: cliffs with onset and end, tapers with knee, rates."""
     return Table.of(
-        {
-            "variant": p.key.variant,
-            "feature": feature_name(f) + _ends(f, p.features),
-            "predicted (95 %)": value_of(f),
-        }
+        {"variant": p.key.variant, "feature": feature_name(f) + _ends(f, p.features), "predicted (95 %)": value_of(f)}
         for p in predictions
         for f in p.features
         if f.position in MAIN_POSITIONS

@@ -44,10 +44,7 @@ COMPARISON = "comparison"
 """Stem of the files of a comparison."""
 _CHAPTERS = ("appendix", "caches", "conditions", "efficiency", "published", "trust", "whole_device", "work")
 """Modules of the package ``run`` that the templates call."""
-_TEXT = re.compile(
-    r"<(?P<tag>head|script|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
-    re.DOTALL,
-)
+_TEXT = re.compile(r"<(?P<tag>head|script|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)", re.DOTALL)
 """What of a page has no line breaks of ours, and its texts."""
 _JOINT = re.compile(r"(?<=/)(?!s\b)(?=\w)|(?<=\w{20}_)(?=\w)|(?<=\w{30})(?=\w)")
 """Where a name may be broken: after its family, but not within a rate; and a long word."""

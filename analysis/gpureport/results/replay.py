@@ -1,7 +1,7 @@
 """Stored measurements and published records, converted for new predictions and observations."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
@@ -19,8 +19,7 @@ LACKING = "this version has no such workload"
 """Why sweeps of workloads of other versions cannot be predicted."""
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """One measured sweep, and how to predict it."""
 
     workload: Workload
@@ -36,8 +35,7 @@ class Series:
     """Conditions of the measurement, as text."""
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The measurements of one device."""
 
     name: str
@@ -46,7 +44,7 @@ class Result:
     """Its current database entry."""
     series: tuple[Series, ...]
     """The measured sweeps."""
-    skipped: Mapping[SweepKey, str] = field(default_factory=dict)
+    skipped: Mapping[SweepKey, str] = {}
     """Sweeps that cannot be predicted, with the reason."""
     publication: Publication | None = None
     """Source of published results; then no microbenchmarks of the same run calibrate them."""

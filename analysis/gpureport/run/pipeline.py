@@ -4,7 +4,7 @@ Nothing here prints. Callers show the progress of the run through a :data:`Progr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Literal
@@ -217,7 +217,7 @@ class _Run:
             spent_s=self.measurer.now() - self._began_s,
             sweeps_left=sweeps_left,
         )
-        return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
+        return settings._replace(budget_s=min(settings.budget_s, weight * share_s))
 
     def _evaluate(self, save: Save) -> None:
         if self.measured is None:
@@ -244,11 +244,7 @@ class _Run:
             unfinished=tuple(part.name for part in parts if part.ended),
             device=match.device,
             match=EntryMatch(entry=match.entry, how=match.how, draft=match.draft, notes=match.notes),
-            machine=document.Machine(
-                **self._host,
-                opencl=self.measurer.device,
-                vendor_facts=self._facts,
-            ),
+            machine=document.Machine(**self._host, opencl=self.measurer.device, vendor_facts=self._facts),
             settings=self.plan.requested,
             workloads={part.name: document.workload_info(part.workload, part.skipped) for part in parts},
             predictions=(

@@ -5,9 +5,9 @@ How they execute kernels is in :mod:`gpureport.predict.cpu`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import sqrt
+from typing import NamedTuple
 
 from gpureport.spec import drivers
 from gpureport.spec.drivers import CpuCompiler
@@ -17,8 +17,7 @@ from gpureport.spec.uncertainty import constant, sourced
 from gpureport.spec.values import Provenance, Value
 
 
-@dataclass(frozen=True)
-class CompilerValues:
+class CompilerValues(NamedTuple):
     """Values of a compiler and its runtime."""
 
     launch_transfers: float

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -150,8 +150,7 @@ def generic_name(facts: ProcessorFacts, architectures: Mapping[str, Architecture
     return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
 
 
-@dataclass(frozen=True)
-class HostCore:
+class HostCore(NamedTuple):
     """The type of core of a machine; *architecture* is the name of its file. A virtual machine has a *hypervisor*."""
 
     architecture: str

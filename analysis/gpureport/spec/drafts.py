@@ -6,11 +6,10 @@ unit and source, ready to be checked and edited.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
@@ -94,8 +93,7 @@ def named(text: str) -> str:
     return shorten(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """The contents of a new device file."""
 
     file: DeviceFile
@@ -138,7 +136,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         "pci_ids": (pci_id,) if PCI_ID.match(pci_id) else (),
     }
     queried = f"{present.platform}, driver {present.driver}"
-    return replace(draft, file=draft.file.model_copy(update=own), values=values, queried=queried, measured_at=when)
+    return draft._replace(file=draft.file.model_copy(update=own), values=values, queried=queried, measured_at=when)
 
 
 def _file(present: PresentDevice, key: str, database: "Database") -> DeviceFile:

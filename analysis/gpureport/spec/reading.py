@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, cast, get_args
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -14,23 +14,12 @@ from pydantic_core import ErrorDetails
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Steps, line_of, read_yaml
-from gpureport.spec.files import (
-    ARCHITECTURE,
-    MOST_NAMES,
-    ArchitectureFile,
-    File,
-    Place,
-    Tree,
-    level_of,
-    levels,
-    missing,
-    tree,
-)
+from gpureport.spec import files
 from gpureport.spec.values import Layer, Leaf, Provenance, Value, steps_of
 from gpureport.text import listed, nearest, quoted, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
-D = TypeVar("D", bound=File)
+D = TypeVar("D", bound=files.File)
 Severity = Literal["error", "warning"]
 _NOT_INHERITED = {"extends", "identified_by", "matches", "sources", "source", "values", "without"}
 _PLACEHOLDERS = {"name": "?", "vendor": "?", "architecture": "?", "kind": "gpu"}
@@ -44,8 +33,7 @@ _OF_LINKS = {"pcie": ("generation", "lanes"), "nvlink_c2c": ("bandwidth",), "sha
 """What a link needs, by its kind."""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """A problem of a file: its place, and a message with the correction."""
 
     file: str
@@ -118,7 +106,7 @@ def read_file(path: Path, model: type[F], *, extended: bool = False) -> Document
     ]
     if not isinstance(content.data, Mapping):
         document.problems.append(Problem(str(path), 1, "", "must be a mapping of fields to values"))
-    elif issubclass(model, File):
+    elif issubclass(model, files.File):
         document.contents = _file(document, model, content.data, extended=extended)
     else:
         document.contents = valid(document, model, content.data)
@@ -148,36 +136,36 @@ def _refuse(document: Document[Any], model: type[BaseModel], error: ValidationEr
 
 def _file(document: Document[Any], model: type[D], data: Mapping[Any, Any], *, extended: bool) -> D:
     """Return a file of the database: its values are on top of those of the architecture that it extends."""
-    found = list(_located(document, data, tree(model)))
+    found = list(_located(document, data, files.tree(model)))
     fields = {path: given for path, _, known, given in found if isinstance(known, FieldInfo)}
     without = frozenset(path for path, _, known, _ in found if known is None)
     values = dict[str, Value]()
-    if isinstance(name := fields.get("extends"), str) and re.match(ARCHITECTURE, name):
+    if isinstance(name := fields.get("extends"), str) and re.match(files.ARCHITECTURE, name):
         if extended:
             raise InputError(f"{document.path.stem} extends another architecture; extend one that does not")
         try:
             base = _base(document.path.parent, name)
             fields = base.model_dump(exclude=_NOT_INHERITED, exclude_unset=True) | fields
-            values = {path: value for path, value in base.values.items() if level_of(path) not in without}
+            values = {path: value for path, value in base.values.items() if files.level_of(path) not in without}
         except InputError as error:
             document.refuse("extends", str(error))
     file = _header(document, model, fields)
     for path, steps, place, given in found:
-        if isinstance(place, Place) and given is None:
+        if isinstance(place, files.Place) and given is None:
             values.pop(path, None)
-        elif isinstance(place, Place) and (leaf := valid(document, place.leaf, given, steps)):
+        elif isinstance(place, files.Place) and (leaf := valid(document, place.leaf, given, steps)):
             _refuse_source(document, file, (*steps, "source"), leaf.source)
             values[path] = _value(file, leaf)
     _refuse_source(document, file, ("source",), file.source)
-    if model is ArchitectureFile and not document.spoiled("extends"):
-        for path in missing(values, model):
+    if model is files.ArchitectureFile and not document.spoiled("extends"):
+        for path in files.missing(values, model):
             document.refuse(path, _MISSING)
     _check_link(document, values)
     return file.model_copy(update={"values": values, "without": without})
 
 
 def _check_link(document: Document[Any], values: Layer) -> None:
-    link = levels(values, "link")
+    link = files.levels(values, "link")
     if link and "kind" not in link:
         document.refuse("link.kind", _MISSING)
     elif link and not document.spoiled("link"):
@@ -187,14 +175,14 @@ def _check_link(document: Document[Any], values: Layer) -> None:
 
 
 def _located(
-    document: Document[Any], data: Mapping[Any, Any], known: Tree, above: Steps = ()
+    document: Document[Any], data: Mapping[Any, Any], known: files.Tree, above: Steps = ()
 ) -> Iterator[tuple[str, Steps, object, object]]:
     """Yield dotted path, steps, field and content of each field; for a level that is not there, ``None`` as field.
 
     The capacity of a cache may stand for the cache.
     """
-    if "*" in known and len(data) > MOST_NAMES:
-        document.refuse(above, f"must have at most {MOST_NAMES} names")
+    if "*" in known and len(data) > files.MOST_NAMES:
+        document.refuse(above, f"must have at most {files.MOST_NAMES} names")
         return
     for key, given in data.items():
         steps, inner = (*above, key), known.get(key) or known.get("*")
@@ -226,13 +214,13 @@ def _header(document: Document[Any], model: type[D], fields: Mapping[str, object
     return model.model_validate(needed | {name: each for name, each in fields.items() if name not in wrong})
 
 
-def _refuse_source(document: Document[Any], file: File, steps: Steps, key: str | None) -> None:
+def _refuse_source(document: Document[Any], file: files.File, steps: Steps, key: str | None) -> None:
     if not (key is None or ("sources", key) in document.lines or document.spoiled(f"sources.{key}")):
         remedy = suggestion(key, file.sources) or "; define it there"
         document.refuse(steps, f"no source {quoted(key)} under 'sources'{remedy}")
 
 
-def _value(file: File, leaf: Leaf[Any]) -> Value:
+def _value(file: files.File, leaf: Leaf[Any]) -> Value:
     """Return a value with its own source or the file's default."""
     key = leaf.source or (None if leaf.kind in ("assumed", "queried") else file.source)
     source = file.sources.get(key or "")
@@ -241,7 +229,7 @@ def _value(file: File, leaf: Leaf[Any]) -> Value:
     return Value(leaf.value, Provenance(kind=kind, source=text, note=leaf.note, measured_on=on))
 
 
-def _base(folder: Path, name: str) -> ArchitectureFile:
+def _base(folder: Path, name: str) -> files.ArchitectureFile:
     """Return the architecture that a file in *folder* extends; an InputError if it is missing or wrong."""
     folders = (folder, data_dir("devices") / "architectures")
     file = next((file for folder in folders if (file := folder / f"{name}.yaml").is_file()), None)
@@ -251,9 +239,9 @@ def _base(folder: Path, name: str) -> ArchitectureFile:
 
 
 @cache
-def _read_base(file: Path, changed: int) -> ArchitectureFile:  # noqa: ARG001
+def _read_base(file: Path, changed: int) -> files.ArchitectureFile:  # noqa: ARG001
     """Return a file that others extend, last *changed* then."""
-    return read_file(file, ArchitectureFile, extended=True).get()
+    return read_file(file, files.ArchitectureFile, extended=True).get()
 
 
 def _written(location: Steps, known: Container[Steps]) -> Steps:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -24,7 +24,7 @@ from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Name, once
 from gpureport.text import printable
-from gpureport.units import DIMENSIONS, Dimension, dimension_of, format_bytes, parse
+from gpureport.units import DIMENSIONS, Dimension, format_bytes, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
 TO_CHECK = "check it"
@@ -47,8 +47,7 @@ class Provenance(Record):
     """Database entries of the devices on which the value was measured; none for values that were not measured."""
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A value in SI base units, and its provenance."""
 
     value: Any
@@ -104,7 +103,7 @@ class Listed:
     @property
     def dimension(self) -> Dimension:
         """Dimension of the quantity."""
-        return dimension_of(self.unit) or "count"
+        return next((name for name, kind in DIMENSIONS.items() if self.unit in kind.units), "count")
 
     @property
     def scale(self) -> float:

@@ -41,8 +41,6 @@ _OWN = ("", OWN, "roofline")
 """Names that no rival may have: tables contain other values under them."""
 _MOST_GROUP = 1 << 16
 """Work-items of a work-group; devices have 4096 at most."""
-
-
 USERS_DEVIATION = sourced("validate.scoreboard.USERS_DEVIATION", float)
 """Relative standard deviation of times on machines of users: clocks, limits of power and drivers are not known."""
 

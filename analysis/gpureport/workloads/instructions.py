@@ -5,9 +5,8 @@ First come the operations, each with one step of its chain in NumPy.
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import ceil, prod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ _KIN = {"add": "int32", "ternary": "int32", "shift": "int32", "ballot": "shuffle
 """The class used instead of one that an architecture does not list."""
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One operation; *step*, *initial* and *operands* are one step in NumPy, and draws of the words of its chains."""
 
     name: str  # the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``
@@ -42,7 +40,7 @@ class Operation:
     step: Step
     initial: Draw
     operands: Draw
-    besides: Mapping[str, float] = field(default_factory=dict)  # additional operations of a step, by class
+    besides: Mapping[str, float] = {}  # additional operations of a step, by class
     group: bool = False  # whether work-items cooperate; a CPU then also needs whole work-groups
     words: int = 1  # 32-bit registers of a state
     vectors: bool = True  # whether there is a form for vectors, which work-items of a CPU process

@@ -5,8 +5,8 @@ lanes of a wave keep which elements (fragments).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ MOST = 2
 """Elements are integers from minus this to this: products and their sums are exact in every format."""
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     name: str  # the instruction class, as in ``Architecture.rates_per_cycle``
     per_word: int  # elements in a register
     encoded: tuple[int, ...]  # the bits of an element, for the integers from minus MOST to MOST
@@ -69,15 +68,12 @@ FORMATS = (
     Format("matrix_int8", 4, tuple(value & 0xFF for value in range(-MOST, MOST + 1)), integer_sums=True),
     Format("matrix_fp8", 4, (0xC0, 0xB8, 0x00, 0x38, 0x40)),  # e4m3: 4 bits of exponent with a bias of 7
 )
-
-
 Indices = NDArray[np.int_]
 Place = tuple[Indices, Indices]
 """Row and column of each element of a fragment; arrays of lanes x registers x elements of a register."""
 
 
-@dataclass(frozen=True)
-class Fragments:
+class Fragments(NamedTuple):
     """How the lanes of a wave keep the matrices of D = A B + D: A has *m* rows and *k* columns, D *n* columns."""
 
     m: int
@@ -142,8 +138,7 @@ _ALL = frozenset(form.name for form in FORMATS)
 _OF_RDNA3 = frozenset({"matrix_fp16", "matrix_bf16", "matrix_int8"})
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """Matrix instructions, which architectures list by name."""
 
     instruction: MatrixInstruction

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,7 @@ class Buffer:
         return np.resize(flat, self.nbytes // flat.itemsize)
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(NamedTuple):
     nbytes: int
 
 
@@ -80,8 +79,7 @@ class Dispatch:
         return [buffers[a] if isinstance(a, str) else a.nbytes if isinstance(a, Local) else a for a in self.arguments]
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(NamedTuple):
     """A copy of the first *nbytes* of one buffer to another; one of them is on the host."""
 
     source: str

@@ -8,15 +8,14 @@ import hashlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _WAIT_S, _POLL_S = 2.0, 0.001
 _END = "\n\0"
 
 
-@dataclass(frozen=True)
-class BuildLogs:
+class BuildLogs(NamedTuple):
     """Logs by source and options, as files of a folder. A file is empty until the build has ended."""
 
     folder: Path

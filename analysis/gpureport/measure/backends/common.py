@@ -4,8 +4,7 @@ Programs, buffers and launches are identified by numbers that a device issues on
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NewType, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias, TypeVar
 
 from gpureport.errors import DeviceError
 
@@ -26,8 +25,7 @@ class AllocationError(DeviceError):
     """A buffer could not be allocated."""
 
 
-@dataclass(frozen=True)
-class PowerSensor:
+class PowerSensor(NamedTuple):
     """Reads power, energy and state of one device; each value is optional.
 
     Attributes:

@@ -8,9 +8,8 @@ import importlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpureport.measure.backends.common import known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
@@ -34,8 +33,7 @@ _REASONS = {  # nvmlClocksEventReasons
 }
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(NamedTuple):
     """A device of the library while the library is initialised."""
 
     nvml: ModuleType

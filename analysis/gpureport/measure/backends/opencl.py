@@ -6,11 +6,10 @@ import shlex
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,30 +92,26 @@ def _repeated_bytes(buffer: Buffer) -> _Array:
     return np.ascontiguousarray(data).view(np.uint8).ravel()
 
 
-@dataclass(frozen=True)
-class _Program:
+class _Program(NamedTuple):
     program: cl.Program
     options: str
     log: str
 
 
-@dataclass(frozen=True)
-class _Memory:
+class _Memory(NamedTuple):
     """A buffer of the runtime, memory of the host, or both: pinned memory is a buffer that is mapped there."""
 
     buffer: cl.Buffer | None = None
     array: _Array | None = None
 
 
-@dataclass(frozen=True)
-class _Launch:
+class _Launch(NamedTuple):
     program: _Program
     kernel: cl.Kernel
     dispatch: Dispatch
 
 
-@dataclass(frozen=True)
-class _Transfer:
+class _Transfer(NamedTuple):
     """Copies (target, source), where arrays are memory of the host."""
 
     dispatch: Transfer

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.spec import drivers
 from gpureport.system import of_system
@@ -27,8 +27,7 @@ _LONGEST_ICD_BYTES = 4096
 _BESIDE_LOADER = ".libs"
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(NamedTuple):
     """An OpenCL runtime."""
 
     library: str

@@ -32,8 +32,6 @@ _REACHES = ((1.45, 1.2), (1.7, 1.3), (2.2, 1.5), (4.0, 2.0), (9.0, 3.0), (inf, 5
 _NEAR_IN = 0.09  # from a mark to the middle of a text above or below it
 _HEIGHTS_IN = (_NEAR_IN, 0.2, 0.31, 0.42, 0.53)
 _FAR_IN = (0.64, 0.75, 0.86)  # of texts with leaders, if there is no place nearer
-
-
 Spots = Sequence[tuple[float, float, int]]
 """Possible places of a text: x and y in inches from the lower left corner of the axes, where it begins (1), ends (-1),
 or is centred (0)."""

@@ -1,8 +1,8 @@
 """Pictures of a page: what draws them, and their SVG text, drawn in parallel processes."""
 
 import re
-from dataclasses import dataclass
 from io import StringIO
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from gpureport.errors import GpuReportError
@@ -19,8 +19,7 @@ _NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xli
 _UNUSED = {f"{{{_NAMES['']}}}{tag}" for tag in ("metadata", "style")}
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A figure with its caption."""
 
     chart: Chart

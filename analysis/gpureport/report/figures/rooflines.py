@@ -5,7 +5,7 @@ lower of the instruction ceiling and arithmetic intensity x bandwidth.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpureport.grouping import grouped
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
@@ -23,8 +23,7 @@ _AROUND = 3.0  # from the least and the greatest intensity to the ends of the ax
 _LINE_IN = 0.12
 
 
-@dataclass(frozen=True)
-class Dot:
+class Dot(NamedTuple):
     """One variant at its largest size: operations per byte, and operations/s as predicted and as observed.
 
     Only one class of operations counts: the one that would take longest by itself. A sum over classes has no ceiling.

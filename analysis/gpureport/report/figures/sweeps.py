@@ -1,11 +1,11 @@
 """Charts of sweeps: over sizes, and of separate cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, pairwise
 from math import log
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -67,8 +67,7 @@ def one(_: float) -> float:
     return 1.0
 
 
-@dataclass(frozen=True)
-class FeatureMark:
+class FeatureMark(NamedTuple):
     """A cliff or taper on the x axis: its transition range, its main position, and the interval of this position."""
 
     feature: Feature

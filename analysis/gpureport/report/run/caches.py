@@ -1,7 +1,7 @@
 """The chapter on cliffs: how much of each cache kernels can use."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpureport.findings.whole_device import usable_part
 from gpureport.grouping import grouped
@@ -19,8 +19,7 @@ _MOST = 0.6
 """Part of the listed capacity from which on it is not worth mentioning."""
 
 
-@dataclass(frozen=True)
-class ReadCliff:
+class ReadCliff(NamedTuple):
     """The cliff of a cache as its readers see it."""
 
     cache: Cache

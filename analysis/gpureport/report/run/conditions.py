@@ -2,21 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from gpureport.grouping import grouped
-from gpureport.observe.disturbance import (
-    Cause,
-    Span,
-    others_cpu,
-    others_utilisation,
-    overlapping,
-    running_clocks,
-    spans,
-    steal,
-    windows,
-)
+from gpureport.observe import disturbance
 from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.text.sentences import text
@@ -30,8 +20,7 @@ _RARE = 0.1
 """A cause in a smaller share of the affected workloads is not named."""
 
 
-@dataclass(frozen=True)
-class Disturbed:
+class Disturbed(NamedTuple):
     """A workload that other load or a lowered clock disturbed."""
 
     name: str
@@ -44,7 +33,7 @@ class Disturbed:
     """Number of discarded samples, which were repeated if there was time."""
     affected: bool
     """Whether a point has so many disturbed samples that its median may be wrong."""
-    causes: tuple[Cause, ...]
+    causes: tuple[disturbance.Cause, ...]
     """Causes of the disturbance, the most frequent first."""
 
     @property
@@ -60,15 +49,15 @@ class Disturbed:
 
 def disturbed(report: Report) -> tuple[Disturbed, ...]:
     """Return the workloads with samples that were disturbed or discarded."""
-    found = spans(readings(report), report.machine.opencl.kind) if report.machine else ()
+    found = disturbance.spans(readings(report), report.machine.opencl.kind) if report.machine else ()
     variants = grouped((measurement.key.workload, measurement) for measurement in report.measurements)
     each = (_disturbed(name, measurements, found) for name, measurements in variants.items())
     return tuple(workload for workload in each if workload.disturbed or workload.discarded)
 
 
-def _disturbed(name: str, measurements: Sequence[Measurement], found: Sequence[Span]) -> Disturbed:
+def _disturbed(name: str, measurements: Sequence[Measurement], found: Sequence[disturbance.Span]) -> Disturbed:
     samples, hit, is_affected = 0, 0, False
-    causes: Counter[Cause] = Counter()
+    causes: Counter[disturbance.Cause] = Counter()
     for measurement in measurements:
         for point in measurement.points:
             of_point = list(_causes(point, measurement.began_s, found))
@@ -80,13 +69,15 @@ def _disturbed(name: str, measurements: Sequence[Measurement], found: Sequence[S
     return Disturbed(name, samples, hit, discarded, is_affected, tuple(cause for cause, _ in causes.most_common()))
 
 
-def _causes(point: MeasuredPoint, began_s: float | None, found: Sequence[Span]) -> Iterator[frozenset[Cause]]:
+def _causes(
+    point: MeasuredPoint, began_s: float | None, found: Sequence[disturbance.Span]
+) -> Iterator[frozenset[disturbance.Cause]]:
     """Yield the causes of each disturbed sample; nothing if the times of samples are unknown."""
     if began_s is None or not found:
         return
     for at_s, seconds in zip(point.taken_at_s, point.samples_s, strict=False):
         start_s = began_s + at_s
-        causes = overlapping(start_s, start_s + seconds * point.dispatches_per_sample, found)
+        causes = disturbance.overlapping(start_s, start_s + seconds * point.dispatches_per_sample, found)
         if causes:
             yield causes
 
@@ -118,10 +109,10 @@ def load_sentences(report: Report) -> str:
 def _loads(report: Report) -> dict[str, list[float | None]]:
     """Return the kinds of other load, each with its share in every second."""
     every = readings(report)
-    seconds = [each for each in windows(every) if each[-1].measuring and each[0] is not each[-1]]
+    seconds = [each for each in disturbance.windows(every) if each[-1].measuring and each[0] is not each[-1]]
     if report.device.architecture.on_host:
-        return {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
-    used = (others_utilisation(every, window) for window in seconds)
+        return {"cores": list(map(disturbance.others_cpu, seconds)), "machines": list(map(disturbance.steal, seconds))}
+    used = (disturbance.others_utilisation(every, window) for window in seconds)
     return {"device": [share and share[0] for share in used]}
 
 
@@ -159,7 +150,7 @@ def conditions_table(report: Report) -> Table:
     if not measuring or report.machine is None:
         return Table((), ())
     on_host = report.device.architecture.on_host
-    running = [] if on_host else running_clocks(measuring)
+    running = [] if on_host else disturbance.running_clocks(measuring)
     clock = "clock of the cores" if on_host else "clock, device not reported idle" if running else "clock"
     rows = [
         _row(clock, running or [reading.clock_hz for reading in measuring], format_frequency),

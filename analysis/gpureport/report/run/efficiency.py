@@ -95,11 +95,6 @@ def _limit(curve: CurveRecords) -> Limit | None:
     )
 
 
-def bottleneck_of(limit: Limit) -> str:
-    """Write the bottleneck of a table's row: the nearest limit only, if it does not explain most of the time."""
-    return f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_of(limit.bottleneck).text}"
-
-
 def occupancy_of(limit: Limit) -> str:
     """Write the occupancy of a table's row, and whether its registers are estimated."""
     entry = limit.occupancy
@@ -114,7 +109,7 @@ def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
             "kernel": limit.key.workload,
             **{name: format_value(limit.observed.value if limit.observed else None, limit.unit) for name in seen},
             "predicted": format_value(limit.predicted.value, limit.unit),
-            "bottleneck": bottleneck_of(limit),
+            "bottleneck": f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_of(limit.bottleneck).text}",
             "efficiency": format_percent(limit.efficiency) if limit.observed or not seen else UNKNOWN,
             "occupancy": occupancy_of(limit),
         }

@@ -1,10 +1,11 @@
 """Page one: whether the device is normal, what to tune for, its main figures, and how far to trust predictions."""
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from math import ceil, log, sqrt
 from statistics import median
+from typing import NamedTuple
 
 from gpureport.findings.advice import OneSize
 from gpureport.findings.key_figures import (
@@ -78,8 +79,7 @@ _ODD = (State.SLOWER, State.FASTER, State.MIXED, State.DEVIATES)
 """Another run may differ; other programs may be the reason, unless the device is faster."""
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(NamedTuple):
     """One row of what to tune for; *disturbed*: whether it rests on a workload that other load disturbed."""
 
     subject: str
@@ -88,8 +88,7 @@ class Advice:
     disturbed: bool
 
 
-@dataclass(frozen=True)
-class PageOne:
+class PageOne(NamedTuple):
     """The contents of page one."""
 
     remarks: tuple[str, ...]
@@ -355,8 +354,7 @@ def advice(
     return tuple(Advice(subject, words, at, bool(hit & on)) for subject, words, at, on in rows if words)
 
 
-@dataclass(frozen=True)
-class Slowdown:
+class Slowdown(NamedTuple):
     """Something to avoid: how much slower the worst case of a workload is than its *best*; *sides*: of a work-group."""
 
     workload: str

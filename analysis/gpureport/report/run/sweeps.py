@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gpureport.grouping import grouped, in_figures
 from gpureport.records.curves import SweepKey
@@ -26,8 +25,7 @@ def kind_of(curve: CurveRecords) -> Kind:
     return "cases" if curve.axis.quantity == "case" else "sizes"
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """The curves of one chapter; *left_out* is the number of deviating ones that only the appendix shows."""
 
     typical: tuple[CurveRecords, ...] = ()

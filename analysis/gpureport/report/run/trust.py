@@ -10,7 +10,7 @@ from gpureport.predict.expressions import number
 from gpureport.predict.sensitivity import ranked
 from gpureport.records.curves import BASES
 from gpureport.records.finding import AGREEMENT, Explanation
-from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
+from gpureport.records.prediction import Arithmetic, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import most_distant, specified
 from gpureport.report.figures.picture import Picture
@@ -87,7 +87,8 @@ def ratio_picture(report: Report) -> Picture | None:
 
 def sensitivity_table(report: Report) -> Table:
     """List the inputs with the largest effect on predictions, from the specification and calibrated."""
-    specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in BASES)
+    of_kinds = ([prediction for prediction in report.predictions if prediction.kind == kind] for kind in BASES)
+    specified, calibrated = ({each.fact: each for each in ranked(predictions)} for predictions in of_kinds)
     values = written_values(report.device)
     return Table.of(
         {
@@ -104,10 +105,6 @@ def sensitivity_table(report: Report) -> Table:
 def _cells(found: Sensitivity | None, kind: str = "") -> dict[str, str]:
     texts = (_share(found.uncertainty), _share(found.effect), format_percent(found.share)) if found else ("",) * 3
     return dict(zip((f"{kind}std. dev.", f"{kind}effect", f"{kind}share"), texts, strict=True))
-
-
-def _of(report: Report, kind: str) -> list[Prediction]:
-    return [prediction for prediction in report.predictions if prediction.kind == kind]
 
 
 def rules_table() -> Table:

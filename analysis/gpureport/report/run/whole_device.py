@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpureport import units
 from gpureport.findings.whole_device import TRANSFERS, link_under_load, slow_link
 from gpureport.predict.energy import predicted_energy_j
 from gpureport.records.curves import Position
@@ -12,21 +13,8 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import power_chart
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
-from gpureport.units import (
-    UNKNOWN,
-    format_frequency,
-    format_interval,
-    format_number,
-    format_percent,
-    format_ratio,
-    format_value,
-)
 
-_DIRECTIONS = {
-    "to_device": "host to device",
-    "to_host": "device to host",
-    "both_ways": "both directions",
-}
+_DIRECTIONS = {"to_device": "host to device", "to_host": "device to host", "both_ways": "both directions"}
 
 
 def answers(report: Report) -> tuple[str, ...]:
@@ -68,13 +56,13 @@ def transfer_table(report: Report, found: Sequence[CurveRecords]) -> Table:
 def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
     if f := next((pair.main for pair in curve.pairs if pair.main.position == position), None):
         return (
-            format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit),
-            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
-            UNKNOWN if f.ratio is None else f"{f.verdict.mark} {format_ratio(f.ratio)}",
+            units.format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            units.format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            units.UNKNOWN if f.ratio is None else f"{f.verdict.mark} {units.format_ratio(f.ratio)}",
         )
     found = next((f for f in curve.features(measured=False) if f.position == position), None)
-    text = format_interval(found.value, found.ci_low, found.ci_high, found.unit) if found else UNKNOWN
-    return text, UNKNOWN, UNKNOWN
+    text = units.format_interval(found.value, found.ci_low, found.ci_high, found.unit) if found else units.UNKNOWN
+    return text, units.UNKNOWN, units.UNKNOWN
 
 
 def energy_table(report: Report) -> Table:
@@ -90,12 +78,12 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> dict[str,
     why = dict.fromkeys(reason for reading in load.readings for reason in reading.throttle_reasons or ())
     return {
         "load": load.name,
-        "power": load.skipped or format_value(load.power_w, "W"),
-        "of the limit": format_percent(load.power_w / limit) if load.power_w and limit else UNKNOWN,
-        "core clock": format_frequency(load.clock_hz),
-        "°C": format_number(max(warm), ".0f") if warm else UNKNOWN,
-        "rate": format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
-        "energy": format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        "predicted": format_interval(predicted.value, *predicted.ends, per) if predicted else "not predicted",
-        "throttle": ", ".join(why) or UNKNOWN,
+        "power": load.skipped or units.format_value(load.power_w, "W"),
+        "of the limit": units.format_percent(load.power_w / limit) if load.power_w and limit else units.UNKNOWN,
+        "core clock": units.format_frequency(load.clock_hz),
+        "°C": units.format_number(max(warm), ".0f") if warm else units.UNKNOWN,
+        "rate": units.format_value(load.rate, f"{load.unit}/s") if load.rate else units.UNKNOWN,
+        "energy": units.format_value(load.energy_per_work_j, per) if load.energy_per_work_j else units.UNKNOWN,
+        "predicted": units.format_interval(predicted.value, *predicted.ends, per) if predicted else "not predicted",
+        "throttle": ", ".join(why) or units.UNKNOWN,
     }

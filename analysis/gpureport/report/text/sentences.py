@@ -6,31 +6,11 @@ from math import exp
 from statistics import median
 from typing import TYPE_CHECKING
 
+from gpureport import units
 from gpureport.data import data_dir
 from gpureport.records.ceilings import ceiling_of
-from gpureport.report.text.words import (
-    agreement,
-    best_sample,
-    compared,
-    family_name,
-    feature_name,
-    kernel_name,
-    known_range,
-)
+from gpureport.report.text import words
 from gpureport.text import N90, counted, listed, sentence, shorten
-from gpureport.units import (
-    abbreviated,
-    format_bytes,
-    format_frequency,
-    format_interval,
-    format_number,
-    format_percent,
-    format_ratio,
-    format_value,
-    interval_parts,
-    off_by,
-    precise_percent,
-)
 
 if TYPE_CHECKING:
     from jinja2.environment import Environment, TemplateModule
@@ -67,38 +47,38 @@ def environment(*, autoescape: bool = False) -> "Environment":
         lstrip_blocks=True,
     )
     env.filters.update(
-        agreement=agreement,
-        best_sample=best_sample,
-        bytes=format_bytes,
+        agreement=words.agreement,
+        best_sample=words.best_sample,
+        bytes=units.format_bytes,
         ceiling=lambda name: ceiling_of(name).text,
-        compared=compared,
+        compared=words.compared,
         counted=counted,
-        digits=format_number,
+        digits=units.format_number,
         faster=faster,
-        feature=feature_name,
-        frequency=format_frequency,
-        interval=lambda value, low, high, unit: format_interval(value, low, high, abbreviated(unit)),
+        feature=words.feature_name,
+        frequency=units.format_frequency,
+        interval=lambda value, low, high, unit: units.format_interval(value, low, high, units.abbreviated(unit)),
         listed=listed,
         median=median,
-        mib=lambda size: format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
-        off_by=off_by,
-        percent=format_percent,
-        precise_percent=precise_percent,
-        ratio=format_ratio,
+        mib=lambda size: units.format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
+        off_by=units.off_by,
+        percent=units.format_percent,
+        precise_percent=units.precise_percent,
+        ratio=units.format_ratio,
         sentence=sentence,
         shorten=shorten,
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
-        spanned=known_range,
-        rounded=lambda of, unit: interval_parts(of.value, of.low, of.high, unit)[0],
-        spread=lambda of, unit: interval_parts(of.value, of.low, of.high, unit)[1],
-        value=format_value,
+        spanned=words.known_range,
+        rounded=lambda of, unit: units.interval_parts(of.value, of.low, of.high, unit)[0],
+        spread=lambda of, unit: units.interval_parts(of.value, of.low, of.high, unit)[1],
+        value=units.format_value,
     )
     env.globals.update(
         N90=N90,
         exp=exp,
-        family_name=family_name,
-        kernel_name=kernel_name,
-        percent=format_percent,
+        family_name=words.family_name,
+        kernel_name=words.kernel_name,
+        percent=units.format_percent,
     )
     return env
 
@@ -113,4 +93,4 @@ def _one_line(text: str) -> str:
 
 def faster(ratio: float) -> str:
     """Write a ratio of speeds as ``5.2 % slower`` or ``12 % faster``."""
-    return f"{precise_percent(abs(ratio - 1))} {'slower' if ratio < 1 else 'faster'}"
+    return f"{units.precise_percent(abs(ratio - 1))} {'slower' if ratio < 1 else 'faster'}"

@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil, isqrt, prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,7 @@ _SHAPES_S = constant(1.0)
 _RUNS_PER_SHAPE = 12  # time of the samples of one shape, relative to one pass over the board at memory bandwidth
 
 
-@dataclass(frozen=True)
-class Tiling:
+class Tiling(NamedTuple):
     """A board cut into equal rectangles, one for each work-item, in two-dimensional groups.
 
     A CPU processes work-items and work-groups in order. It has no waves, and its cache still contains the rows of the

@@ -1,8 +1,8 @@
 """Game of Life limited by memory bandwidth: strips of several rows per work-item, one byte or one bit per cell."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ _PAGE_BYTES = 4096
 _SCALARS = constant(24.0)  # scalar instructions per iteration of the loop on a CPU
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(NamedTuple):
     """How a kernel divides a board."""
 
     kernel: str
@@ -44,7 +43,7 @@ _GPU_BITS = _Form("step_strips", words=4, rows=10, to_sum=4.0, to_rule=11.0)
 _CPU_BYTES = _Form("step_strips_cpu", words=8, rows=4, to_sum=2.0, to_rule=7.5, span=32)
 # Of two inputs each: six for shifts across words, five for the sum; then eight for two sums (pairs of rows share
 # a part) and seven for the rule.
-_CPU_BITS = replace(_CPU_BYTES, to_sum=11.0, to_rule=15.0)
+_CPU_BITS = _CPU_BYTES._replace(to_sum=11.0, to_rule=15.0)
 
 
 class _Strips(Board):
