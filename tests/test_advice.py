@@ -137,6 +137,8 @@ def test_one_size_has_its_best_and_its_worst_shape() -> None:
     assert best.others == []
     fourth = search("e", {"1x256": 100.0, "64x4": 28.0, "64x1": 10.0})
     assert one_size([first, second, third, line, fourth]).others == [ShapeLoss(fourth.key, (1, 256), 0.0)]
+    fifth = search("f", {"256x1": 100.0, "1x256": 50.0, "64x4": 60.0, "64x1": 10.0})
+    assert one_size([first, second, third, line, fifth]).others == [ShapeLoss(fifth.key, (256,), 0.0)]
     noisy = one_size([with_intervals(search("e", {"256x1": 100.0, "16x16": 80.0, "64x1": 1.0}), 0.35)])
     assert noisy.worst_shape.loss == 0
     tied = one_size([search("f", {"256x1": 1.0, "16x16": 1.0, "32x8": 1.0, "64x1": 0.5})])

@@ -202,12 +202,14 @@ def test_equal_conditions_are_not_listed_and_others_are() -> None:
 def test_reports_contain_all_conditions() -> None:
     machine = altered(make_machine(), vendor_facts={"MIG": "1g.12gb", "power limit": "700 W", "ECC": "on"})
     running = Conditions(
-        workload="memory/read", readings=(Reading(at_s=0, measuring=True, clock_hz=1e9, throttle_reasons=()),)
+        workload="memory/read",
+        readings=(Reading(at_s=0, measuring=True, clock_hz=1e9, throttle_reasons=(), load_average=12.3),),
     )
     known = facts(altered(REPORT, machine=machine, conditions=(running,)))
 
-    names = "origin, state, effort, MIG, version, platform, driver, clock, power limit, ECC, system, processor"
+    names = "origin, state, effort, MIG, version, platform, driver, clock, power limit, ECC, load average, system, processor"
     assert ", ".join(known) == names
+    assert known["load average"] == "12"
 
 
 def test_work_that_is_counted_differently_has_no_ratio() -> None:

@@ -283,7 +283,9 @@ def test_a_ratio_is_undecided_in_tables_and_figures_if_its_interval_includes_one
     contests = tuple(map(of, comparison.contests))
     changed = comparison.model_copy(update={"contests": contests})
     tables = (works_table(changed), *standings_tables(changed))
-    assert all(any(text.startswith(cell) for text in row) for table in tables for row in table.rows)
+    assert all(any(text.startswith((cell, f"mean {cell}")) for text in row) for table in tables for row in table.rows)
+    means = any("mean " in text for table in tables for row in table.rows for text in row)
+    assert means == (style == "rings")  # where the values of a row are those of one case
     (picture,) = speed_pictures(changed)
     assert {each.style for each in picture.chart.columns[0][0].series} == {"small dots", style}
 

@@ -107,6 +107,10 @@ def test_totals_of_the_processor_count_from_the_first_reading(tmp_path: Path) ->
 def test_without_proc_the_processor_is_missing_and_not_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "getloadavg", MagicMock(side_effect=OSError))
     assert set(Processor(tmp_path, tmp_path)()) == {"cpu_own_total_s"}
+    monkeypatch.setattr(psutil, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    assert Processor(tmp_path, tmp_path)()["load_average"] == 0.0
+    monkeypatch.delattr(os, "getloadavg")  # as on Windows
+    assert set(Processor(tmp_path, tmp_path)()) == {"cpu_own_total_s"}
     assert Processor(tmp_path, tmp_path).clock() == {}
 
 

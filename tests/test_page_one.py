@@ -396,6 +396,11 @@ def test_slowdowns_say_where_and_how_slow() -> None:
     assert atomics.best / atomics.factor == pytest.approx(1.37e9, rel=0.01)
 
 
+@pytest.mark.parametrize(("worst", "said"), [(0.14, "256"), (0.78, "256 (loss ≤ 78 %)")])
+def test_a_work_group_size_with_a_large_loss_says_so(worst: float, said: str) -> None:
+    assert text("tune_work_group", best=SimpleNamespace(size=256, worst=worst, best_shape=None)) == said
+
+
 def test_many_kernels_of_the_user_are_counted() -> None:
     assert first_kernels(("A.", "B.", "C.")) == "A. The chapter “Your kernels” has 2 more."
     assert paragraphs("first_kernels", own=("A\n\nB.",), more=0) == ("A B.",)

@@ -21,7 +21,8 @@ _LISTED = shipped_table("conditions", tuple[Condition, ...])
 def facts(report: Report) -> dict[str, str]:
     """Return the known conditions of a run, by name."""
     machine, kind = report.machine, origin(report)
-    clocks = running_clocks([reading for each in report.conditions for reading in each.readings])
+    readings = [reading for each in report.conditions for reading in each.readings]
+    clocks, loads = running_clocks(readings), [r.load_average for r in readings if r.load_average is not None]
     values = {
         **(machine.vendor_facts if machine else {}),
         _ORIGIN: kind,
@@ -29,6 +30,7 @@ def facts(report: Report) -> dict[str, str]:
         "effort": ("quick" if report.settings.quick else "full") if kind == "measured" else "",
         "version": report.tool_version,
         "clock": format_frequency(median(clocks)) if clocks else "",
+        "load average": f"{median(loads):.0f}" if loads else "",
     }
     if machine:
         values |= {"platform": machine.opencl.platform, "driver": machine.opencl.driver}

@@ -1,7 +1,6 @@
 """Advice on work-group sizes: the size that suits most searches, and the best and the worst shape."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from math import prod
 from typing import NamedTuple
 
@@ -62,7 +61,7 @@ class OneSize(NamedTuple):
     best_shape: BestShape | None
     """Best shape of more than one dimension in searches that have several of this size; ``None`` without one."""
     others: Search
-    """Best shapes of more than one dimension and this size in the searches that have several but not that one."""
+    """Best shapes of this size, of any dimensions, in the searches that have several but not that one."""
     worst_shape: ShapeLoss | None
     """Worst shape of the same searches."""
 
@@ -119,9 +118,8 @@ def _one_size(size: int, found: Sequence[Search], wave: int) -> OneSize:
     several = [part for part in parts if len(part) > 1]
     shapes = [each for part in several for each in part]
     losses = {part[0].key: min(each.loss for each in part) for part in parts}
-    flat = [[each for each in part if len(each.sides) > 1] for part in several]
-    best = best_shape(chain(*flat), wave)
-    lacking = [part for part in flat if best and best.most.sides not in {each.sides for each in part}]
+    best = best_shape((each for each in shapes if len(each.sides) > 1), wave)
+    lacking = [part for part in several if best and best.most.sides not in {each.sides for each in part}]
     others = [shape.most for part in lacking if (shape := best_shape(part, wave))]
     return OneSize(size, losses, len(found) - len(parts), best, others, worst_shape(shapes) if shapes else None)
 

@@ -53,7 +53,9 @@ class Processor:
         # Counters may decrease when a virtual machine migrates.
         state: dict[str, object] = {name: max(0, total - self._first[name]) for name, total in totals.items()}
         with suppress(OSError):  # not known
-            state["load_average"] = psutil.getloadavg()[0]
+            load = psutil.getloadavg()[0]
+            if load or hasattr(os, "getloadavg"):  # psutil computes it on Windows, and is 0 at first
+                state["load_average"] = load
         return state
 
     def clock(self) -> dict[str, object]:

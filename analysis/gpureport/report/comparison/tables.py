@@ -152,7 +152,7 @@ def works_table(comparison: Comparison) -> Table:
         bests, case = best_of(work.contests, comparison.names)
         found_at = (bests.get(name) for name in comparison.names)
         values = (format_value(best.value if best else None, abbreviated(work.unit)) for best in found_at)
-        ratios = (_ratio(mean.ratio if mean else None) for mean in found)
+        ratios = (_ratio(mean.ratio if mean else None, work.contests) for mean in found)
         spans = (format_range(mean.ends, RATIO) if mean and len(work.contests) > 1 else "" for mean in found)
         row = work_name(work), _case_of(work, case), kernels, *values, *ratios
         rows.append((*row, *(spans if len(found) == 1 else ())))
@@ -281,7 +281,7 @@ def _standing_row(comparison: Comparison, row: Work, measured: Sequence[str]) ->
         row.contests[0].variant,
         f"{place_of(row)}, best: {case.regime}" if case and len(row.contests) > 1 else place_of(row),
         *(_with_interval(bests.get(name), abbreviated(row.unit)) for name in comparison.names),
-        *(_ratio(mean.ratio if mean else None) for mean in ratios),
+        *(_ratio(mean.ratio if mean else None, row.contests) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )
 
@@ -290,12 +290,12 @@ def _with_interval(found: MachineResult | RatioEstimate | None, unit: str = RATI
     return format_interval(found.value, found.ci_low, found.ci_high, unit) if found else UNKNOWN
 
 
-def _ratio(found: RatioEstimate | None) -> str:
-    """Write a ratio with its interval, but only the interval if this has 1 in it."""
+def _ratio(found: RatioEstimate | None, means: Sequence[WorkloadComparison] = ()) -> str:
+    """Write a ratio, perhaps that of the *means* of several cases, with its interval, but only this if 1 is in it."""
     if found and found.ci_low and found.ci_high and verdict_of(found) == "undecided":
         ends = found.ci_low, found.ci_high  # an end that passes 1 by little has more digits
         low, high = (format_value(end, RATIO, 2 + (abs(end - 1) < 0.05) + (abs(end - 1) < 0.005)) for end in ends)
-        return f"undecided ({low} to {high})"
+        return f"{'mean ' if len(means) > 1 else ''}undecided ({low} to {high})"
     return _with_interval(found)
 
 
