@@ -209,6 +209,18 @@ def test_page_one_is_short(name: str) -> None:
     assert 80 <= len({*words} - {*numbers}) <= len([each for each in words if each not in numbers]) <= 160 + more_words
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("apple/m1", "fp32 (2.0 to 3.4), entry: 2.62 TFLOP/s"),  # measured by others
+        ("nvidia/gh200", "(334 to 1146), specification: 989 TFLOP/s (libraries: wgmma)"),
+    ],
+)
+def test_only_documented_peaks_are_the_specification(name: str, said: str) -> None:
+    workloads = select(("instructions/rate", "matrix/rate"))
+    assert said in " ".join(texts_of(render_html(predicted(database().device(name), workloads, quick=True)[0])))
+
+
 @pytest.mark.xdist_group("documents")
 def test_an_interval_of_more_than_ten_per_cent_on_one_side_is_shown() -> None:
     assert Estimate(59.3, 58.8, 66.2).side > 1.1 > Estimate(59.3, 58.8, 65.0).side > Estimate(59.3).side
@@ -278,7 +290,7 @@ def test_page_one_says_what_was_not_measured_and_names_a_virtual_machine() -> No
     assert "AMD Zen 4 (8 fp32 lanes) · virtual machine with 2 processors · 19 GiB" in cpu
     assert "Close other programs and repeat without --quick. See reliability" in cpu
     assert "All 33 figures are as predicted, 8 by independent predictions narrow enough to show a defect." in gpu
-    assert "51 °C. Not tested: most memory, endurance, GPU links, error counters." in gpu
+    assert "51 °C. Not tested: most memory, endurance, GPU links, ECC counters." in gpu
     assert "Not tested: most memory, endurance, error counters. Close" in cpu
     assert "no remapped rows · GPU-a6751b5a · NVIDIA CUDA" in gpu
     assert "712 W (limit 700 W)" in gpu
