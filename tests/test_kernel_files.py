@@ -374,8 +374,9 @@ def test_a_workload_is_another_with_other_included_files_and_arrays(tmp_path: Pa
         ("none.yaml", b"", "no such file"),
         ("k.yaml", b"a: b: c", "k.yaml:1: "),
         ("k.yaml", b"\xff\x00\x01", "UTF-8"),
-        ("image.png", b"PNG\0", r"no file of text '.*'; give the source of a kernel \(FILE.cl\), or"),
-        (".", b"", "no file of text"),
+        ("image.png", b"PNG\0", r"'.*' is no text in UTF-8: .*; give the source of a kernel \(FILE.cl\), or"),
+        ("k.cl", "kernel void f() {}".encode("utf-16"), "it has NUL bytes, as UTF-16 has; give"),
+        (".", b"", r"'.*' is a folder or device; give the source of a kernel \(FILE.cl\), or"),
     ],
 )
 def test_other_files_are_refused(name: str, text: bytes, problem: str, tmp_path: Path) -> None:
@@ -936,6 +937,8 @@ def test_a_barrier_in_divergent_code_is_remarked(tmp_path: Path, capsys: pytest.
         (["--data", "x=zeros("], "--data x: "),
         (["-D", "A=1", "-D", "A=2"], "-D: 'A' is given twice"),
         (["-I", "none"], "-I: there is no folder 'none'"),
+        *((["--size", "n=0", *more], "--size n: makes 0 work-items; it must be") for more in ([], ["--global", "n"])),
+        (["--size", "n=2^10", "--global", "n - n"], "--global: is 0 work-items; it must be from 1 to 2^63"),
         (["--size", "n=2^10", "--global", "2^63"], "--global: is 9.22e+18 work-items; it must be from 1 to 2^63"),
         (["-D", "1bad"], "-D: '1bad' is not NAME=VALUE, such as BLOCK_SIZE=16, nor a NAME; names begin with a letter"),
     ],

@@ -89,10 +89,13 @@ def predict_devices(options: PredictOptions) -> int:
         runs = dict(zip(by_name(named), (run for _, run in found), strict=True))
         comparison = compare(runs) if len(devices) > 1 else None
         _print(options, reports, comparison)
-        if options.pdf and comparison:
-            _note(written(lambda: write_comparison(comparison, folder, "report", paper=options.paper)))
-        elif options.pdf:
-            _note(write_documents(reports[0], folder, no_pdf=False, paper=options.paper))
+        if options.pdf:
+            made = (
+                written(partial(write_comparison, comparison, folder, "report", paper=options.paper))
+                if comparison
+                else write_documents(reports[0], folder, no_pdf=False, paper=options.paper)
+            )
+            note("Written: " + ", ".join(map(str, made)))
     return 0
 
 
@@ -117,10 +120,6 @@ def _print(options: PredictOptions, reports: Sequence[Report], comparison: Compa
         print_page_one(reports[0])
         print_advice(reports[0])
         print_sentences("prediction_legend")
-
-
-def _note(files: Sequence[Path]) -> None:
-    note("Written: " + ", ".join(map(str, files)))
 
 
 def _devices(options: PredictOptions) -> list[Device]:

@@ -135,9 +135,10 @@ def _workload(
     fields = document.get()
     source = folder / fields.source
     if not source.is_file() or "\0" in read_text(source):
-        what = f"there is no file of text {quoted(str(source))}"
-        remedy = "; give the source of a kernel (FILE.cl), or its description (FILE.yaml)" if is_there(source) else ""
-        raise document.error("source", what + remedy)
+        what = "no text in UTF-8: it has NUL bytes, as UTF-16 has" if source.is_file() else "a folder or device"
+        remedy = "give the source of a kernel (FILE.cl), or its description (FILE.yaml)"
+        there, name = is_there(source), quoted(str(source))
+        raise document.error("source", f"{name} is {what}; {remedy}" if there else f"there is no file {name}")
     formulas = completed(document, folder, arrays)
     found = KernelFileWorkload(formulas)
     if found.family in {other.family for other in all_workloads()}:

@@ -194,7 +194,10 @@ class Formulas:
         """Return the work-items in each dimension, in whole work-groups."""
         wanted, local = self.wanted(parameters), self.local_size(parameters)
         if not 0 < prod(wanted) < MOST_INTEGER:
-            raise self.error("global_size", f"is {prod(wanted):.3g} work-items; it must be from 1 to 2^63")
+            sizes = {*re.findall(r"[A-Za-z_]\w*", " ".join(map(str, self.fields.global_size)))} if 0 in wanted else ()
+            zero = next((f"sizes.{name}" for name, size in parameters.items() if size == 0 and name in sizes), None)
+            what = f"{'makes' if zero else 'is'} {prod(wanted):.3g} work-items; it must be from 1 to 2^63"
+            raise self.error(zero or "global_size", what)
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
             shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))
             raise self.error(

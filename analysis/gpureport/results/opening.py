@@ -236,10 +236,7 @@ def measured_report(path: Path) -> Report:
 
 
 def kept_results() -> tuple[Path, ...]:
-    """Return the project's own reports, which are compressed, and its folder of published results.
-
-    None in an installation without them. Other reports beside them are of runs on this machine.
-    """
+    """Return the project's reports (compressed; others are of this machine) and its published results, if installed."""
     try:
         folder = data_dir("reports")
     except FileNotFoundError:
