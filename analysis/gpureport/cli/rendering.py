@@ -63,13 +63,7 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
 
 
 def write_documents(
-    report: Report,
-    directory: Path,
-    *,
-    no_pdf: bool,
-    paper: Paper,
-    file: Path | None = None,
-    noted: bool = True,
+    report: Report, directory: Path, *, no_pdf: bool, paper: Paper, file: Path | None = None, noted: bool = True
 ) -> list[Path]:
     """Write HTML and PDF with the name of the report's *file*; no PDF with *no_pdf*, or without Pango, then *noted*."""
     from gpureport.report.render import REPORT, content, write_filled

@@ -219,7 +219,6 @@ def _write(path: Path, found: pd.DataFrame) -> None:
 
 
 def _print_aggregates(title: str, residuals: pd.DataFrame, *by: str) -> None:
-    """Print a table of errors by columns of *residuals*."""
     found = summarise(residuals, list(by)).itertuples() if len(residuals) else ()
     rows = [(*map(str, cast("tuple[object, ...]", each.Index)), *statistic_cells(each)) for each in found]
     columns = (*(COLUMN_NAMES.get(name, name) for name in by), *STATISTICS)

@@ -47,11 +47,7 @@ class Rounds:
     """The passes over points that share a time budget: those of one sweep, or of several workloads to compare."""
 
     def __init__(
-        self,
-        backend: Backend,
-        settings: SweepSettings,
-        progress: Callable[[float], None],
-        spans: Spans = lambda _: (),
+        self, backend: Backend, settings: SweepSettings, progress: Callable[[float], None], spans: Spans = lambda _: ()
     ) -> None:
         self._backend = backend
         self._bench = Bench(backend, settings.limits)

@@ -218,7 +218,6 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
 
 
 def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> dict[str, tuple[KeyFigure, ...]]:
-    """Return the wanted figures by name."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
     architecture = report.device.architecture
     listed = any(form.name in architecture.rates_per_cycle for form in FORMATS) and not report.publication
@@ -340,12 +339,7 @@ def advice(
     rows: tuple[tuple[str, str, str, Set[str]], ...] = (
         ("Working set", text("tune_working_set", cliffs=cliffs), "caches", _READS),
         ("Work-group", text("tune_work_group", best=best) if best else "", "groups", {k.workload for k in losses}),
-        (
-            "Work-items",
-            text("tune_work_items", **work_facts) if work else "",
-            "work",
-            {name for _, name in work},
-        ),
+        ("Work-items", text("tune_work_items", **work_facts) if work else "", "work", {name for _, name in work}),
         ("Balance", text("tune_balance", intensity=balance) if balance else "", "limits", _RATES),
         ("Example", text("tune_example", bandwidth=copy.value) if copy else "", "key-figures", set()),
         ("Avoid", text("tune_avoid", slow=slow), "limits", {each.workload for each in slow}),

@@ -74,11 +74,7 @@ def environment(*, autoescape: bool = False) -> "Environment":
         value=units.format_value,
     )
     env.globals.update(
-        N90=N90,
-        exp=exp,
-        family_name=words.family_name,
-        kernel_name=words.kernel_name,
-        percent=units.format_percent,
+        N90=N90, exp=exp, family_name=words.family_name, kernel_name=words.kernel_name, percent=units.format_percent
     )
     return env
 

@@ -115,9 +115,7 @@ class Interleaved(Board):
         busy = self.tiling(parameters, device).busy_items * worked * _lanes(parameters)
         words, at_border = _WORDS * self.generations, 1 + _AT_BORDERS * self.at_border(parameters)
         each, memory, others = grid.chosen(
-            device,
-            cpu=(_CPU_OPERATIONS, words * _CPU_MOVES, words * _CPU_MOVES),
-            gpu=(_OPERATIONS, 4.0, _OTHERS),
+            device, cpu=(_CPU_OPERATIONS, words * _CPU_MOVES, words * _CPU_MOVES), gpu=(_OPERATIONS, 4.0, _OTHERS)
         )
         integer = (words * each + _PER_ROW) * at_border
         return replace(
