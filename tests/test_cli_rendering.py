@@ -11,6 +11,7 @@ from threading import Thread
 from unittest.mock import Mock
 
 import pytest
+from pypdf import PdfReader
 
 from gpureport.cli import main
 from gpureport.data import data_dir
@@ -167,6 +168,13 @@ def test_a_prediction_as_json_is_a_report(tmp_path: Path, capsys: Captured) -> N
     assert main(["predict", "h200", *FEW, "--json"]) == 0
     (tmp_path / "report.json").write_text(capsys.readouterr().out)
     assert load_report(tmp_path).only_predicted
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("pango")
+def test_the_pdf_of_a_prediction_is_short(tmp_path: Path) -> None:
+    assert main(["predict", "RX 7900 XT", "--pdf", "-o", str(tmp_path)]) == 0
+    assert len(PdfReader(tmp_path / "report.pdf").pages) <= 4
 
 
 def test_devices_side_by_side_as_json(capsys: Captured) -> None:
