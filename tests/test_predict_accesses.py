@@ -54,7 +54,7 @@ _TABLE, _ARGUMENT = {"space": "constant", "buffer": ""}, {"space": "constant"}
         ([{"lines": 32.0}, {"lines": 1.0}], {"memory": 8.0 + 1.0}),
         # 4 cycles of conflicts; 32 lanes that add to one address
         ([{"space": "local", "conflict_cycles": 4.0}], {"local": 4.0}),
-        ([{"kind": "atomic", "space": "local", "conflict_cycles": 1.0, "repeated": 32.0}], {"local": 32.0}),
+        ([{"kind": "atomic", "space": "local", "conflict_cycles": 1.0, "turns": 32.0}], {"local": 32.0}),
         # Each further constant takes 10 cycles of a port of its own: in tables, not in arguments.
         ([{**_TABLE, "distinct": 8.0, "lines": 8.0}], {"memory": 0.0, "constant": 70.0}),
         ([{**_ARGUMENT, "distinct": 8.0, "lines": 8.0}], {"memory": 2.0}),
@@ -108,7 +108,7 @@ def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: flo
 
     Two instructions have the same hottest address.
     """
-    atomic = _access("atomic", sectors=4.0, repeated=16.5, hottest=hottest / WAVES)
+    atomic = _access("atomic", sectors=4.0, turns=19.5, hottest=hottest / WAVES)
     run = execution(SLICED, _demand(atomic, atomic, streams=(Stream("a", 4, 32, 32, write=True),)))
 
     assert waiting_cycles(run) == pytest.approx(cycles)

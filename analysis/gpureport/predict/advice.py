@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpureport.grouping import grouped
 from gpureport.predict import ModelInput, model_inputs
-from gpureport.predict.accesses import transferred, waiting_operations
+from gpureport.predict.accesses import transferred
 from gpureport.predict.memory import traffic_time, usable_capacities
 from gpureport.predict.model import PointModel, execution
 from gpureport.predict.traffic import footprint_bytes
@@ -84,8 +84,8 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
         yield what, _in_order(demand, array, device)
     if device.architecture.groups_as_loops:
         return
-    if any(waiting_operations(each) > 0 for each in demand.accesses):
-        accesses = tuple(replace(each, repeated=each.waves, hottest=0.0) for each in demand.accesses)
+    if any(each.turns > (each.conflict_cycles if each.space == "local" else each.sectors) for each in demand.accesses):
+        accesses = tuple(replace(each, turns=0.0, hottest=0.0) for each in demand.accesses)
         yield "spread the atomic operations over several copies of the array", replace(demand, accesses=accesses)
     if demand.memory_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
         fewer = replace(demand, memory_chain=demand.memory_chain / _TOGETHER)

@@ -63,7 +63,7 @@ class Placement:
 
 
 COUNTED = (
-    *("lanes", "waves", "lines", "sectors", "conflict_cycles", "distinct", "repeated", "partly_written", "backward"),
+    *("lanes", "waves", "lines", "sectors", "conflict_cycles", "distinct", "turns", "partly_written", "backward"),
     *("missed_sectors", "missing_waves"),
 )
 """Fields of :class:`.AccessDemand` that are counted, in the order of arrays of them. Sectors of stores are the smallest
@@ -120,7 +120,7 @@ class Coalesced:
             "sectors": sectors.size,
             "distinct": self._addresses.size,
             "conflict_cycles": self._bank_cycles(),
-            "repeated": self._repeated() if access.atomic else 0,
+            "turns": self._turns() if access.atomic and not access.same else 0,
             "partly_written": self._partly_written() if access.write and not access.atomic else 0,
             "backward": int(np.count_nonzero(offsets[1:] < offsets[:-1])),
         }
@@ -143,16 +143,21 @@ class Coalesced:
 
     def _bank_cycles(self) -> float:
         """Return the words of the fullest bank of each wave; lanes that want the same word share it."""
-        words, banks = self._units(WORD_BYTES), self._placement.banks
+        return self._in_fullest_bank(self._units(WORD_BYTES))
+
+    def _in_fullest_bank(self, words: Numbers) -> float:
+        banks = self._placement.banks
         wave = np.cumsum(np.diff(words // (_SPAN // WORD_BYTES), prepend=-1) != 0) - 1
         in_bank = np.bincount(wave * banks + words % banks, minlength=banks * (int(wave[-1]) + 1))
         return float(in_bank.reshape(-1, banks).max(axis=1).sum())
 
-    def _repeated(self) -> float:
-        """Return the lanes of each wave with its most frequent address."""
+    def _turns(self) -> float:
+        """Return the updates of each wave that follow each other: in a bank, or on an address of each sector."""
+        if self._access.space == "local":
+            return self._in_fullest_bank(self._keys // WORD_BYTES)
         lanes = np.diff(self._addresses, append=self._keys.size)
-        waves = self._keys[self._addresses] // _SPAN
-        return float(np.maximum.reduceat(lanes, _starts(waves)).sum())
+        sectors = self._keys[self._addresses] // self._sector
+        return float(np.maximum.reduceat(lanes, _starts(sectors)).sum())
 
     def _partly_written(self) -> float:
         """Return the lines with a sector of which the lanes of a wave do not write all bytes."""
@@ -228,18 +233,17 @@ class Touched:
         self._words[pages] |= other._words[pages]
         self._pages[pages] = True
 
-    def most(self, placement: Placement) -> Extent:
-        """Return what further groups may touch: words at the same places of lines as those touched, in all lines."""
+    def places(self, placement: Placement) -> Numbers:
+        """Return at which bytes of their lines words are touched."""
         lines = self._words[np.flatnonzero(self._pages)].reshape(-1, placement.line_bytes // WORD_BYTES)
-        used = np.flatnonzero(lines.any(axis=0)) * WORD_BYTES
-        whole = self.whole(placement)
-        units = whole.lines * np.unique(used // placement.unit_bytes).size
-        return Extent(whole.lines * used.size * WORD_BYTES, units, units, whole.lines)
+        return np.flatnonzero(lines.any(axis=0)) * WORD_BYTES
 
-    def whole(self, placement: Placement) -> Extent:
-        """Return the extent of the buffer."""
-        units = self._nbytes / placement.unit_bytes
-        return Extent(self._nbytes, units, units, self._nbytes / placement.line_bytes)
+    def most(self, places: Numbers, placement: Placement) -> Extent:
+        """Return what further groups may touch: words at these *places*, in all lines from the first to the last."""
+        pages = np.flatnonzero(self._pages)
+        lines = min(self._nbytes, (pages[-1] - pages[0] + 1) * _PAGE_BYTES) / placement.line_bytes
+        units = lines * np.unique(places // placement.unit_bytes).size
+        return Extent(lines * places.size * WORD_BYTES, units, units, lines)
 
     def extent(self, placement: Placement) -> Extent:
         """Return how much is touched."""

@@ -10,7 +10,7 @@ import numpy as np
 from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
-from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, AccessRecorder, Extent, Placement
+from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, WORD_BYTES, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, execute
 from gpureport.trace.program import LOCAL, Program
@@ -264,19 +264,21 @@ def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placem
     """Return what all groups touch: what the samples represent, at most the buffer.
 
     If groups at the border touch little else than those in the middle, all groups share what they touch. If they touch
-    lines at the same places, so do all. Also return the units, if groups on different compute units had none in common.
+    lines at the same places, so do all; nothing is touched before the first or after the last of these lines. Also
+    return the units, if groups on different compute units had none in common.
     """
     together, *others = (sample.recorder.touched[key] for sample in samples if key in sample.recorder.touched)
     weights = [sample.weight for sample in samples if key in sample.recorder.touched]
     middle, alike = np.array(together.extent(placement)), False
-    apart, seen, most = weights[0] * middle, middle, together.most(placement)
+    apart, seen, places = weights[0] * middle, middle, together.places(placement)
     for touched, weight in zip(others, weights[1:], strict=True):
         together.add(touched)
         seen = np.array(together.extent(placement))
         apart = apart + weight * (seen - middle)
         alike = (seen - middle)[1] < _NEW * touched.extent(placement).units
-    most = most if together.most(placement) == most else together.whole(placement)
-    every = np.maximum(seen, np.minimum(most, apart))
+    if not np.array_equal(places, together.places(placement)):
+        places = np.arange(0, placement.line_bytes, WORD_BYTES)
+    every = np.maximum(seen, np.minimum(together.most(places, placement), apart))
     found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
     full_units = _full_units(found, sampled, placement.unit_bytes)
     return found._replace(full_units=full_units), max(found.units, float(apart[1]))

@@ -178,7 +178,8 @@ class AccessDemand:
         sectors: the same of sectors.
         conflict_cycles: largest number of different words of a wave in one bank.
         distinct: different addresses of a wave.
-        repeated: lanes on the most frequent address of a wave.
+        turns: atomic operations of a wave that follow each other: those on the most frequent address of each sector, or
+            in the fullest bank of local memory; 0 if compilers combine them.
         missed_sectors: sectors of loads that are not in the nearest cache.
         missing_waves: number of executions by a wave in which a sector is not there.
         partly_written: lines of stores in which sectors are written only in part.
@@ -199,7 +200,7 @@ class AccessDemand:
     sectors: float = 0.0
     conflict_cycles: float = 0.0
     distinct: float = 0.0
-    repeated: float = 0.0
+    turns: float = 0.0
     missed_sectors: float = 0.0
     missing_waves: float = 0.0
     partly_written: float = 0.0
