@@ -28,9 +28,14 @@ def _by_name(counts: Mapping[str, N]) -> dict[str, N]:
 
 _INTEGERS = _by_name(sourced("trace.instructions._INTEGERS", dict[str, dict[str, tuple[float, float]]]))
 """Instructions by class for integers of at most 32 bits, and of 64; others take one for each 32 bits."""
+_BY_CONSTANT = _by_name(sourced("trace.instructions._BY_CONSTANT", dict[str, dict[str, tuple[float, float]]]))
+"""The same of divisions by constants, and in single and double precision."""
+_BY_SAME = _by_name(sourced("trace.instructions._BY_SAME", dict[str, dict[str, tuple[float, float]]]))
+"""The same of divisions by what no iteration of a loop changes: its reciprocal is computed before."""
+_SIMPLE = _by_name(sourced("trace.instructions._SIMPLE", dict[str, dict[str, tuple[float, float]]]))
+"""Instructions by class of comparisons and other simple functions of single and double precision."""
 _EXPANDED = _by_name(sourced("trace.instructions._EXPANDED", dict[str, tuple[float, float]]))
 """Instructions of accurate functions of single and double precision; of *others* too."""
-_COMPARING = frozenset("fcmp fmin fmax maxnum minnum maximum minimum".split()).union(TESTS)
 _CONVERTING = frozenset(
     "fptosi fptoui sitofp uitofp fptrunc fpext floor ceil trunc rint round nearbyint roundeven".split()
 )
@@ -39,8 +44,8 @@ _FREE = frozenset(
 )
 
 
-def counts(instruction: Instruction) -> Counts:
-    """Return the instructions that one element needs in one lane, by class."""
+def counts(instruction: Instruction, *, by_same: bool = False) -> Counts:
+    """Return the instructions that one element needs in one lane, by class; *by_same*: see :func:`divided_again`."""
     called, name, of = instruction.called, instruction.plain, instruction.of.element
     kind = instruction.types[name == "select"].element
     if name in ("zext", "sext") and kind.bits == 1:
@@ -52,19 +57,22 @@ def counts(instruction: Instruction) -> Counts:
     if name.startswith("convert") or (name in _CONVERTING and "f" in (of.dtype.kind, kind.dtype.kind)):
         signed = name == "sitofp" or instruction.codes[-1:] in ("c", "s")
         return _converted(of, kind, signed=signed) if of != kind or not name.startswith("convert") else {}
+    last, fast = instruction.operands[-1], called.endswith(name) and called != name
     words = 1.0 if kind.dtype.itemsize <= 4 else 2.0
-    if of.dtype.kind != "f" or name == "select" or name in _COMPARING:
-        by_constant = len(instruction.operands) == 2 and not isinstance(instruction.operands[1], str)
-        if by_constant and name.endswith(("div", "rem")):
-            return {"int32_mul": 2.0 * words, "shift": 1.0}
-        if by_constant and name in ("shl", "lshr", "ashr"):
-            moved = np.mean(np.asarray(instruction.operands[1]) % 32 != 0)
-            return {"left_shift" if name == "shl" else "shift": float(moved * words)}
-        if name == "icmp" and kind.bits < 32:
-            return {"int32": 2.0}  # registers have 32 bits: those above are set first
-        known = {kind: pair[words > 1] for kind, pair in _INTEGERS.get(name, {"int32": (1.0, 2.0)}).items()}
-        return {kind: count for kind, count in known.items() if count}
-    return _of_floats(name, of, fast="native_" in called or "half_" in called)
+    by_constant = len(instruction.operands) > 1 and not isinstance(last, str)
+    if by_constant and name in ("shl", "lshr", "ashr"):
+        return {"left_shift" if name == "shl" else "shift": float(np.mean(np.asarray(last) % 32 != 0) * words)}
+    if name == "icmp" and kind.bits < 32:
+        return {"int32": 2.0}  # registers have 32 bits: those above are set first
+    known = (_BY_CONSTANT if by_constant else _BY_SAME if by_same and not fast else {}).get(name)
+    if of.dtype.kind == "f" and name != "select":
+        known = known or _SIMPLE.get(name, {"int32": (1.0, 2.0)} if name in TESTS else None)
+    else:
+        known = known or _INTEGERS.get(name, {"int32": (1.0, 2.0)})
+    if known is None:
+        share = 1.0 / instruction.types[0].width if name in _OF_VECTORS else 1.0
+        return _of_floats(name, of, share, fast=fast)
+    return {kind: pair[words > 1] for kind, pair in known.items() if pair[words > 1]}
 
 
 def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
@@ -73,12 +81,16 @@ def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
     return {"from_int32" if whole and of.name == "float" else "conversion": 1.0}
 
 
-def _of_floats(name: str, of: Type, *, fast: bool) -> Counts:
+_OF_VECTORS = frozenset(("length", "distance", "normalize"))
+
+
+def _of_floats(name: str, of: Type, share: float, *, fast: bool) -> Counts:
+    """Return the instructions of arithmetic and of functions, of which an element has a *share* of the reciprocals."""
     pipe = {"half": "fp16", "double": "fp64"}.get(of.name, "fp32")
     single, double = _EXPANDED.get(name, _EXPANDED["others"])
     if single == 1 or pipe == "fp64":
         return {pipe: double}
-    return {"transcendental": 1.0, "fp32": 1.0 if fast else single - 1}
+    return {"transcendental": share, "fp32": 1.0 if fast else single - share}
 
 
 _VARYING = re.compile(r"get_(local|global)_(linear_)?id|sub_group|work_group|atom|vload")
@@ -131,6 +143,19 @@ def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
                 if inner.opcode in _FACTORS:
                     found[line.result] = _FACTORS[inner.opcode]
         made[line.result] = line, frozenset().union(*words)
+    return found
+
+
+def divided_again(blocks: Mapping[str, Sequence[Instruction]]) -> set[str]:
+    """Return the results of divisions in loops by what is computed, or given, before the loop."""
+    order = {label: number for number, label in enumerate(blocks)}
+    made = {line.result: order[label] for label, lines in blocks.items() for line in lines}
+    ends = ((order[to], order[label]) for label, lines in blocks.items() for line in lines[-1:] for to in line.labels)
+    loops = sorted((first, last) for first, last in ends if first <= last)
+    found = set[str]()
+    for label, lines in blocks.items():
+        first = max((first for first, last in loops if first <= order[label] <= last), default=-1)
+        found |= {line.result for line in lines if line.plain in _BY_SAME and made.get(line.names[-1], -1) < first}
     return found
 
 

@@ -193,6 +193,7 @@ class _Builder:
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
         self.repeated: set[str] = set()
+        self.divided_again: set[str] = set()
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
         self.built.blocks = tuple(self._blocks())
@@ -246,6 +247,7 @@ class _Builder:
         pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
+        self.divided_again = instructions.divided_again(text)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
         ends = {label: number for number, (label, _) in enumerate(pieces)}
         for number, (label, lines) in enumerate(pieces):
@@ -292,7 +294,8 @@ class _Builder:
             if re.match(pattern, what):
                 return method(self, line)
         counts = self.merged.get(line.result)
-        counts = instructions.counts(line) if counts is None else counts
+        if counts is None:
+            counts = instructions.counts(line, by_same=line.result in self.divided_again)
         return self._made(line, operations.function_of(line), counts, width=_width(line))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
