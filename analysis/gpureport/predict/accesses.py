@@ -117,10 +117,7 @@ def sectors_and_lines_written(demand: Demand) -> tuple[float, float]:
 
 
 def _updates(each: AccessDemand) -> float:
-    """Return the updates of sectors by atomic operations: one for all words of a sector, one more for each on a word.
-
-    A slice of an H200 takes 1.2 to 1.5 cycles for each, with 1 to 256 addresses in order or at random.
-    """
+    """Return the updates of sectors by atomic operations: a word is updated several times in turn."""
     return max(each.sectors, each.turns)
 
 

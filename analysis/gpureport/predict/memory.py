@@ -32,6 +32,8 @@ from gpureport.workloads.model import Stream
 
 FILL_TIME = sourced("predict.memory.FILL_TIME", float)
 """Time for which a sector from memory occupies a slice of a cache, relative to a written sector."""
+UPDATE_TIME = sourced("predict.memory.UPDATE_TIME", float)
+"""Time of an atomic operation in a slice, relative to a written sector."""
 EXCHANGING_ITEMS = constant(64)
 """Work-items of the work-groups that the entries' additional time of exchanged lines is for."""
 SLOWEST_LINE = sourced("predict.memory.SLOWEST_LINE", float)
@@ -230,7 +232,7 @@ def waiting_cycles(run: Execution) -> float:
         return 0.0
     shared = run.device.shared_cache
     rate = run.architecture.sector_writes_per_cycle if shared and shared.slices else None
-    return atomic_sectors(run.demand, run.device) / (rate or 1.0)
+    return UPDATE_TIME * atomic_sectors(run.demand, run.device) / (rate or 1.0)
 
 
 def _crossing_reads(run: Execution, cache: Cache) -> float:

@@ -68,6 +68,7 @@ class Chains:
                 self._issued = before
             if access is not None:
                 before, counts = self._access(access, *seen[access.number], before)
+                counts = counts if result >= 0 else {}  # nothing waits for it
                 cycles = self._cycles(counts)
             link = (before[0] + cycles, counts, before) if counts else before
             if result >= 0:

@@ -10,6 +10,7 @@ import numpy as np
 from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
+from gpureport.spec.uncertainty import sourced
 from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, WORD_BYTES, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, execute
@@ -19,6 +20,8 @@ from gpureport.workloads.model import AccessDemand, Buffer, Demand, Dispatch, St
 
 _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
+_UPDATED = sourced("trace.demand._UPDATED", float)
+"""Latency of an atomic operation / of a load from the cache that all compute units share."""
 
 
 def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
@@ -40,7 +43,7 @@ def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
     cycles = architecture.latency_cycles
     emitted = {name: listed_class(known, cycles) for name, known in emitted_as(architecture, cycles).items()}
     latencies = {**cycles, **{name: cycles[known] for name, known in emitted.items() if known in cycles}}
-    latencies |= {"hit": near.latency_cycles if near else beyond[0], "miss": beyond[0]}
+    latencies |= {"hit": near.latency_cycles if near else beyond[0], "miss": beyond[0], "atomic": beyond[0] * _UPDATED}
     return Placement(
         wave=traced_lanes(architecture, branches=_ways(program)[0], barriers=barriers),
         units=device.compute_units,
@@ -167,7 +170,7 @@ def dispatch_demand(
         missed = 0.0 if in_loops else _missed_at_random(extent, apart, own, device)
         streams += _streams(own, extent, missed, lost, placement)
     chain = _chain(samples, together=groups <= placement.units * placement.resident)
-    missed, near = chain.pop("miss", 0.0), chain.pop("hit", 0.0)
+    missed, near, updated = (chain.pop(name, 0.0) for name in ("miss", "hit", "atomic"))
     return Demand(
         work_items=prod(shape.global_size),
         work_group=tuple(shape.local_size),
@@ -176,6 +179,7 @@ def dispatch_demand(
         chain=_listed(chain, architecture.latency_cycles, architecture),
         memory_chain=missed,
         nearest_chain=near,
+        cached_chain=updated * _UPDATED,
         local_memory_bytes=program.local_bytes(shape),
         accesses=accesses,
         branches=branches,

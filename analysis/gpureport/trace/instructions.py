@@ -107,7 +107,7 @@ def varying(lines: Sequence[Instruction]) -> set[str]:
     return found
 
 
-_LOGIC, _SUMS = ("and", "or", "xor"), ("add", "sub")
+_LOGIC, _SUMS = ("and", "or", "xor", "bitselect"), ("add", "sub")
 _FACTORS: Mapping[str, Counts] = {"mul": {"int32_mul": 1.0}, "shl": {"shift": 1.0}}
 _ABSORBED: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(_LOGIC, _LOGIC),
@@ -120,30 +120,37 @@ _ABSORBED: Mapping[str, Sequence[str]] = {
 def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
     """Return the instructions of operations that are one: logic of three words, and sums of them or of a product."""
     uses = Counter(name for line in lines for name in line.names)
-    made: dict[str, tuple[Instruction, frozenset[object]]] = {}
+    made: dict[str, tuple[str, frozenset[object]]] = {}
     found: dict[str, Counts] = {}
     for line in lines:
         if line.opcode == "icmp" and line.words[-1] in ("eq", "ne") and not line.names[1]:
-            tested = made.get(line.names[0])
-            if tested and tested[0].opcode in _LOGIC and not np.any(line.operands[1]):
+            tested, _ = made.get(line.names[0], ("", None))
+            if tested in _LOGIC and not np.any(line.operands[1]):
                 found[line.result] = {}  # logic also gives whether its result is zero
-        widths = (32, 64) if line.opcode in _LOGIC else (32,)
-        if line.opcode not in _ABSORBED or line.of.element.bits not in widths:
+        widths = (32, 64) if line.plain in _LOGIC else (32,)
+        if line.plain not in _ABSORBED or line.of.element.bits not in widths:
             continue
         words = [_words(line, value) for value in line.operands]
-        for place, name in enumerate(line.names):
-            inner, those = made.get(name, (line, frozenset()))
-            if (
-                inner.opcode in _ABSORBED[line.opcode]
-                and uses[name] == 1
-                and those
-                and len(those | words[1 - place]) <= 3
-            ):
-                words[place], found[inner.result] = those, {}
-                if inner.opcode in _FACTORS:
-                    found[line.result] = _FACTORS[inner.opcode]
-        made[line.result] = line, frozenset().union(*words)
-    return found
+        for place, name in 2 * [*enumerate(line.names)]:  # the second fits if the first did, or the other way round
+            inner, those = made.get(name, ("", frozenset()))
+            others = those.union(*words[:place], *words[place + 1 :])
+            if inner in _ABSORBED[line.plain] and uses[name] == 1 and len(others) <= 3:
+                words[place], found[name] = those, {}
+                if inner in _FACTORS:
+                    found[line.result] = _FACTORS[inner]
+        made[line.result] = line.plain, frozenset().union(*words)
+    return found | {name: {} for name in _selecting(lines)}
+
+
+def _selecting(lines: Sequence[Instruction]) -> set[str]:
+    """Return the results of ``a & ~x`` where ``b & x`` is added to it: both are one instruction of three words."""
+    inverted = {line.result: line.names[0] for line in lines if line.opcode == "xor" and np.all(line.operands[1] == -1)}
+    ands = [line for line in lines if line.opcode == "and"]
+    chosen = {name for line in ands for name in line.names}
+    sums = {name for line in lines if line.opcode == "add" for name in line.names}
+    return {
+        line.result for line in ands if line.result in sums and any(inverted.get(name) in chosen for name in line.names)
+    }
 
 
 def divided_again(blocks: Mapping[str, Sequence[Instruction]]) -> set[str]:
@@ -151,7 +158,7 @@ def divided_again(blocks: Mapping[str, Sequence[Instruction]]) -> set[str]:
     order = {label: number for number, label in enumerate(blocks)}
     made = {line.result: order[label] for label, lines in blocks.items() for line in lines}
     ends = ((order[to], order[label]) for label, lines in blocks.items() for line in lines[-1:] for to in line.labels)
-    loops = sorted((first, last) for first, last in ends if first <= last)
+    loops = [(first, last) for first, last in ends if first <= last]
     found = set[str]()
     for label, lines in blocks.items():
         first = max((first for first, last in loops if first <= order[label] <= last), default=-1)
@@ -175,7 +182,7 @@ def repeated(lines: Iterable[Instruction]) -> set[str]:
 
 def _words(line: Instruction, value: Operand) -> frozenset[object]:
     """Return the word that an operation reads; a constant and its complement are one, and zero is none."""
-    if isinstance(value, str) or line.opcode not in _LOGIC:
+    if isinstance(value, str) or line.plain not in _LOGIC:
         return frozenset({value if isinstance(value, str) else line.result})
     bits = tuple(min(int(each), ~int(each)) for each in np.ravel(value))
     return frozenset({bits} if any(each != -1 for each in bits) else ())

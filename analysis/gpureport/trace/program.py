@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
@@ -192,6 +192,7 @@ class _Builder:
         self.made: dict[str, Operation] = {}
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
+        self.used: set[str] = set()
         self.repeated: set[str] = set()
         self.divided_again: set[str] = set()
         self._place_variables()
@@ -246,6 +247,7 @@ class _Builder:
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
         pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
+        self.used = {name for _, lines in pieces for line in lines for name in line.names}
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         self.divided_again = instructions.divided_again(text)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
@@ -403,7 +405,9 @@ class _Builder:
         access = self._access(line, 0, of, write=plain != "load", atomic=True, dtype=dtype, same=alike)
         expected = self._access(line, 1, of) if plain.startswith("compare") else None
         function = lambda machine, *values: machine.atomic(access, plain, values, expected)  # noqa: E731
-        return self._accessing(line, access, function)
+        return self._accessing(
+            line if expected or line.result in self.used else replace(line, result=""), access, function
+        )
 
     def _copy(self, line: Instruction) -> Operation:
         """``llvm.memcpy`` and ``llvm.memset``."""
