@@ -89,12 +89,17 @@ def _ways(program: Program) -> tuple[bool, bool]:
     return branches, branches and not loops
 
 
-def strata(shape: Dispatch, placement: Placement) -> list[tuple[tuple[int, ...], float]]:
+_SPREAD, _MORE, _UNEVEN = 12, 48, 0.2
+"""Work-groups that are spread over the range, and if the standard deviation of their work exceeds a share of its mean
+(assumed: sizes of a sample, not fitted)."""
+
+
+def strata(shape: Dispatch, placement: Placement, spread: int = _SPREAD) -> list[tuple[tuple[int, ...], float]]:
     """Return samples of the work-groups: some from the middle that share a compute unit, others, first and last one.
 
     The groups of a sample are executed together; each sample has the number of groups that it represents. Work-groups
     start on the compute units in turn. The first and last one represent those at the borders of the range, whose guards
-    and conditions differ. Some are spread over the range, because work may depend on the place.
+    and conditions differ. *spread* are in between, because work may depend on the place.
     """
     total = prod(shape.groups)
     together = min(placement.resident, ceil(total / placement.units))
@@ -104,7 +109,7 @@ def strata(shape: Dispatch, placement: Placement) -> list[tuple[tuple[int, ...],
     border = tuple(group for group in dict.fromkeys((0, total - 1)) if group not in middle)
     inner = prod(count - 2 if count > 2 else 1 for count in shape.groups)
     at_border = min(total - len(middle), max(len(border), total - inner)) if border else 0
-    others = tuple(dict.fromkeys(group for group in _spread(shape.groups) if group not in middle + border))
+    others = tuple(dict.fromkeys(group for group in _spread(shape.groups, spread) if group not in middle + border))
     within = total - at_border
     share = min(within // (len(others) + 1), (within - len(middle)) // max(1, len(others)))
     elsewhere = share * len(others)
@@ -112,19 +117,21 @@ def strata(shape: Dispatch, placement: Placement) -> list[tuple[tuple[int, ...],
     return [(sample, represented) for sample, represented in chosen if sample and represented]
 
 
-_SPREAD = 12
-
-
-def _spread(counts: Sequence[int]) -> Iterator[int]:
+def _spread(counts: Sequence[int], most: int) -> Iterator[int]:
     """Yield work-groups between the borders, by the sequence of low discrepancy that Roberts described in 2018."""
     ratio = {1: 1.618034, 2: 1.324718, 3: 1.220744}[len(counts)]
-    for number in range(1, _SPREAD + 1):
+    for number in range(1, most + 1):
         shares = [(0.5 + number / ratio**power) % 1 for power in range(1, len(counts) + 1)]
         place = [
             1 + int(share * (count - 2)) if count > 2 else int(share * count)
             for share, count in zip(shares, counts, strict=True)
         ]
         yield int(np.ravel_multi_index(place, counts, order="F"))
+
+
+def _varies(execution: Execution) -> bool:
+    work = execution.work.sum(axis=1)
+    return bool(work.std() > _UNEVEN * work.mean())
 
 
 class _Sample:
@@ -150,12 +157,22 @@ def dispatch_demand(
     names = [parameter.name for parameter in program.parameters]
     first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
     ordered = {number for number in sizes if not program.parameters[number].noalias}
-    samples, in_loops, architecture = list[_Sample](), placement.page_lines > 0, device.architecture
-    for together, represented in strata(shape, placement):
+    in_loops, architecture = placement.page_lines > 0, device.architecture
+
+    def executed(together: Sequence[int]) -> tuple[Execution, AccessRecorder]:
         recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved, ordered)
         chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
-        done = execute(program, arguments, shape, together, placement.wave, recorder, chains)
-        samples.append(_Sample(represented, done, recorder))
+        return execute(program, arguments, shape, together, placement.wave, recorder, chains), recorder
+
+    parts = strata(shape, placement)
+    done = [executed(together) for together, _ in parts]
+    more = strata(shape, placement, _MORE)
+    if len(parts) == len(more) == 3 and _varies(done[1][0]):
+        (known, _), (middle, (others, represented), border) = parts[1], more
+        further, each = tuple(group for group in others if group not in known), represented / len(others)
+        parts = [middle, (known, each * len(known)), (further, each * len(further)), border]
+        done.insert(2, executed(further))
+    samples = [_Sample(represented, *found) for (_, represented), found in zip(parts, done, strict=True)]
     shared = samples[0].counts  # of groups that share a nearest cache: others miss as often
     for sample in samples[1:] if in_loops else samples[1:-1]:
         for key in sample.counts.keys() & shared.keys():
