@@ -13,7 +13,7 @@ from typing import Any
 
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.instructions import Counts
-from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Program
+from gpureport.trace.program import LOCAL, PRIVATE, Access, Block, Operation, Program
 
 Link = tuple[float, Counts, Any]
 """A link of a chain: when its result is ready, its instructions, and the link for which it waited."""
@@ -39,15 +39,14 @@ class Chains:
         self._fences: dict[int, Link] = {}
         self._apart = frozenset[int]().union(*(block.apart for block in program.blocks))
         self._iterations: Counter[int] = Counter()
-        self._steps = [
-            [
-                (op.operands, op.result, op.counts, self._cycles(op.counts), op.access)
-                for op in block.operations
-                if op.operands
-            ]
-            for block in program.blocks
-        ]
+        self._steps = [[self._step(op) for op in block.operations if op.operands] for block in program.blocks]
         self._instructions = [sum(block.counts.values()) for block in program.blocks]
+
+    def _step(self, op: Operation) -> tuple[tuple[int, ...], int, Counts, float, Access | None, bool]:
+        """Return an operation's part of a chain; the elements of functions with branches follow each other."""
+        branches = op.branches and not self._reordered
+        counts = {kind: count * op.width for kind, count in op.counts.items()} if branches else op.counts
+        return op.operands, op.result, counts, self._cycles(counts), op.access, branches
 
     def _cycles(self, counts: Counts) -> float:
         usual = self._latencies.get("int32", 0.0)
@@ -59,7 +58,7 @@ class Chains:
             self._slide(number)
         links, begin = self._links, self._begin
         self._issued = begin
-        for operands, result, counts, cycles, access in self._steps[number]:
+        for operands, result, counts, cycles, access, branches in self._steps[number]:
             before = begin
             for slot in operands:
                 if links[slot][0] > before[0]:
@@ -67,10 +66,11 @@ class Chains:
             if access is None and counts and before[0] > self._issued[0]:
                 self._issued = before
             if access is not None:
-                before, counts = self._access(access, *seen[access.number], before)
-                counts = counts if result >= 0 else {}  # nothing waits for it
+                before, counts = self._access(access, *seen[access.number], before, is_used=result >= 0)
                 cycles = self._cycles(counts)
             link = (before[0] + cycles, counts, before) if counts else before
+            if branches:
+                self._begin = begin = link
             if result >= 0:
                 links[result] = link
             if link[0] > self._latest[0]:
@@ -83,7 +83,9 @@ class Chains:
         while self._before and self._before[0][0] < self._passed - self._reordered:
             self._begin = max(self._begin, self._before.popleft()[1], key=_ready)
 
-    def _access(self, access: Access, region: int, missed: float, before: Link) -> tuple[Link, Counts]:
+    def _access(
+        self, access: Access, region: int, missed: float, before: Link, *, is_used: bool
+    ) -> tuple[Link, Counts]:
         """Return what an access waits for, and its own part of the chain."""
         if region < PRIVATE or access.space == "constant":
             return before, {}
@@ -94,8 +96,8 @@ class Chains:
             passes = other == region and access.number in self._apart
             if fence[0] > before[0] and not passes and self._aliases(other, region):
                 before = fence
-        if region == LOCAL:
-            return before, {"local": 1.0}
+        if region == LOCAL or not is_used:
+            return before, {"local": 1.0} if is_used else {}
         return before, {"atomic": 1.0} if access.atomic else {"hit": 1 - missed, "miss": missed}
 
     def _aliases(self, one: int, other: int) -> bool:

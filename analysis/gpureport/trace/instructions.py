@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.ir import Instruction, Operand, Type, walk
@@ -70,8 +71,8 @@ def counts(instruction: Instruction, *, by_same: bool = False) -> Counts:
     else:
         known = known or _INTEGERS.get(name, {"int32": (1.0, 2.0)})
     if known is None:
-        share = 1.0 / instruction.types[0].width if name in _OF_VECTORS else 1.0
-        return _of_floats(name, of, share, fast=fast)
+        count = instruction.types[0].width if name in OF_VECTORS else 1
+        return _of_floats(name, of, count, fast=fast or "afn" in instruction.words)
     return {kind: pair[words > 1] for kind, pair in known.items() if pair[words > 1]}
 
 
@@ -81,16 +82,30 @@ def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
     return {"from_int32" if whole and of.name == "float" else "conversion": 1.0}
 
 
-_OF_VECTORS = frozenset(("length", "distance", "normalize"))
+OF_VECTORS = frozenset(("dot", "length", "distance", "normalize"))
+"""Functions whose instructions for all elements follow each other."""
 
 
-def _of_floats(name: str, of: Type, share: float, *, fast: bool) -> Counts:
-    """Return the instructions of arithmetic and of functions, of which an element has a *share* of the reciprocals."""
+def _of_floats(name: str, of: Type, count: int, *, fast: bool) -> Counts:
+    """Return the instructions of arithmetic and of functions, of *count* elements together."""
     pipe = {"half": "fp16", "double": "fp64"}.get(of.name, "fp32")
     single, double = _EXPANDED.get(name, _EXPANDED["others"])
     if single == 1 or pipe == "fp64":
-        return {pipe: double}
-    return {"transcendental": share, "fp32": 1.0 if fast else single - share}
+        return {pipe: double * count}
+    return {"transcendental": 1.0, "fp32": 3.0 * count if fast else single * count - 1}
+
+
+_BRANCHING = _by_name(sourced("trace.instructions._BRANCHING", dict[str, float]))
+"""Functions of single precision whose code has branches: time of four at once / of one."""
+
+
+def branches(line: Instruction) -> bool:
+    """Return whether the code of an operation has branches, so that a work-item does nothing else meanwhile."""
+    name, nbytes = line.plain, line.of.element.dtype.itemsize if line.result and line.of.name != "ptr" else 0
+    if "afn" in line.words or line.called.startswith(("native_", "half_", "fast_")):
+        return False
+    of_double = nbytes == 8 and (name in ("udiv", "urem", "sdiv", "srem") or _EXPANDED.get(name, (0, 0))[1] > 1)
+    return of_double or name in _BRANCHING
 
 
 _VARYING = re.compile(r"get_(local|global)_(linear_)?id|sub_group|work_group|atom|vload")
@@ -118,8 +133,12 @@ _ABSORBED: Mapping[str, Sequence[str]] = {
 
 
 def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
-    """Return the instructions of operations that are one: logic of three words, and sums of them or of a product."""
+    """Return the instructions of operations that are one: logic of three words, and sums of them or of a product.
+
+    So are real sums of a product, if the order of operations is free.
+    """
     uses = Counter(name for line in lines for name in line.names)
+    products = {line.result for line in lines if line.opcode == "fmul" and "reassoc" in line.words}
     made: dict[str, tuple[str, frozenset[object]]] = {}
     found: dict[str, Counts] = {}
     for line in lines:
@@ -127,6 +146,8 @@ def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
             tested, _ = made.get(line.names[0], ("", None))
             if tested in _LOGIC and not np.any(line.operands[1]):
                 found[line.result] = {}  # logic also gives whether its result is zero
+        if line.opcode in ("fadd", "fsub") and "reassoc" in line.words:
+            found.update((name, {}) for name in line.names if name in products and uses[name] == 1)
         widths = (32, 64) if line.plain in _LOGIC else (32,)
         if line.plain not in _ABSORBED or line.of.element.bits not in widths:
             continue
@@ -151,6 +172,35 @@ def _selecting(lines: Sequence[Instruction]) -> set[str]:
     return {
         line.result for line in ands if line.result in sums and any(inverted.get(name) in chosen for name in line.names)
     }
+
+
+def used_elements(lines: Sequence[Instruction]) -> dict[str, int]:
+    """Return how many elements of each vector are used: compilers do not compute the others."""
+    made = [line for line in lines if line.result and line.opcode not in ("extractelement", "getelementptr")]
+    widths = {line.result: len(line.operands[-1]) if line.opcode == "shufflevector" else line.of.width for line in made}
+    used = {name: np.zeros(width, np.bool_) for name, width in widths.items() if width > 1}
+    size = -1
+    while size != (size := sum(int(each.sum()) for each in used.values())):
+        for line in reversed(lines):
+            for place, name in enumerate(line.names):
+                if name in used:
+                    used[name] |= _used_in(line, place, used)
+    return {name: int(each.sum()) for name, each in used.items()}
+
+
+def _used_in(line: Instruction, place: int, used: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """Return which elements of a vector an instruction uses as the operand at this *place*."""
+    own, width = used.get(line.result), used[line.names[place]].size
+    every, last = np.arange(width), line.operands[-1]
+    if line.opcode == "extractelement" and not isinstance(last, str):
+        return np.equal(every, last)
+    if own is None or line.plain in ("normalize", "cross"):
+        return every >= 0
+    if line.opcode == "insertelement" and not isinstance(last, str):
+        return own & np.not_equal(every, last)
+    if line.opcode == "shufflevector":
+        return np.isin(every + place * width, last[:, 0][own])
+    return own if own.size == width and line.opcode != "bitcast" else every >= 0
 
 
 def divided_again(blocks: Mapping[str, Sequence[Instruction]]) -> set[str]:

@@ -97,6 +97,8 @@ class Operation:
     counts: Counts
     """Instructions of one of *width* elements, by class."""
     width: int = 1
+    branches: bool = False
+    """Whether it is a function whose code has branches."""
     machine: bool = False
     access: Access | None = None
 
@@ -193,6 +195,7 @@ class _Builder:
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
         self.used: set[str] = set()
+        self.used_elements: Mapping[str, int] = {}
         self.repeated: set[str] = set()
         self.divided_again: set[str] = set()
         self._place_variables()
@@ -247,6 +250,7 @@ class _Builder:
         pieces = [(label, part) for label, lines in text.items() for part in _pieces(lines)]
         pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
+        self.used_elements = instructions.used_elements([line for _, lines in pieces for line in lines])
         self.used = {name for _, lines in pieces for line in lines for name in line.names}
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         self.divided_again = instructions.divided_again(text)
@@ -298,7 +302,14 @@ class _Builder:
         counts = self.merged.get(line.result)
         if counts is None:
             counts = instructions.counts(line, by_same=line.result in self.divided_again)
-        return self._made(line, operations.function_of(line), counts, width=_width(line))
+        branches, width = instructions.branches(line), self._width(line)
+        return self._made(line, operations.function_of(line), counts, width=width, branches=branches)
+
+    def _width(self, line: Instruction) -> int:
+        """Return the number of elements of an instruction, of vectors those that are used."""
+        if line.plain in instructions.OF_VECTORS:
+            return 1
+        return self.used_elements.get(line.result) or max(kind.width for kind in (*line.bare[:1], *line.types[:1]))
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands, counts = tuple(map(self.slot, line.operands)), {} if line.result in self.repeated else counts
@@ -391,7 +402,7 @@ class _Builder:
             machine.store(access, at, second)
             return first
 
-        return self._made(line, run, instructions.counts(line), width=_width(line), machine=True, access=access)
+        return self._made(line, run, instructions.counts(line), width=self._width(line), machine=True, access=access)
 
     def _atomic(self, line: Instruction) -> Operation:
         plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", line.called)
@@ -471,10 +482,6 @@ def _pieces(lines: Sequence[Instruction]) -> list[list[Instruction]]:
             parts.append([])
         parts[-1].append(line)
     return parts
-
-
-def _width(line: Instruction) -> int:
-    return max(kind.width for kind in (*line.bare[:1], *line.types[:1]))
 
 
 def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
