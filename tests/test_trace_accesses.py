@@ -35,6 +35,7 @@ PLACEMENT = Placement(
     merges=True,
     banks=32,
     schedulers=4,
+    unaligned=False,
     scalar_unit=False,
     latencies=(),
 )
@@ -53,8 +54,8 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
     recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, 1)
     for offsets in executions:
         recorder.accessed(access, 0, offsets, WAVES)
-    (found,) = recorder.instructions.values()
-    return SimpleNamespace(**dict(zip(COUNTED, found.total.tolist(), strict=True))), recorder
+    totals = sum(found.total for found in recorder.instructions.values())
+    return SimpleNamespace(**dict(zip(COUNTED, np.asarray(totals).tolist(), strict=True))), recorder
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,7 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
         (replace(LOAD, nbytes=16), 16 * LANES, 8, 32, 8, 64),
         (replace(LOAD, nbytes=16), 16 * LANES + 120, 10, 34, 8, 64),  # not aligned: some cover two lines
         (replace(LOAD, nbytes=64), 64 * LANES, 128, 256, 128, 256),  # four accesses of 16 bytes
+        (replace(LOAD, nbytes=16, align=4), 16 * LANES, 32, 128, 32, 256),  # four of a word, each in all lines
         (replace(LOAD, nbytes=1), LANES, 2, 2, 2, 64),
         (LOCAL, 8 * LANES, 4, 16, 4, 64),
     ],
@@ -80,7 +82,7 @@ def test_lines_sectors_and_banks_of_a_wave(
 ) -> None:
     counts, _ = recorded(access, offsets)
 
-    parts = max(1, access.nbytes // 16)
+    parts = max(1, access.nbytes // (access.align or 16))
     assert (counts.lanes, counts.waves) == (64 * parts, 2 * parts)
     assert (counts.lines, counts.sectors, counts.conflict_cycles, counts.distinct) == (lines, sectors, cycles, distinct)
 

@@ -50,6 +50,7 @@ class Placement:
     merges: bool  # whether it writes neighbouring stores of a wave together
     banks: int  # banks of local memory, one word wide
     schedulers: int  # schedulers of a place, which execute its waves in turn
+    unaligned: bool  # whether accesses of several words need not be at a multiple of their size
     scalar_unit: bool  # whether a scalar unit executes branches, and integer instructions with one result for all lanes
     latencies: tuple[tuple[str, float], ...]
     """Cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache."""
@@ -292,7 +293,7 @@ class SharedCache:
 class _Stored:
     """What the latest store to a buffer has written in all waves."""
 
-    number: int
+    number: tuple[int, int]  # of the access, with its part
     sectors: Numbers
     lines: float  # of a wave, with those of all stores before
     nbytes: float  # with those of the stores that are written together with it
@@ -325,6 +326,7 @@ class AccessRecorder(Recorder):
         self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self.instructions: dict[tuple[Access, int], Instruction] = {}
+        self._parts: dict[Access, list[Access]] = {}
         self._stored, self._lines, self._ordered = dict[int, _Stored](), 0.0, ordered
         self._atomics = defaultdict[int, list[tuple[Numbers, int]]](list)
         self.order = LoopOrder(placement.page_lines) if placement.page_lines else None
@@ -334,9 +336,13 @@ class AccessRecorder(Recorder):
         """Record one execution of an instruction, as a :class:`.Recorder`; the lines of arguments only are followed."""
         if buffer == PRIVATE or not offsets.size:
             return 0.0
-        part = access if access.nbytes <= WIDEST or self.order else replace(access, nbytes=WIDEST)
-        places = range(0, access.nbytes, part.nbytes)
-        return max(self._accessed(part, buffer, offsets + at if at else offsets, waves) for at in places)
+        if access not in self._parts:
+            most = access.nbytes if self.order else WIDEST
+            size = min(access.nbytes, most, most if self._placement.unaligned else access.align or most)
+            starts = range(0, access.nbytes, size)
+            self._parts[access] = [replace(access, nbytes=min(size, access.nbytes - at), part=at) for at in starts]
+        parts = self._parts[access]
+        return max(self._accessed(each, buffer, offsets + each.part if each.part else offsets, waves) for each in parts)
 
     def _accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
         found = self.instructions.get((access, buffer))
@@ -380,7 +386,7 @@ class AccessRecorder(Recorder):
         sectors = pattern.sectors + line * (self._placement.line_bytes // self._placement.unit_bytes)
         self._lines += float(pattern.counts[_LINES] / pattern.counts[_WAVES])
         nbytes, partly = float(pattern.counts[_DISTINCT]) * access.nbytes, float(pattern.counts[_PARTLY])
-        store = _Stored(access.number, sectors, self._lines, nbytes, counts, partly)
+        store = _Stored((access.number, access.part), sectors, self._lines, nbytes, counts, partly)
         earlier, self._stored[buffer] = self._stored.get(buffer, store), store
         if earlier.number < store.number:  # else the store is the next one of a loop
             share = max(0.0, 1 - (store.lines - earlier.lines) / MERGED_LINES) / (1 - 1 / 4)

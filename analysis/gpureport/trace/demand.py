@@ -58,6 +58,7 @@ def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
         merges=architecture.line_writes_per_cycle is not None,
         banks=architecture.local_memory_banks,
         schedulers=schedulers_of(architecture),
+        unaligned=architecture.unaligned,
         scalar_unit=architecture.scalar_unit,
         latencies=tuple((name, float(cycles)) for name, cycles in sorted(latencies.items())),
         page_lines=device.page_bytes // device.line_bytes if loops else 0,

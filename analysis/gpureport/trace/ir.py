@@ -162,9 +162,7 @@ class Words:
     def _attributes(self) -> Iterator[str]:
         while re.match(r"[a-z]", self._next) and not (_TYPE.fullmatch(self._next) or self._next in _CONSTANTS):
             word = self._take()
-            if word == "align":
-                self._take()
-            yield word
+            yield f"align {self._take()}" if word == "align" else word
 
     def typed(self) -> Iterator[tuple[Type, set[str], Operand]]:
         """Read the types of a list up to its end, such as parameters, each with attributes and value, or ``None``."""
@@ -264,9 +262,11 @@ class Words:
         elif each.opcode == "call" and each.bare and word[0] in "@%":
             each.called, each.codes = _demangled(self._take()[1:])
             self._take()
-            for kind, _, value in self.typed():
+            for kind, words, value in self.typed():
                 each.types.append(kind)
                 each.operands.append(value)
+                aligned = (int(word.removeprefix("align ")) for word in words if word.startswith("align "))
+                each.align = min(each.align or 1 << 30, *aligned, 1 << 30)
         elif word == "asm":
             raise Unsupported("inline assembly is not supported")
         elif self._starts_type():

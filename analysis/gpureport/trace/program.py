@@ -52,10 +52,17 @@ class Access:
     dtype: np.dtype[Any]
     """Of its elements."""
     vector: bool = False
-    aligned: bool = True
-    """Whether each element is at a multiple of its size."""
+    align: int = 0
+    """The address is a multiple of so many bytes, as compilers know; 0: of the access."""
+    part: int = 0
+    """Bytes before this one of several accesses that the instruction needs."""
     same: bool = False
     """Whether compilers see that all work-items of a group use one address."""
+
+    @property
+    def aligned(self) -> bool:
+        """Whether each element is at a multiple of its size."""
+        return not 0 < self.align < self.dtype.itemsize
 
 
 @dataclass(frozen=True)
@@ -322,7 +329,7 @@ class _Builder:
         if of.name in ("array", "struct"):
             raise Unsupported("loads and stores of whole structs are not supported")
         dtype = more.pop("dtype", np.dtype(np.int8) if of.element.bits == 1 else of.element.dtype)
-        own = {"atomic": False, "vector": of.name == "vector", "aligned": not 0 < line.align < dtype.itemsize} | more
+        own = {"atomic": False, "vector": of.name == "vector", "align": line.align} | more
         nbytes = of.width * dtype.itemsize
         access = Access(
             len(self.built.accesses), line.line, space, write, nbytes=nbytes, region=region, dtype=dtype, **own
@@ -381,7 +388,8 @@ class _Builder:
         of = line.types[0] if write else line.bare[0]
         dtype = np.dtype(np.float16) if "_half" in name else of.element.dtype
         step = np.int64((4 if "a_half3" in name else of.width) * dtype.itemsize)
-        access = self._access(line, 1 + write, of, write=write, dtype=dtype)
+        align = 0 if name.startswith(("vloada", "vstorea")) else dtype.itemsize
+        access = self._access(line, 1 + write, of, write=write, dtype=dtype, align=align)
 
         def run(machine: Any, *operands: Value) -> Value:
             at = operands[1 + write] + operands[write].astype(np.int64) * step
