@@ -461,9 +461,9 @@ def test_included_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "result"), [("", 120), ("-cl-std=CL2.0", 200), ("-cl-std=CL3.0", 300)])
 def test_the_language_is_that_of_the_build_options(options: str, result: int, tmp_path: Path) -> None:
-    data, text = np.zeros(1, np.int32), "kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; }"
-    run(tmp_path, text, [data], 1, 1, options=options)
-    assert data[0] == result
+    text = "kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; x[1] = __OPENCL_VERSION__; }"
+    run(tmp_path, text, [data := np.zeros(2, np.int32)], 1, 1, options=options)
+    assert data.tolist() == [result, 300]
 
 
 def test_compiling_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,10 @@ from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
 from gpureport.trace.ir import Module
 
+_VERSION = "-D__OPENCL_VERSION__=300"
+"""That of the device, which drivers define."""
 _FLAGS = shlex.split(
-    "-x cl --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
+    f"{_VERSION} -x cl --target=spir64-unknown-unknown -nostdinc -S -emit-llvm -w -gline-tables-only "
     "-cl-kernel-arg-info -Xclang -fdeclare-opencl-builtins -Xclang -cl-ext=+all -Dnoinline= -D__noinline__= "
     "-fno-convergent-functions"
 )
@@ -27,7 +29,7 @@ _OPTIMISED = shlex.split(
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 """The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|cl-std=CL[23]|O|Xclang|disable-llvm-passes)")
-_PREPROCESSOR = shlex.split("-E -P -x cl -cl-no-stdinc -w --target=spir64-unknown-unknown")
+_PREPROCESSOR = shlex.split(f"{_VERSION} -E -P -x cl -cl-no-stdinc -w --target=spir64-unknown-unknown")
 _SECONDS = 120
 
 
