@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpureport.predict.accesses import waits_beyond
+from gpureport.predict.advice import changes
 from gpureport.predict.execution import IsolatedGroup
 from gpureport.predict.memory import (
     load_latency,
@@ -113,6 +114,15 @@ def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: flo
     run = execution(SLICED, _demand(atomic, atomic, streams=streams))
 
     assert waiting_cycles(run) == pytest.approx(cycles)
+
+
+@pytest.mark.parametrize(("space", "turns"), [("global", 4), ("local", 1)])
+def test_ordered_atomic_operations_take_fewer_turns(space: str, turns: float) -> None:
+    """Of 32 words in lines of their own, and in one bank."""
+    atomic = _access("atomic", space, lines=32.0, sectors=32.0, conflict_cycles=32.0, distinct=32.0, turns=32.0)
+    (ordered,) = (demand for what, demand in changes(_demand(atomic), SLICED) if "neighbouring elements" in what)
+
+    assert ordered.accesses[0].turns == turns * WAVES
 
 
 @pytest.mark.parametrize(("branches", "barriers", "lanes"), [(False, 0, 16), (False, 1, 1), (True, 0, 1)])

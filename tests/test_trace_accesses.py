@@ -35,7 +35,7 @@ PLACEMENT = Placement(
     merges=True,
     banks=32,
     schedulers=4,
-    unaligned=False,
+    aligned=True,
     scalar_unit=False,
     latencies=(),
 )
@@ -326,9 +326,30 @@ def test_work_that_depends_on_the_place(steps: str, mean: float, longest: float,
         arrays = np.full(65536, value, np.float32), np.zeros(1, np.int32)
         demand = dispatch_demand(kernel, [*arrays, np.int32(39322)], shape, TOY, placement)
 
-    assert demand.operations["fp32"] / 65536 == pytest.approx(mean, rel=0.15)
+    assert demand.operations["fp32"] / 65536 == pytest.approx(mean, rel=0.08)
     assert demand.chain["fp32"] == pytest.approx(mean if resident == 2 else longest, rel=0.25)
     assert [(each.hottest, each.same) for each in demand.accesses if each.kind == "atomic"] == [(2 * 65536, True)] * 2
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 5, 8, 12, 15, 20, 48, 60, 100])
+def test_few_groups_with_different_work(groups: int, tmp_path: Path) -> None:
+    """Group g makes 16 * g steps. Up to a dozen groups are executed, all if there are so few; then 48."""
+    body = f"int i = get_global_id(0); float v = x[i]; {LOOP.format('16 * get_group_id(0)')} x[i] = v;"
+    kernel = compiled(tmp_path, f"global float *x) {{ {body} }}")
+    shape, arrays = Dispatch("k", (64 * groups,), (64,)), [np.zeros(64 * groups, np.float32)]
+    demand = dispatch_demand(kernel, arrays, shape, TOY, PLACEMENT)
+
+    assert demand.operations.get("fp32", 0.0) == pytest.approx(64 * 16 * sum(range(groups)), rel=0.15)
+
+
+def test_accesses_of_unknown_alignment_are_several_only_where_it_matters() -> None:
+    """Words of vload4: four accesses of each wave, or one of 16 bytes, in the same eight lines."""
+    access = replace(LOAD, nbytes=16, align=4)
+    for aligned, loops, lines in ((True, 0, 32), (False, 0, 8), (False, 32, 8)):
+        recorder = AccessRecorder(replace(PLACEMENT, aligned=aligned, page_lines=loops), {0: 1 << 20}, 1)
+        recorder.accessed(access, 0, 16 * LANES, WAVES)
+        totals = [dict(zip(COUNTED, found.total, strict=True)) for found in recorder.instructions.values()]
+        assert (len(totals), sum(each["lines"] for each in totals)) == (4 if aligned else 1, lines)
 
 
 @pytest.mark.parametrize(

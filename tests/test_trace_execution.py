@@ -249,7 +249,8 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
         ("0; for (int k = 0; k < a[200]; k++) b[i] ^= a[k + i] % (i + 1)", {"int32_mul": 4 * 40, "conversion": 0}),
         ("(int)(3.0f / a[i]) + (int)(b[i] / 3.0f)", {"fp32": 8, "transcendental": 1, "conversion": 2}),
         ("(int)fmin((double)a[i], (double)b[i])", {"int32": 4, "fp64": 1, "conversion": 3}),
-        ("(int)fast_length((float2)(a[i], b[i]))", {"fp32": 6, "transcendental": 1}),
+        ("(int)fast_length((float2)(a[i], b[i]))", {"fp32": 7, "transcendental": 1}),
+        ("0; float2 c, s = sincos((float2)(a[i], b[i]), &c); b[i] = (int)(s.x + c.y)", {"transcendental": 2}),
         ("0; float4 v = ((global float4 *)a)[i & 3] * 1.5f; b[i] = (int)(v.x + v.z)", {"fp32": 3}),
         (
             "0; for (int k = 0; k < a[200]; k++) b[i] ^= a[k + i]",
@@ -263,6 +264,16 @@ def test_counted_instructions(text: str, counts: dict[str, float], tmp_path: Pat
     done = run(tmp_path, f"{head} b[i] = {text}; }}", [np.full(256, 40, np.int32), np.full(128, 40, np.int32)])
 
     assert {kind: done.issued[kind] / 64 for kind in counts} == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "fp32"), [("x[0] * x[1] + x[2] * x[3]", 2), ("x[0] * x[1] + x[2] * x[3] + x[4] * x[5]", 3)]
+)
+def test_products_and_sums_in_free_order_are_one_instruction(text: str, fp32: float, tmp_path: Path) -> None:
+    """Of two products that are added, one stays a product."""
+    source = f"kernel void k(global float *x) {{ x[6] = {text}; }}"
+    done = run(tmp_path, source, [np.ones(8, np.float32)], 1, 1, options="-cl-fast-relaxed-math")
+    assert done.issued["fp32"] / 32 == fp32
 
 
 @pytest.mark.parametrize(("sum_of", "nbytes"), [("xy", [8]), ("wx", [16]), ("yz", [4, 4]), ("zxy", [16])])

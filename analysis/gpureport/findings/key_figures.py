@@ -211,8 +211,8 @@ def _values(report: Report) -> _Values:
             values.setdefault(Place(key.workload, sweep, at.position, at.level), (predicted, measured))
 
     for f in sorted((f for f in report.findings if f.specified), key=lambda f: f.observed is None):
-        predicted = Estimate(f.predicted, f.predicted_low, f.predicted_high) if f.predicted else None
-        add(f.key, f, predicted, Estimate(f.observed, f.ci_low, f.ci_high) if f.observed else None)
+        predicted = Estimate(f.predicted, f.predicted_low, f.predicted_high) if f.predicted is not None else None
+        add(f.key, f, predicted, Estimate(f.observed, f.ci_low, f.ci_high) if f.observed is not None else None)
     for observation in report.observations if report.of_software else ():
         for each in observation.features:
             add(observation.key, each, None, Estimate(each.value, each.ci_low, each.ci_high))

@@ -81,8 +81,8 @@ def further_load_cycles(demand: Demand, device: Device) -> float:
 def local_passes(demand: Demand, architecture: Architecture) -> float:
     """Return the mean time of a wave's access to local memory relative to one without conflicts.
 
-    Words in the same bank follow each other, and so do atomic operations: an H200 takes 1.05 cycles for each on one
-    address.
+    Words in the same bank follow each other, as do atomic operations on words of a bank: an H200 takes 1.05 cycles for
+    each of those.
     """
     cycle, local = _share_of_access(architecture, "local"), (a for a in demand.accesses if a.space == "local")
     return _mean((each, max(each.waves, cycle * max(each.conflict_cycles, each.turns))) for each in local)

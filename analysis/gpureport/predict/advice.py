@@ -102,11 +102,13 @@ def _in_order(demand: Demand, array: str, device: Device) -> Demand:
 
 def _ordered(access: AccessDemand, device: Device) -> AccessDemand:
     sectors = _units(access, grid.last_sector_bytes(device))
+    cycles = _units(access, 4 * device.architecture.local_memory_banks)
     return replace(
         access,
         lines=min(access.lines, _units(access, device.line_bytes)),
         sectors=min(access.sectors, sectors),
-        conflict_cycles=min(access.conflict_cycles, _units(access, 4 * device.architecture.local_memory_banks)),
+        conflict_cycles=min(access.conflict_cycles, cycles),
+        turns=min(access.turns, cycles if access.space == "local" else sectors),
         missed_sectors=min(access.missed_sectors, sectors),
         partly_written=0.0,
     )

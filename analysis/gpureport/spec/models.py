@@ -448,9 +448,9 @@ class Architecture(Record):
     """Whether a scalar unit executes branches, and integer instructions with the same result for all lanes of a wave.
     Scalar, vector and memory instructions of different waves then issue in the same cycle; default false: all share
     the issue slots."""
-    unaligned: Annotated[bool, Listed()] = False
-    """Whether loads and stores of several words may be at any address; default false: they are at a multiple of their
-    size, and compilers make several of those for which that is not known."""
+    aligned_accesses: Annotated[bool, Listed()] = False
+    """Whether loads and stores must be at a multiple of their size, so that compilers make several of those for which
+    that is not known; default false: they may be at any address."""
     matrix_instruction: Annotated[MatrixInstruction | None, Listed()] = None
     """The instruction of ``rates.matrix_*``: of NVIDIA, of CDNA 3, or of RDNA 3; default: another one, which the
     kernels do not use, or none."""

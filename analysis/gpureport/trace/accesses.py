@@ -50,10 +50,10 @@ class Placement:
     merges: bool  # whether it writes neighbouring stores of a wave together
     banks: int  # banks of local memory, one word wide
     schedulers: int  # schedulers of a place, which execute its waves in turn
-    unaligned: bool  # whether accesses of several words need not be at a multiple of their size
+    aligned: bool  # whether accesses must be at a multiple of their size
     scalar_unit: bool  # whether a scalar unit executes branches, and integer instructions with one result for all lanes
     latencies: tuple[tuple[str, float], ...]
-    """Cycles by class of instruction, and of a ``hit`` and a ``miss`` in the nearest cache."""
+    """Cycles by class of instruction, of a ``hit`` and a ``miss`` in the nearest cache, of an ``atomic`` operation."""
     page_lines: int = 0
     """Lines of a page, if cores execute a group as loops over its waves; 0: its waves are in lock-step."""
 
@@ -239,10 +239,13 @@ class Touched:
         lines = self._words[np.flatnonzero(self._pages)].reshape(-1, placement.line_bytes // WORD_BYTES)
         return np.flatnonzero(lines.any(axis=0)) * WORD_BYTES
 
-    def most(self, places: Numbers, placement: Placement) -> Extent:
-        """Return what further groups may touch: words at these *places*, in all lines from the first to the last."""
+    def most(self, places: Numbers, beyond: float, placement: Placement) -> Extent:
+        """Return what further groups may touch: words at these *places*, in all lines from the first to the last.
+
+        A share of these is *beyond* those that are touched.
+        """
         pages = np.flatnonzero(self._pages)
-        lines = min(self._nbytes, (pages[-1] - pages[0] + 1) * _PAGE_BYTES) / placement.line_bytes
+        lines = min(self._nbytes, (1 + beyond) * (pages[-1] - pages[0] + 1) * _PAGE_BYTES) / placement.line_bytes
         units = lines * np.unique(places // placement.unit_bytes).size
         return Extent(lines * places.size * WORD_BYTES, units, units, lines)
 
@@ -337,8 +340,8 @@ class AccessRecorder(Recorder):
         if buffer == PRIVATE or not offsets.size:
             return 0.0
         if access not in self._parts:
-            most = access.nbytes if self.order else WIDEST
-            size = min(access.nbytes, most, most if self._placement.unaligned else access.align or most)
+            most = access.nbytes if self.order else min(access.nbytes, WIDEST)
+            size = min(most, access.align or most) if self._placement.aligned else most
             starts = range(0, access.nbytes, size)
             self._parts[access] = [replace(access, nbytes=min(size, access.nbytes - at), part=at) for at in starts]
         parts = self._parts[access]

@@ -45,7 +45,9 @@ class Chains:
     def _step(self, op: Operation) -> tuple[tuple[int, ...], int, Counts, float, Access | None, bool]:
         """Return an operation's part of a chain; the elements of functions with branches follow each other."""
         branches = op.branches and not self._reordered
-        counts = {kind: count * op.width for kind, count in op.counts.items()} if branches else op.counts
+        counts = {kind: count for kind, count in op.counts.items() if kind not in ("memory", "local")}
+        if branches:
+            counts = {kind: count * op.width for kind, count in counts.items()}
         return op.operands, op.result, counts, self._cycles(counts), op.access, branches
 
     def _cycles(self, counts: Counts) -> float:
@@ -66,7 +68,8 @@ class Chains:
             if access is None and counts and before[0] > self._issued[0]:
                 self._issued = before
             if access is not None:
-                before, counts = self._access(access, *seen[access.number], before, is_used=result >= 0)
+                before, more = self._access(access, *seen[access.number], before, is_used=result >= 0)
+                counts = {**counts, **more}
                 cycles = self._cycles(counts)
             link = (before[0] + cycles, counts, before) if counts else before
             if branches:

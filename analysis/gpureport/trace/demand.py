@@ -58,7 +58,7 @@ def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
         merges=architecture.line_writes_per_cycle is not None,
         banks=architecture.local_memory_banks,
         schedulers=schedulers_of(architecture),
-        unaligned=architecture.unaligned,
+        aligned=architecture.aligned_accesses,
         scalar_unit=architecture.scalar_unit,
         latencies=tuple((name, float(cycles)) for name, cycles in sorted(latencies.items())),
         page_lines=device.page_bytes // device.line_bytes if loops else 0,
@@ -91,8 +91,8 @@ def _ways(program: Program) -> tuple[bool, bool]:
 
 
 _SPREAD, _MORE, _UNEVEN = 12, 48, 0.2
-"""Work-groups that are spread over the range, and if the standard deviation of their work exceeds a share of its mean
-(assumed: sizes of a sample, not fitted)."""
+"""Work-groups that are spread over the range: usually, and if the standard deviation of their work exceeds this share
+of its mean (assumed: sizes of a sample, not fitted)."""
 
 
 def strata(shape: Dispatch, placement: Placement, spread: int = _SPREAD) -> list[tuple[tuple[int, ...], float]]:
@@ -168,9 +168,11 @@ def dispatch_demand(
     parts = strata(shape, placement)
     done = [executed(together) for together, _ in parts]
     more = strata(shape, placement, _MORE)
-    if len(parts) == len(more) == 3 and _varies(done[1][0]):
-        (known, _), (middle, (others, represented), border) = parts[1], more
-        further, each = tuple(group for group in others if group not in known), represented / len(others)
+    known = parts[1][0] if len(parts) == len(more) == 3 else ()
+    further = tuple(group for group in more[1][0] if group not in known) if known else ()
+    if further and _varies(done[1][0]):
+        middle, (others, represented), border = more
+        each = represented / len(others)
         parts = [middle, (known, each * len(known)), (further, each * len(further)), border]
         done.insert(2, executed(further))
     samples = [_Sample(represented, *found) for (_, represented), found in zip(parts, done, strict=True)]
@@ -286,7 +288,7 @@ def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placem
     """Return what all groups touch: what the samples represent, at most the buffer.
 
     If groups at the border touch little else than those in the middle, all groups share what they touch. If they touch
-    lines at the same places, so do all; nothing is touched before the first or after the last of these lines. Also
+    lines at the same places, so do all; little is touched before the first or after the last of these lines. Also
     return the units, if groups on different compute units had none in common.
     """
     together, *others = (sample.recorder.touched[key] for sample in samples if key in sample.recorder.touched)
@@ -300,7 +302,7 @@ def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placem
         alike = (seen - middle)[1] < _NEW * touched.extent(placement).units
     if not np.array_equal(places, together.places(placement)):
         places = np.arange(0, placement.line_bytes, WORD_BYTES)
-    every = np.maximum(seen, np.minimum(together.most(places, placement), apart))
+    every = np.maximum(seen, np.minimum(together.most(places, 2 / _SPREAD, placement), apart))
     found, sampled = Extent(*(seen if alike else every).tolist()), Extent(*seen.tolist())
     full_units = _full_units(found, sampled, placement.unit_bytes)
     return found._replace(full_units=full_units), max(found.units, float(apart[1]))

@@ -1,7 +1,7 @@
 """Which instructions compilers make of LLVM's code: of each operation, of several together, of loops."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.ir import Instruction, Operand, Type, walk
-from gpureport.trace.operations import TESTS
 
 N = TypeVar("N")
 Counts = Mapping[str, float]
@@ -67,13 +66,14 @@ def counts(instruction: Instruction, *, by_same: bool = False) -> Counts:
         return {"int32": 2.0}  # registers have 32 bits: those above are set first
     known = (_BY_CONSTANT if by_constant else _BY_SAME if by_same and not fast else {}).get(name)
     if of.dtype.kind == "f" and name != "select":
-        known = known or _SIMPLE.get(name, {"int32": (1.0, 2.0)} if name in TESTS else None)
+        known = known or _SIMPLE.get(name)
     else:
         known = known or _INTEGERS.get(name, {"int32": (1.0, 2.0)})
     if known is None:
         count = instruction.types[0].width if name in OF_VECTORS else 1
         return _of_floats(name, of, count, fast=fast or "afn" in instruction.words)
-    return {kind: pair[words > 1] for kind, pair in known.items() if pair[words > 1]}
+    pipes = {"fp32": "fp16"} if of.name == "half" else {}
+    return {pipes.get(kind, kind): pair[words > 1] for kind, pair in known.items() if pair[words > 1]}
 
 
 def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
@@ -82,6 +82,8 @@ def _converted(of: Type, kind: Type, *, signed: bool) -> Counts:
     return {"from_int32" if whole and of.name == "float" else "conversion": 1.0}
 
 
+FAST = sourced("trace.instructions.FAST", float)
+"""Instructions of native functions, which scale small numbers."""
 OF_VECTORS = frozenset(("dot", "length", "distance", "normalize"))
 """Functions whose instructions for all elements follow each other."""
 
@@ -92,7 +94,7 @@ def _of_floats(name: str, of: Type, count: int, *, fast: bool) -> Counts:
     single, double = _EXPANDED.get(name, _EXPANDED["others"])
     if single == 1 or pipe == "fp64":
         return {pipe: double * count}
-    return {"transcendental": 1.0, "fp32": 3.0 * count if fast else single * count - 1}
+    return {"transcendental": 1.0, "fp32": (FAST if fast else single) * count - 1}
 
 
 _BRANCHING = _by_name(sourced("trace.instructions._BRANCHING", dict[str, float]))
@@ -104,7 +106,8 @@ def branches(line: Instruction) -> bool:
     name, nbytes = line.plain, line.of.element.dtype.itemsize if line.result and line.of.name != "ptr" else 0
     if "afn" in line.words or line.called.startswith(("native_", "half_", "fast_")):
         return False
-    of_double = nbytes == 8 and (name in ("udiv", "urem", "sdiv", "srem") or _EXPANDED.get(name, (0, 0))[1] > 1)
+    divides = name in ("udiv", "urem", "sdiv", "srem") and isinstance(line.operands[-1], str)
+    of_double = nbytes == 8 and (divides or _EXPANDED.get(name, (0, 0))[1] > 1)
     return of_double or name in _BRANCHING
 
 
@@ -132,12 +135,11 @@ _ABSORBED: Mapping[str, Sequence[str]] = {
 """Operations whose results others use within the same instruction, of three words at most."""
 
 
-def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
+def merged(lines: Sequence[Instruction], uses: Mapping[str, int]) -> dict[str, Counts]:
     """Return the instructions of operations that are one: logic of three words, and sums of them or of a product.
 
-    So are real sums of a product, if the order of operations is free.
+    So are real sums of a product, if the order of operations is free. *uses* are those of all results in the kernel.
     """
-    uses = Counter(name for line in lines for name in line.names)
     products = {line.result for line in lines if line.opcode == "fmul" and "reassoc" in line.words}
     made: dict[str, tuple[str, frozenset[object]]] = {}
     found: dict[str, Counts] = {}
@@ -147,7 +149,7 @@ def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
             if tested in _LOGIC and not np.any(line.operands[1]):
                 found[line.result] = {}  # logic also gives whether its result is zero
         if line.opcode in ("fadd", "fsub") and "reassoc" in line.words:
-            found.update((name, {}) for name in line.names if name in products and uses[name] == 1)
+            found.update([(name, {}) for name in line.names if name in products and uses[name] == 1][:1])
         widths = (32, 64) if line.plain in _LOGIC else (32,)
         if line.plain not in _ABSORBED or line.of.element.bits not in widths:
             continue
@@ -164,21 +166,18 @@ def merged(lines: Sequence[Instruction]) -> dict[str, Counts]:
 
 
 def _selecting(lines: Sequence[Instruction]) -> set[str]:
-    """Return the results of ``a & ~x`` where ``b & x`` is added to it: both are one instruction of three words."""
+    """Return the results of ``a & ~x`` in sums that also have ``b & x``: both are one instruction of three words."""
     inverted = {line.result: line.names[0] for line in lines if line.opcode == "xor" and np.all(line.operands[1] == -1)}
-    ands = [line for line in lines if line.opcode == "and"]
-    chosen = {name for line in ands for name in line.names}
     sums = {name for line in lines if line.opcode == "add" for name in line.names}
-    return {
-        line.result for line in ands if line.result in sums and any(inverted.get(name) in chosen for name in line.names)
-    }
+    ands = [line for line in lines if line.opcode == "and" and line.result in sums]
+    chosen = {name for line in ands for name in line.names}
+    return {line.result for line in ands if any(inverted.get(name) in chosen for name in line.names)}
 
 
 def used_elements(lines: Sequence[Instruction]) -> dict[str, int]:
     """Return how many elements of each vector are used: compilers do not compute the others."""
-    made = [line for line in lines if line.result and line.opcode not in ("extractelement", "getelementptr")]
-    widths = {line.result: len(line.operands[-1]) if line.opcode == "shufflevector" else line.of.width for line in made}
-    used = {name: np.zeros(width, np.bool_) for name, width in widths.items() if width > 1}
+    made = (line for line in lines if line.result and line.opcode not in ("extractelement", "getelementptr"))
+    used = {line.result: np.zeros(line.width, np.bool_) for line in made if line.width > 1}
     size = -1
     while size != (size := sum(int(each.sum()) for each in used.values())):
         for line in reversed(lines):

@@ -140,6 +140,13 @@ class Instruction:
         """The type that it is about: that of its result, or of its first operand."""
         return (self.bare or self.types)[0]
 
+    @property
+    def width(self) -> int:
+        """Elements of the result, or of the first operand if that has more."""
+        if self.opcode in ("select", "shufflevector"):
+            return self.types[-1].width
+        return max(kind.width for kind in (*self.bare[:1], *self.types[:1]))
+
 
 class Words:
     """The words of a piece of code, read in turn; *module* knows its types and the addresses of variables."""
@@ -265,8 +272,8 @@ class Words:
             for kind, words, value in self.typed():
                 each.types.append(kind)
                 each.operands.append(value)
-                aligned = (int(word.removeprefix("align ")) for word in words if word.startswith("align "))
-                each.align = min(each.align or 1 << 30, *aligned, 1 << 30)
+                known = [int(word.removeprefix("align ")) for word in words if word.startswith("align ")]
+                each.align = min(filter(None, (each.align, *known)), default=0)
         elif word == "asm":
             raise Unsupported("inline assembly is not supported")
         elif self._starts_type():

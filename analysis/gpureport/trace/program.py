@@ -1,7 +1,7 @@
 """A kernel as blocks of operations on arrays over work-items, made from LLVM's code."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -201,7 +201,7 @@ class _Builder:
         self.made: dict[str, Operation] = {}
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
-        self.used: set[str] = set()
+        self.uses: Mapping[str, int] = {}
         self.used_elements: Mapping[str, int] = {}
         self.repeated: set[str] = set()
         self.divided_again: set[str] = set()
@@ -258,7 +258,7 @@ class _Builder:
         pieces = [(label, instructions.joined(lines)) for label, lines in pieces] if self.joins else pieces
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
         self.used_elements = instructions.used_elements([line for _, lines in pieces for line in lines])
-        self.used = {name for _, lines in pieces for line in lines for name in line.names}
+        self.uses = Counter(name for _, lines in pieces for line in lines for name in line.names)
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         self.divided_again = instructions.divided_again(text)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
@@ -267,7 +267,7 @@ class _Builder:
             block = Block(waits=number > starts[label], line=lines[0].line if lines else 0)
             block.targets = (number + 1,) if number < ends[label] else ()
             once, steady = instructions.counting(label, lines)
-            self.merged = instructions.merged([line for line in lines if line.result not in once])
+            self.merged = instructions.merged([line for line in lines if line.result not in once], self.uses)
             for line in lines:
                 self.module.line = line.line
                 self._add(block, line, starts, ends)
@@ -316,7 +316,7 @@ class _Builder:
         """Return the number of elements of an instruction, of vectors those that are used."""
         if line.plain in instructions.OF_VECTORS:
             return 1
-        return self.used_elements.get(line.result) or max(kind.width for kind in (*line.bare[:1], *line.types[:1]))
+        return self.used_elements.get(line.result, line.width)
 
     def _made(self, line: Instruction, function: Function, counts: Counts, **more: Any) -> Operation:
         operands, counts = tuple(map(self.slot, line.operands)), {} if line.result in self.repeated else counts
@@ -410,7 +410,8 @@ class _Builder:
             machine.store(access, at, second)
             return first
 
-        return self._made(line, run, instructions.counts(line), width=self._width(line), machine=True, access=access)
+        counts, branches = instructions.counts(line), instructions.branches(line)
+        return self._made(line, run, counts, width=line.width, branches=branches, machine=True, access=access)
 
     def _atomic(self, line: Instruction) -> Operation:
         plain = re.sub(r"^atom(ic)?_(fetch_)?|_explicit$", "", line.called)
@@ -425,7 +426,7 @@ class _Builder:
         expected = self._access(line, 1, of) if plain.startswith("compare") else None
         function = lambda machine, *values: machine.atomic(access, plain, values, expected)  # noqa: E731
         return self._accessing(
-            line if expected or line.result in self.used else replace(line, result=""), access, function
+            line if expected or self.uses[line.result] else replace(line, result=""), access, function
         )
 
     def _copy(self, line: Instruction) -> Operation:
