@@ -266,6 +266,14 @@ def test_counted_instructions(text: str, counts: dict[str, float], tmp_path: Pat
     assert {kind: done.issued[kind] / 64 for kind in counts} == counts
 
 
+def test_stores_of_three_elements_leave_the_fourth(tmp_path: Path) -> None:
+    text = "kernel void k(global float3 *x, global float *y) { size_t i = get_global_id(0); x[i] = x[i] * y[i]; }"
+    data = np.ones(256, np.float32)
+    run(tmp_path, text, [data, np.full(64, 2, np.float32)], 64, 64)
+    assert data.reshape(64, 4).tolist() == [[2, 2, 2, 1]] * 64
+    assert [each.nbytes for each in program(compile_file(tmp_path / "kernel.cl"), "k").accesses if each.write] == [12]
+
+
 @pytest.mark.parametrize(
     ("text", "fp32"), [("x[0] * x[1] + x[2] * x[3]", 2), ("x[0] * x[1] + x[2] * x[3] + x[4] * x[5]", 3)]
 )

@@ -1,7 +1,7 @@
 """What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -340,12 +340,21 @@ class AccessRecorder(Recorder):
         if buffer == PRIVATE or not offsets.size:
             return 0.0
         if access not in self._parts:
-            most = access.nbytes if self.order else min(access.nbytes, WIDEST)
-            size = min(most, access.align or most) if self._placement.aligned else most
-            starts = range(0, access.nbytes, size)
-            self._parts[access] = [replace(access, nbytes=min(size, access.nbytes - at), part=at) for at in starts]
+            self._parts[access] = [*self._split(access)]
         parts = self._parts[access]
         return max(self._accessed(each, buffer, offsets + each.part if each.part else offsets, waves) for each in parts)
+
+    def _split(self, access: Access) -> Iterator[Access]:
+        """Yield the accesses that compilers make of one: as wide as possible, stores of two to the power of n bytes."""
+        most, at = access.nbytes if self.order else min(access.nbytes, WIDEST), 0
+        if self._placement.aligned:
+            most = min(most, access.align or most)
+        while at < access.nbytes:
+            nbytes = min(most, access.nbytes - at)
+            if access.write and self._placement.aligned:
+                nbytes = 1 << (nbytes.bit_length() - 1)
+            yield replace(access, nbytes=nbytes, part=at)
+            at += nbytes
 
     def _accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
         found = self.instructions.get((access, buffer))

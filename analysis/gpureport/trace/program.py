@@ -202,6 +202,7 @@ class _Builder:
         self.merged: Mapping[str, Counts] = {}
         self.varying: set[str] = set()
         self.uses: Mapping[str, int] = {}
+        self.of_three: set[str] = set()
         self.used_elements: Mapping[str, int] = {}
         self.repeated: set[str] = set()
         self.divided_again: set[str] = set()
@@ -259,6 +260,7 @@ class _Builder:
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
         self.used_elements = instructions.used_elements([line for _, lines in pieces for line in lines])
         self.uses = Counter(name for _, lines in pieces for line in lines for name in line.names)
+        self.of_three = {line.result for _, lines in pieces for line in lines if _is_of_three(line)}
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         self.divided_again = instructions.divided_again(text)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
@@ -364,8 +366,11 @@ class _Builder:
         return self._accessing(line, access, lambda machine, at: machine.load(access, at))
 
     def _store(self, line: Instruction) -> Operation:
-        access = self._access(line, 1, line.types[0], write=True)
-        return self._accessing(line, access, lambda machine, value, at: machine.store(access, at, value))
+        of, three = line.types[0], line.names[0] in self.of_three
+        access = self._access(line, 1, Type("vector", 3, of.parts) if three else of, write=True)
+        return self._accessing(
+            line, access, lambda machine, value, at: machine.store(access, at, value[:3] if three else value)
+        )
 
     def _identity(self, line: Instruction) -> Operation:
         return self._made(line, lambda machine, *dimension: machine.identity(line.called, *dimension), {}, machine=True)
@@ -491,6 +496,11 @@ def _pieces(lines: Sequence[Instruction]) -> list[list[Instruction]]:
             parts.append([])
         parts[-1].append(line)
     return parts
+
+
+def _is_of_three(line: Instruction) -> bool:
+    """Return whether a vector of three elements becomes one of four, of which stores write three."""
+    return line.opcode == "shufflevector" and line.types[0].width == 3 and line.width == 4
 
 
 def _moved(fixed: np.int64, sizes: Sequence[np.int64]) -> Function:
