@@ -188,16 +188,18 @@ def measure_node(options: app.FleetNodeOptions) -> int:
 
 
 def devices_to_measure(devices: "Sequence[PresentDevice]") -> "list[PresentDevice]":
-    """Return all GPUs and accelerators, by index; the best CPU if there are none.
+    """Return all GPUs and accelerators, by index; the best CPU that runs kernels if there are none.
 
     Raises:
         InputError: all devices are simulators.
+        DeviceError: no CPU runs kernels.
     """
-    from gpureport.measure.presence import in_order
+    from gpureport.measure.presence import choose_working, in_order
 
-    real = in_order(devices)
-    others = [device for device in real if not device.on_host]
-    return sorted(others, key=lambda device: device.index) or real[:1]
+    if others := [device for device in in_order(devices) if not device.on_host]:
+        return sorted(others, key=lambda device: device.index)
+    with choose_working("auto") as measurer:
+        return [measurer.device]
 
 
 def measure_devices(
