@@ -102,9 +102,11 @@ def test_a_program_that_ends_while_processes_start_leaves_no_folder(tmp_path: Pa
         processes.prepare(pdf=True)
         time.sleep(0.2)
     """
-    command, environment = [sys.executable, "-c", dedent(program)], {**os.environ, "TMPDIR": str(tmp_path)}
+    folder = tmp_path / "temporary"  # libraries may write to the user's folder, which is the one above
+    folder.mkdir()
+    command, environment = [sys.executable, "-c", dedent(program)], {**os.environ, "TMPDIR": str(folder)}
     subprocess.run(command, env=environment, check=True)
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
 
 def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Captured) -> None:
