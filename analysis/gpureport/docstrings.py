@@ -7,6 +7,7 @@ import ast
 import inspect
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from textwrap import dedent
 from typing import Any
 
@@ -18,14 +19,12 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
     """Return the docstrings of the fields of *model* and its bases, with single backticks.
 
-    A model with fields of another one names it in ``documented_by``, with its own names of these fields.
+    A model made from the fields of another one names it in ``documented_by``.
     """
     docs: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each is not BaseModel:
-            if documented_by := each.__dict__.get("documented_by"):
-                other, names = documented_by
-                docs |= {names[field]: text for field, text in field_docs(other).items() if field in names}
+            docs |= field_docs(each.documented_by) if "documented_by" in vars(each) else {}  # type: ignore[attr-defined]
             docs |= _own_docs(each.__pydantic_generic_metadata__["origin"] or each)
     return docs | {name: field.description for name, field in model.model_fields.items() if field.description}
 
@@ -35,17 +34,12 @@ def _own_docs(model: type[BaseModel]) -> dict[str, str]:
         (definition,) = ast.parse(dedent(inspect.getsource(model))).body
     except OSError:  # made from the fields of another one
         return {}
-    if not isinstance(definition, ast.ClassDef):
-        return {}
-    return {
-        field.target.id: inspect.cleandoc(text.value.value).replace("``", "`")
-        for field, text in zip(definition.body, definition.body[1:], strict=False)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-    }
+    found: dict[str, str] = {}
+    for statements in pairwise(getattr(definition, "body", ())):
+        match statements:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = inspect.cleandoc(text).replace("``", "`")
+    return found
 
 
 class Documented(GenerateJsonSchema):

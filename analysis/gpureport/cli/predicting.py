@@ -7,17 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpureport.cli import console
 from gpureport.cli.app import CompareOptions, PredictOptions
-from gpureport.cli.console import (
-    ProgressBar,
-    note,
-    print_document_table,
-    print_json,
-    print_lines,
-    print_sentences,
-    print_text,
-    print_written,
-)
 from gpureport.cli.options import (
     FEWEST,
     described,
@@ -80,7 +71,7 @@ def predict_devices(options: PredictOptions) -> int:
         whole = options.as_json or len(devices) <= FEW
         predict = partial(_predicted, workloads=workloads, quick=options.quick, whole=whole)
         if len(devices) < FEWEST:  # in this process, which shows the workloads
-            with ProgressBar("predicting") as bar:
+            with console.ProgressBar("predicting") as bar:
                 found = [predict(device, progress=bar.advance) for device in devices]
         else:
             found = in_batches("predicting", predict, devices)
@@ -95,7 +86,7 @@ def predict_devices(options: PredictOptions) -> int:
                 if comparison
                 else write_documents(reports[0], folder, no_pdf=False, paper=options.paper)
             )
-            note("Written: " + ", ".join(map(str, made)))
+            console.note("Written: " + ", ".join(map(str, made)))
     return 0
 
 
@@ -113,13 +104,15 @@ def _predicted(
 def _print(options: PredictOptions, reports: Sequence[Report], comparison: Comparison | None) -> None:
     if options.as_json:
         plain = [json.loads(report_text(report)) for report in reports]
-        print_json({"devices": plain, "comparison": comparison.model_dump(mode="json")} if comparison else plain[0])
+        console.print_json(
+            {"devices": plain, "comparison": comparison.model_dump(mode="json")} if comparison else plain[0]
+        )
     elif comparison:
         print_comparison(comparison)
     else:
         print_page_one(reports[0])
         print_advice(reports[0])
-        print_sentences("prediction_legend")
+        console.print_sentences("prediction_legend")
 
 
 def _devices(options: PredictOptions) -> list[Device]:
@@ -145,7 +138,7 @@ def compare_machines(options: CompareOptions) -> int:
         print_comparison(comparison)
         if folder:
             write = partial(write_comparison, comparison, folder, with_pdf=with_pdf, paper=options.paper)
-            print_written(written(write, noted=with_pdf))
+            console.print_written(written(write, noted=with_pdf))
     return 0 if options.fail_on_regression is None else _regression_code(comparison, options.fail_on_regression)
 
 
@@ -169,7 +162,7 @@ def _regression_code(comparison: Comparison, percent: float) -> int:
     for difference in slower:
         loss, p_value = format_percent(1 - difference.speed.value, ".3g"), format_number(difference.p_value, ".1g")
         amount = f"{loss} slower in {difference.sweep} (p-value {p_value})"
-        note(f"Regression: {difference.machine} is {amount}")
+        console.note(f"Regression: {difference.machine} is {amount}")
     return _REGRESSION if slower else 0
 
 
@@ -177,51 +170,53 @@ def print_comparison(comparison: Comparison) -> None:
     """Print a comparison: its summary, what buyers compare, effects by bottleneck, and speeds."""
     for condition in comparison.conditions:
         if condition.severity == "caution":
-            note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
+            console.note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
     if comparison.only_predicted:
-        print_text("Predicted from the database; nothing was measured.")
+        console.print_text("Predicted from the database; nothing was measured.")
     for each in sentences(comparison):
-        print_text(each)
-    print_lines("")
-    print_document_table("What buyers compare, with 95 % intervals", buyers_table(comparison))
+        console.print_text(each)
+    console.print_lines("")
+    console.print_document_table("What buyers compare, with 95 % intervals", buyers_table(comparison))
     for found in comparison.contrasts:
         title = f"Speed of {found.machine} / {comparison.baseline} by bottleneck on {comparison.baseline}"
-        print_document_table(f"{title} (median of kernels; range of all values)", effects_table(comparison, found))
+        console.print_document_table(
+            f"{title} (median of kernels; range of all values)", effects_table(comparison, found)
+        )
     if comparison.contrasts:
-        print_text(intervals())
-        print_lines("")
+        console.print_text(intervals())
+        console.print_lines("")
     if comparison.is_of_few:
         title = "Best values, and mean speeds with 95 % intervals"
-        print_document_table(title, works_table(comparison), ("kernels", "range"))
+        console.print_document_table(title, works_table(comparison), ("kernels", "range"))
     else:
         title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families)"
-        print_document_table(title, machine_table(comparison), ("values", "device"))
+        console.print_document_table(title, machine_table(comparison), ("values", "device"))
 
 
 def print_page_one(report: Report) -> None:
     """Print the device, and what page one of its document says: the conclusion, key figures, what to tune for."""
     page = page_one(report, curves(report))
     facts = "software" if report.of_software else facts_of(report.device)
-    print_text(f"{report.device.name} ({report.device.id}): {facts}")
-    print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
-    print_lines("")
+    console.print_text(f"{report.device.name} ({report.device.id}): {facts}")
+    console.print_text(" ".join((page.state, *page.headline[: 1 if report.only_predicted else None])))
+    console.print_lines("")
     found = figure_table(
         report, [figure for rows in (page.large, page.rows) for found in rows.values() for figure in found]
     )
-    print_document_table("Key figures", found, ("efficiency",))
+    console.print_document_table("Key figures", found, ("efficiency",))
     if page.last_cache:
-        print_sentences("usable_cache", cliff=page.last_cache)
+        console.print_sentences("usable_cache", cliff=page.last_cache)
     if page.advice:
-        print_text("Tune for", style="bold")
+        console.print_text("Tune for", style="bold")
         for each in page.advice:
-            print_text(f"{each.subject}: {each.text}{' (measured under other load)' if each.disturbed else ''}")
-        print_lines("")
+            console.print_text(f"{each.subject}: {each.text}{' (measured under other load)' if each.disturbed else ''}")
+        console.print_lines("")
     if page.own:
-        print_text(page.own)
-        print_lines("")
+        console.print_text(page.own)
+        console.print_lines("")
 
 
 def print_advice(report: Report) -> None:
     """Print what the accesses of kernels cost, and the changes with the largest predicted gains."""
-    print_document_table("Accesses by source line", accesses_table(report), ("traffic",))
-    print_document_table("Changes that would make kernels faster", advice_table(report), most=_MOST_CHANGES)
+    console.print_document_table("Accesses by source line", accesses_table(report), ("traffic",))
+    console.print_document_table("Changes that would make kernels faster", advice_table(report), most=_MOST_CHANGES)

@@ -2,20 +2,8 @@
 
 import numpy as np
 
+from gpureport.observe import statistics
 from gpureport.observe.features import SEPARATE, Curve, curve_features, separate_features
-from gpureport.observe.statistics import (
-    ENOUGH_SAMPLES,
-    Estimate,
-    Floats,
-    clock_states,
-    curve_noise,
-    drift,
-    drifts,
-    median_interval,
-    sampling_noise,
-    strays,
-    timer_tick,
-)
 from gpureport.records.curves import Metric, Observation, ObservedPoint
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.spec.uncertainty import NORMAL_95
@@ -44,16 +32,16 @@ def observe(measurement: Measurement) -> Observation | None:
     values = np.array([measurement.metric.value(p.point.work, t) for p, t in zip(points, times, strict=True)])
     counts = np.array([len(part) for part in samples])
     shaped = measurement.axis.quantity not in SEPARATE
-    noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
+    noise = np.maximum(statistics.sampling_noise(samples), statistics.curve_noise(np.log(values)) if shaped else 0.0)
     if not shaped and not np.any(noise):
         noise = np.full(len(points), UNREPEATED)
     dispatches = [point.dispatches_per_sample for point in points]
-    tick = timer_tick(samples, dispatches) / np.array(dispatches) / times
+    tick = statistics.timer_tick(samples, dispatches) / np.array(dispatches) / times
     # A time may be anywhere within its tick, even if all samples are equal.
     noise = np.hypot(np.maximum(noise, LEAST_NOISE), tick / np.sqrt(12.0))
     warnings = _warnings(measurement, points, samples, tick)
     least = np.maximum(np.minimum(tick, 1.0), [_CALLS if point.method == "host" else 0.0 for point in points])
-    stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
+    stray = statistics.strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     if np.any(stray):
         names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
         warnings.append(f"Points that are far from both neighbours are not used for features: {names}.")
@@ -67,7 +55,7 @@ def observe(measurement: Measurement) -> Observation | None:
         curve = Curve(items, np.array([point.point.working_set_bytes for point in points]), values, times, noise)
         features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
     else:
-        found = [(p.point.label, Estimate(p.value, p.ci_low, p.ci_high)) for p in observed]
+        found = [(p.point.label, statistics.Estimate(p.value, p.ci_low, p.ci_high)) for p in observed]
         features = separate_features(measurement.axis, measurement.metric, found)
     return Observation(
         key=measurement.key,
@@ -79,14 +67,16 @@ def observe(measurement: Measurement) -> Observation | None:
     )
 
 
-def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float, least: float) -> ObservedPoint:
+def _observed(
+    point: MeasuredPoint, samples: statistics.Floats, metric: Metric, error: float, least: float
+) -> ObservedPoint:
     """Return a point's median with its interval; with few samples the relative standard *error* determines it.
 
     No interval is narrower than the *least* share of the time, such as a tick of the timer.
     """
-    median = median_interval(samples)
+    median = statistics.median_interval(samples)
     low, high = median.low or median.value, median.high or median.value
-    if len(samples) < ENOUGH_SAMPLES:
+    if len(samples) < statistics.ENOUGH_SAMPLES:
         factor = float(np.exp(NORMAL_95 * error))
         low, high = min(low, median.value / factor), max(high, median.value * factor)
     low, high = min(low, median.value * (1.0 - least / 2.0)), max(high, median.value * (1.0 + least / 2.0))
@@ -101,15 +91,17 @@ def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: floa
     )
 
 
-def _warnings(measurement: Measurement, points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
+def _warnings(
+    measurement: Measurement, points: list[MeasuredPoint], samples: list[statistics.Floats], tick: statistics.Floats
+) -> list[str]:
     warnings = []
     if share := measurement.missing_share:
         late = ", ".join(point.point.label for point in measurement.points if point.late)
         warnings.append(f"Incomplete: {format_percent(share)} of the points have no samples ({late}).")
-    few = sum(len(part) < ENOUGH_SAMPLES for part in samples)
+    few = sum(len(part) < statistics.ENOUGH_SAMPLES for part in samples)
     if few:
         warnings.append(
-            f"{few} of {len(points)} points have fewer than {ENOUGH_SAMPLES} samples: "
+            f"{few} of {len(points)} points have fewer than {statistics.ENOUGH_SAMPLES} samples: "
             "their intervals use the scatter of the whole curve."
         )
     if np.any(tick > 1.0 / FEWEST_TICKS):
@@ -117,16 +109,18 @@ def _warnings(measurement: Measurement, points: list[MeasuredPoint], samples: li
             f"{np.sum(tick > 1.0 / FEWEST_TICKS)} of {len(points)} points take less than {FEWEST_TICKS} timer ticks: "
             "their intervals are at least one tick wide."
         )
-    ratio = clock_states(samples)
+    ratio = statistics.clock_states(samples)
     if ratio is not None:
         warnings.append(
             f"The samples form two groups that differ by a factor of {format_number(ratio, '.2f')}: the device "
             "switched between two speeds (clock states), and a median may belong to either."
         )
-    drifting = [p.point.label for p, s in zip(points, samples, strict=True) if drifts(s, np.array(p.taken_at_s))]
+    drifting = [
+        p.point.label for p, s in zip(points, samples, strict=True) if statistics.drifts(s, np.array(p.taken_at_s))
+    ]
     if drifting:
         warnings.append(f"Times drifted while these points were measured: {', '.join(drifting)}.")
-    change = drift(samples, [np.array(point.taken_at_s) for point in points])
+    change = statistics.drift(samples, [np.array(point.taken_at_s) for point in points])
     if change is not None:
         warnings.append(
             f"Times drifted by {format_percent(change, '+.0f')} from the first to the last third of the run."

@@ -71,7 +71,7 @@ def columns_type(row: type[BaseModel], without: str | None = None) -> type[BaseM
 def type_like(record: type[BaseModel], name: str, fields: Columns) -> type[BaseModel]:
     """Return a type with other *fields* that have the docstrings of those of *record*."""
     made = create_model(name, __config__=record.model_config, __doc__=record.__doc__, **fields)
-    made.documented_by = (record, {field: field for field in record.model_fields})  # type: ignore[attr-defined]
+    made.documented_by = record  # type: ignore[attr-defined]
     return made
 
 

@@ -173,7 +173,6 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         forecast=forecast,
         paragraphs=sentences.paragraphs,
         text=sentences.text,
-        words=words,
         off=Verdict.OFF,
     )
     env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time)

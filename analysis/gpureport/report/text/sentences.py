@@ -47,15 +47,11 @@ def environment(*, autoescape: bool = False) -> "Environment":
         lstrip_blocks=True,
     )
     env.filters.update(
-        agreement=words.agreement,
-        best_sample=words.best_sample,
         bytes=units.format_bytes,
         ceiling=lambda name: ceiling_of(name).text,
-        compared=words.compared,
         counted=counted,
         digits=units.format_number,
         faster=faster,
-        feature=words.feature_name,
         frequency=units.format_frequency,
         interval=lambda value, low, high, unit: units.format_interval(value, low, high, units.abbreviated(unit)),
         listed=listed,
@@ -63,19 +59,15 @@ def environment(*, autoescape: bool = False) -> "Environment":
         mib=lambda size: units.format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
         off_by=units.off_by,
         percent=units.format_percent,
-        precise_percent=units.precise_percent,
         ratio=units.format_ratio,
         sentence=sentence,
         shorten=shorten,
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
-        spanned=words.known_range,
         rounded=lambda of, unit: units.interval_parts(of.value, of.low, of.high, unit)[0],
         spread=lambda of, unit: units.interval_parts(of.value, of.low, of.high, unit)[1],
         value=units.format_value,
     )
-    env.globals.update(
-        N90=N90, exp=exp, family_name=words.family_name, kernel_name=words.kernel_name, percent=units.format_percent
-    )
+    env.globals.update(N90=N90, exp=exp, precise_percent=units.precise_percent, words=words)
     return env
 
 

@@ -11,19 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.spec.uncertainty import constant
-from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Factors,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads import grid, model
 
 Cells = NDArray[np.bool_]
 """A board of shape (height, width)."""
@@ -125,7 +113,7 @@ class Tiling(NamedTuple):
         return self.device.caches[0].sector_bytes if self.device.caches else self.device.memory.access_bytes
 
 
-class Board(Workload):
+class Board(model.Workload):
     """Two boards in turn; each work-item advances a rectangle of cells.
 
     Subclasses define the storage of cells (:attr:`bits_per_cell`, :attr:`element_bytes`), the rectangle of a work-item
@@ -136,7 +124,7 @@ class Board(Workload):
     labelled = "{width} x {height} ({working_set:bytes})"
     counted = "cells advanced by one generation."
     metric = Metric(kind="rate", unit="cells", label="cells advanced")
-    work_of: Factors | None = ("width", "height")
+    work_of: model.Factors | None = ("width", "height")
     verification_dispatches = 3
     verified = tuple(
         {"width": width, "height": height, "local_x": x, "local_y": y}
@@ -179,30 +167,30 @@ class Board(Workload):
     indexed: ClassVar[bool] = False
     """Whether loops index arrays of the work-item. Code for GPUs is unrolled; code for CPUs computes the addresses."""
 
-    def row_bytes(self, parameters: Parameters) -> int:
+    def row_bytes(self, parameters: model.Parameters) -> int:
         return ceil(parameters["width"] * self.bits_per_cell / (8 * self.element_bytes)) * self.element_bytes
 
-    def board_bytes(self, parameters: Parameters) -> int:
+    def board_bytes(self, parameters: model.Parameters) -> int:
         return self.row_bytes(parameters) * parameters["height"]
 
-    def items(self, parameters: Parameters) -> tuple[int, int]:
+    def items(self, parameters: model.Parameters) -> tuple[int, int]:
         """Return the columns and rows of work-items that advance a board, without padding of work-groups."""
         return ceil(parameters["width"] / self.cells_per_item_x), parameters["height"]
 
-    def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def geometry(self, parameters: model.Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return global and local size of a dispatch."""
         local = (parameters["local_x"], parameters["local_y"])
         return tuple(ceil(n / group) * group for n, group in zip(self.items(parameters), local, strict=True)), local
 
-    def tiling(self, parameters: Parameters, device: Device) -> Tiling:
+    def tiling(self, parameters: model.Parameters, device: Device) -> Tiling:
         group = parameters["local_x"], parameters["local_y"]
         return Tiling(device, self.items(parameters), group, *self.rectangle(parameters))
 
-    def rectangle(self, parameters: Parameters) -> tuple[float, int]:
+    def rectangle(self, parameters: model.Parameters) -> tuple[float, int]:
         """Return bytes of a row, and rows, of a work-item."""
         return self.cells_per_item_x * self.bits_per_cell / 8, 1
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+    def sweeps(self, device: Device, limits: model.Limits) -> tuple[model.Sweep, ...]:
         """The side of a square board, through the caches; the work-group shape."""
         far = grid.most_bytes(device, limits, "boards", 2)
         most = min(far, limits.max_bytes - self.extra_bytes, _MOST_BYTES)
@@ -213,24 +201,24 @@ class Board(Workload):
         boards = (self.fitted(_square(each, *self._shape_for(each, limits)), device) for each in sides)
         groups = (self.adapted(_square(side, *shape), device) for shape in shapes)
 
-        def within(points: Iterable[Parameters]) -> tuple[Parameters, ...]:
+        def within(points: Iterable[model.Parameters]) -> tuple[model.Parameters, ...]:
             return tuple(point for point in points if self.board_bytes(point) <= largest)
 
         axis = Axis(quantity="work_group", label="work-group shape")
         return (
             grid.by_working_set(within(boards), limits, "grid_size", "working set, both boards", "board size"),
-            Sweep("work_group", axis, within(groups), f"work-group shape, board {side} x {side}"),
+            model.Sweep("work_group", axis, within(groups), f"work-group shape, board {side} x {side}"),
         )
 
-    def adapted(self, parameters: Parameters, device: Device) -> Parameters:
+    def adapted(self, parameters: model.Parameters, device: Device) -> model.Parameters:
         """Return a point with the parameters that the variant chooses for a device."""
         return parameters
 
-    def fitted(self, parameters: Parameters, device: Device) -> Parameters:
+    def fitted(self, parameters: model.Parameters, device: Device) -> model.Parameters:
         """Return the same, with a work-group that fits the board."""
         return self.adapted(parameters, device)
 
-    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
+    def shapes(self, device: Device, limits: model.Limits) -> tuple[tuple[int, int], ...]:
         if self.mapped:
             return grid.shapes(device, limits)
         return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)
@@ -239,7 +227,7 @@ class Board(Workload):
         side = isqrt(int(working_set_bytes * 4 / self.bits_per_cell))
         return max(1, side // _SIDES_OF) * _SIDES_OF
 
-    def _shape_for(self, side: int, limits: Limits) -> tuple[int, int]:
+    def _shape_for(self, side: int, limits: model.Limits) -> tuple[int, int]:
         columns, _ = self.items(_square(side, 1, 1))
         x = min(self.shape[0], max(32, 1 << (columns - 1).bit_length()), limits.max_work_group)
         return x, min(self.shape[1], max(1, limits.max_work_group // x))
@@ -256,16 +244,16 @@ class Board(Workload):
             return self.published_side
         return self._side(min(most, enough))
 
-    def work_items(self, parameters: Parameters) -> int:
+    def work_items(self, parameters: model.Parameters) -> int:
         return prod(self.geometry(parameters)[0])
 
-    def nbytes(self, parameters: Parameters) -> int:
+    def nbytes(self, parameters: model.Parameters) -> int:
         return 2 * self.board_bytes(parameters)
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
+    def demand(self, parameters: model.Parameters, device: Device) -> model.Demand:
         items, group = self.geometry(parameters)
         tiling, busy = self.tiling(parameters, device), prod(self.items(parameters))
-        return Demand(
+        return model.Demand(
             work_items=prod(items),
             work_group=group,
             streams=self.streams(parameters, device),
@@ -299,21 +287,21 @@ class Board(Workload):
             return {**others, "int32": self.operations["int32"] + self.operations["int32_mul"]}
         return {**others, "instruction": sum(others.values()) - others.get("instruction", 0.0)}
 
-    def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
+    def streams(self, parameters: model.Parameters, device: Device) -> tuple[model.Stream, ...]:
         """Return the traffic: reads with the halo of a work-group, writes in whole sectors of a wave."""
         elements, nbytes = self.board_bytes(parameters) / self.element_bytes, self.element_bytes
         tiling = self.tiling(parameters, device)
         halo = tiling.halo(self.generations, self.generations * self.bits_per_cell / 8)
         return (
-            Stream("from", elements, nbytes, nbytes, passes=self.passes(parameters), outer_passes=halo),
-            Stream("to", elements, nbytes, nbytes, write=True, outer_passes=tiling.written),
+            model.Stream("from", elements, nbytes, nbytes, passes=self.passes(parameters), outer_passes=halo),
+            model.Stream("to", elements, nbytes, nbytes, write=True, outer_passes=tiling.written),
         )
 
-    def passes(self, parameters: Parameters) -> float:
+    def passes(self, parameters: model.Parameters) -> float:
         """Return the bytes that all work-items load, relative to the board."""
         return prod(self.items(parameters)) * self.read_bytes / self.board_bytes(parameters)
 
-    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
+    def scalars(self, parameters: model.Parameters) -> tuple[model.Argument, ...]:
         """Return the kernel arguments after the two boards; see :attr:`in_words`."""
         if not self.in_words:
             return np.uint32(parameters["width"]), np.uint32(parameters["height"])
@@ -322,11 +310,11 @@ class Board(Workload):
         mask = np.array([2 ** (cells * self.bits_per_cell) - 1], dtype=f"u{self.element_bytes}")
         return np.uint32(words), np.uint32(parameters["height"]), mask[0]
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+    def job(self, parameters: model.Parameters, rng: np.random.Generator) -> model.Job:
         """Random cells, half of them alive, the same on both boards."""
         size = self.board_bytes(parameters)
         drawn = self.drawn(rng, min(size, _TILE_BYTES))
-        return self.there_and_back({name: Buffer(size, drawn) for name in ("a", "b")}, parameters)
+        return self.there_and_back({name: model.Buffer(size, drawn) for name in ("a", "b")}, parameters)
 
     def drawn(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
         """Return *nbytes* of a board with random cells, half of them alive."""
@@ -336,7 +324,7 @@ class Board(Workload):
         stored[:, 0] = rng.integers(0, 2, len(stored), dtype=np.uint8)
         return stored.ravel()
 
-    def cells_in(self, stored: NDArray[np.uint8], parameters: Parameters) -> Cells:
+    def cells_in(self, stored: NDArray[np.uint8], parameters: model.Parameters) -> Cells:
         """Return the cells of a board's bytes, shape (height, bytes per row); those beyond the width are padding.
 
         The lowest bit of a cell is 1 if it is alive; the westernmost cell comes first, in the lowest bits.
@@ -344,28 +332,30 @@ class Board(Workload):
         bits = np.unpackbits(stored, axis=1, bitorder="little")
         return bits[:, :: self.bits_per_cell][:, : parameters["width"]].astype(np.bool_)
 
-    def stored(self, cells: Cells, parameters: Parameters) -> NDArray[np.uint8]:
+    def stored(self, cells: Cells, parameters: model.Parameters) -> NDArray[np.uint8]:
         """Return the bytes of a board, shape (height, :meth:`row_bytes`), padded with zeros."""
         bits = np.zeros((len(cells), self.row_bytes(parameters) * 8), dtype=np.uint8)
         bits[:, : parameters["width"] * self.bits_per_cell : self.bits_per_cell] = cells
         return np.packbits(bits, axis=1, bitorder="little")
 
-    def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
+    def there_and_back(self, buffers: Mapping[str, model.Buffer], parameters: model.Parameters) -> model.Job:
         arguments = ("a", "b", *self.scalars(parameters))
-        there = Job.of(buffers, self.kernel_of(parameters), *self.geometry(parameters), arguments)
+        there = model.Job.of(buffers, self.kernel_of(parameters), *self.geometry(parameters), arguments)
         return there.ping_pong("a", "b")
 
-    def kernel_of(self, parameters: Parameters) -> str:
+    def kernel_of(self, parameters: model.Parameters) -> str:
         return self.kernel
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+    def expected(
+        self, parameters: model.Parameters, job: model.Job, dispatches: int
+    ) -> Mapping[str, NDArray[np.generic]]:
         start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)
         cells = self.cells_in(start, parameters)
         after = generations(cells, dispatches * self.generations, wrapped=self.wrapped)
         return {"a" if dispatches % 2 == 0 else "b": self.stored(after, parameters).ravel()}
 
 
-def _square(side: int, local_x: int, local_y: int) -> Parameters:
+def _square(side: int, local_x: int, local_y: int) -> model.Parameters:
     return {"width": side, "height": side, "local_x": local_x, "local_y": local_y}
 
 
