@@ -19,6 +19,7 @@ from gpureport.cli.console import ProgressBar, note, print_table, print_text
 from gpureport.cli.console import Row as Cells
 from gpureport.cli.options import separated
 from gpureport.errors import DeviceError, GpuReportError, InputError
+from gpureport.measure import Progress
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.sensors import free_memory_bytes
@@ -26,7 +27,7 @@ from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.presence import choose_working
-from gpureport.measure.rounds import Progress, Rounds
+from gpureport.measure.rounds import Rounds
 from gpureport.observe.statistics import median_interval
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device

@@ -9,8 +9,8 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import DeviceError, InputError
 from gpureport.files import reserved
+from gpureport.measure import Progress
 from gpureport.measure.measurer import Measured
-from gpureport.measure.rounds import Progress
 from gpureport.records.curves import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.run import workload_run

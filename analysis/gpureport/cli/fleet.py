@@ -10,7 +10,6 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING
 
 from gpureport.cli import app
 from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
@@ -22,10 +21,8 @@ from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened
 from gpureport.inputs import is_there
 from gpureport.isolation import isolated
 from gpureport.report import documents
+from gpureport.spec.models import PresentDevice
 from gpureport.text import counted, quoted
-
-if TYPE_CHECKING:
-    from gpureport.spec.models import PresentDevice
 
 _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 """Folders of one run of a machine, and of one device of a node."""
@@ -187,7 +184,7 @@ def measure_node(options: app.FleetNodeOptions) -> int:
     return 1 if left_out or len(measured) < len(folders) else 0
 
 
-def devices_to_measure(devices: "Sequence[PresentDevice]") -> "list[PresentDevice]":
+def devices_to_measure(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
     """Return all GPUs and accelerators, by index; the best CPU that runs kernels if there are none.
 
     Raises:
@@ -203,8 +200,8 @@ def devices_to_measure(devices: "Sequence[PresentDevice]") -> "list[PresentDevic
 
 
 def measure_devices(
-    devices: "Sequence[tuple[PresentDevice, Path]]", settings: Sequence[str], *, parallel: bool
-) -> "Iterator[tuple[PresentDevice, Path, str]]":
+    devices: Sequence[tuple[PresentDevice, Path]], settings: Sequence[str], *, parallel: bool
+) -> Iterator[tuple[PresentDevice, Path, str]]:
     """Measure *devices* into their folders, in sequence or in *parallel*; yield each, with its problem, at its end.
 
     A report that an earlier job left incomplete is continued; others are measured with these *settings*, options of
@@ -229,7 +226,7 @@ def measure_devices(
                 process.wait()
 
 
-def _started(device: "PresentDevice", folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(device: PresentDevice, folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:
     from gpureport.records.report import FILE_NAME
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpureport.cli import console
 from gpureport.cli.app import CompareOptions, PredictOptions
@@ -25,6 +24,7 @@ from gpureport.cli.rendering import write_documents, written
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt, regressions
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
+from gpureport.measure import Progress
 from gpureport.records.report import Report, report_text
 from gpureport.report import documents
 from gpureport.report.comparison.sentences import intervals, sentences
@@ -40,9 +40,6 @@ from gpureport.spec.models import Device
 from gpureport.text import quoted, sentence
 from gpureport.units import format_number, format_percent
 from gpureport.workloads.model import Workload
-
-if TYPE_CHECKING:
-    from gpureport.measure.rounds import Progress
 
 _MOST_CHANGES = 8
 _REGRESSION = 3  # exit code
@@ -91,7 +88,7 @@ def predict_devices(options: PredictOptions) -> int:
 
 
 def _predicted(
-    device: Device, workloads: Sequence[Workload], *, quick: bool, whole: bool, progress: "Progress" = lambda *_: None
+    device: Device, workloads: Sequence[Workload], *, quick: bool, whole: bool, progress: Progress = lambda *_: None
 ) -> tuple[Report | None, Run]:
     """Return the report of a device and its part of a comparison.
 

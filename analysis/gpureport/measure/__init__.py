@@ -5,3 +5,8 @@ point. ``presence`` finds and selects devices. ``measurer`` measures in a separa
 a driver that crashes or hangs ends only that process. ``backends`` contains what depends on a runtime or vendor;
 ``watch`` reads the state of device and machine.
 """
+
+from collections.abc import Callable
+
+Progress = Callable[[str, str, float], None]
+"""Receives the workload or other part of a run, its current step, and the least share that is done, 0…1."""

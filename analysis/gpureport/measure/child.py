@@ -14,16 +14,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
 from gpureport.isolation import ending, process_of, skip_output
+from gpureport.measure import Progress
 from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
 from gpureport.system import kill
-
-if TYPE_CHECKING:
-    from gpureport.measure.rounds import Progress
 
 Message = tuple[str, Any]
 """``progress`` with what ``Progress`` receives, ``item`` with one of several results, ``answer`` with the last result,
@@ -110,7 +108,7 @@ class Child:
             except Exception:  # noqa: BLE001 - half a message may be any kind of error
                 self._messages.put(("end", None))
 
-    def answer(self, limit_s: float, progress: "Progress | None" = None, items: list[Any] | None = None) -> Any:  # noqa: ANN401 - by request
+    def answer(self, limit_s: float, progress: Progress | None = None, items: list[Any] | None = None) -> Any:  # noqa: ANN401 - by request
         """Return the answer to the open request; *progress* and *items* receive what arrives before it.
 
         Raises:

@@ -9,11 +9,11 @@ from statistics import median
 from typing import NamedTuple
 
 from gpureport.errors import DeviceError
+from gpureport.measure import Progress
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.rounds import Progress
 from gpureport.measure.watch import Watch
 from gpureport.records.curves import PointKey
 from gpureport.records.measurement import IDLE, Energy, PowerLoad, Reading

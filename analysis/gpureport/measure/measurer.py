@@ -8,11 +8,11 @@ from threading import Thread
 from typing import NamedTuple, Self, TypeVar, cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
+from gpureport.measure import Progress
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.energy import Load
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, measurement_of
 from gpureport.records.measurement import Compilation, Energy, Measurement, Reading
 from gpureport.spec.models import Device, PresentDevice

@@ -39,9 +39,6 @@ _SHORTEST_SAMPLE_S = 200e-6
 _BEND = 0.04
 """A gap between points is divided if the curve may deviate by more than this (in log) from the straight line across."""
 
-Progress = Callable[[str, str, float], None]
-"""Receives the workload or other part of a run, its current step, and the least share that is done, 0…1."""
-
 
 class Rounds:
     """The passes over points that share a time budget: those of one sweep, or of several workloads to compare."""

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpureport.errors import DeviceError, InputError
+from gpureport.measure import Progress
 from gpureport.measure.backends.common import Backend
 from gpureport.measure.bench import Point
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.rounds import Progress, Rounds
+from gpureport.measure.rounds import Rounds
 from gpureport.observe.disturbance import Spans
 from gpureport.records.curves import Points, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement

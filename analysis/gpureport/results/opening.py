@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from gpureport import __version__
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt
@@ -13,6 +13,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there
+from gpureport.measure import Progress
 from gpureport.predict import ModelInput, Predicted, limits_of, predict_sweeps
 from gpureport.predict.advice import advice, source_accesses
 from gpureport.records.report import (
@@ -29,9 +30,6 @@ from gpureport.spec.database import Database
 from gpureport.spec.models import Device, EntryMatch
 from gpureport.text import counted
 from gpureport.workloads.model import Workload
-
-if TYPE_CHECKING:
-    from gpureport.measure.rounds import Progress
 
 Source: TypeAlias = Path | Device | Report
 """A run of a machine: a report's file or folder, a published record, a device to predict, or a report in memory."""
@@ -182,7 +180,7 @@ def device_named(source: str, database: Database) -> Device:
 
 
 def predicted(
-    device: Device, workloads: Sequence[Workload], *, quick: bool = False, progress: "Progress" = lambda *_: None
+    device: Device, workloads: Sequence[Workload], *, quick: bool = False, progress: Progress = lambda *_: None
 ) -> tuple[Report, tuple[Predicted, ...]]:
     """Return the report of the specification predictions for *device*, and whole predictions; *quick*: shorter sweeps.
 

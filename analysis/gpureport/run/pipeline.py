@@ -11,13 +11,13 @@ from typing import Literal
 
 from gpureport import __version__
 from gpureport.errors import DeviceError, GpuReportError
+from gpureport.measure import Progress
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.machine import machine_facts
 from gpureport.measure.energy import power_loads
 from gpureport.measure.kernels import programs
 from gpureport.measure.limits import SweepSettings, sweep_budget_s
 from gpureport.measure.measurer import Compilations, Measured, Measurer
-from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
