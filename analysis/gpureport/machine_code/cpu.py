@@ -10,13 +10,20 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Symbol, SymbolTableSection
 
+from gpureport.inputs import shipped_table
 from gpureport.machine_code.code_object import DAMAGED
-from gpureport.machine_code.instructions import Instruction, innermost, kind_of, patterns, tally
+from gpureport.machine_code.instructions import Instruction, innermost, tally
 from gpureport.records.measurement import MachineCode
 
 Decoder = Callable[[int, str, str], Instruction | None]
 """Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
+_CLASSES = shipped_table("instructions", dict[str, dict[str, re.Pattern[str]]])
 _TARGET = re.compile(r"(?:^|#)(0x[0-9a-f]+|\d+)$")
+
+
+def _kind(table: str, name: str) -> str:
+    """Return the class of the instruction with this *name* in a table."""
+    return next((kind for kind, pattern in _CLASSES[table].items() if pattern.match(name)), "other")
 
 
 def _control(address: int, kind: str, operands: str) -> Instruction | None:
@@ -32,28 +39,7 @@ _X86_MEMORY = re.compile(r"(\w+) ptr (?:\w+:)?\[([^\]]*)\](?:\{(1to\d+)\})?")
 _X86_WIDTHS = {"byte": 1, "word": 2, "dword": 4, "qword": 8, "xmmword": 16, "ymmword": 32, "zmmword": 64}
 _X86_VECTOR = re.compile(r"\b[xyz]mm\d+")
 _X86_NOT_DATA = re.compile(r"\br(?:sp|bp|ip)\b")
-_X86_CONTROL = patterns(
-    {"padding": "nop|endbr|int3|ud2", "call": "call$", "exit": "ret$", "jump": "jmp$", "branch": "j"}
-)
-_X86_WITH_VECTORS = patterns(
-    {
-        "scalar": r"v?(add|sub|mul|div|sqrt|min|max|rcp|rsqrt|u?comi|cmp\w*|round|rndscale|fn?m(add|sub)\d+)s[sd]",
-        "other": r""".*cvt|v?p?(mov|lddqu|broadcast|shuf|perm|unpck|pack|insr?|insert|extr|extract|blend|align|gather|
-            scatter|slldq|srldq|sldq|maskmov|compress|expand|zero|movnt)""",
-        "vector arithmetic": "",
-    }
-)
-_X86_WITHOUT = patterns(
-    {
-        "scalar": r"""(add|adc|sub|sbb|inc|dec|neg|i?mul|i?div|mulx|popcnt|lzcnt|tzcnt|bsf|bsr|pdep|pext|bswap|
-            and|andn|or|xor|not|(sh|sa|ro)[lr]|sh[lr]d|sh[lr]x|sarx|rorx|bt[src]?|bextr|bls\w+|bzhi)$"""
-    }
-)
 _BROADCAST_OR_WIDEN = re.compile(r"v?p?broadcast|v?pmov[sz]x|vpmovu?s?[qdw][bwd]$")
-_READS_FIRST = re.compile(r"cmp|test|bt$|call|jmp|push|i?mul|i?div|v?u?comis|fld|fild|prefetch")
-_WRITES_FIRST = re.compile(
-    r"v?p?mov|set|v?p?extr|v?p?scatter|v?p?compress|v?p?maskmov|vcvtps2ph|fst|fist|pop|stmxcsr|vstmxcsr"
-)
 
 
 def decode_x86(address: int, mnemonic: str, operands: str) -> Instruction | None:
@@ -63,10 +49,10 @@ def decode_x86(address: int, mnemonic: str, operands: str) -> Instruction | None
     reads one element.
     """
     *prefixes, name = mnemonic.split()
-    if (control := kind_of(name, _X86_CONTROL)) != "other":
+    if (control := _kind("x86 control", name)) != "other":
         return _control(address, control, operands)
-    table = _X86_WITH_VECTORS if _X86_VECTOR.search(operands) else _X86_WITHOUT
-    kind = "other" if "lock" in prefixes else kind_of(name, table)
+    table = "x86 with vectors" if _X86_VECTOR.search(operands) else "x86 without vectors"
+    kind = "other" if "lock" in prefixes else _kind(table, name)
     return Instruction(address, kind, *_x86_accesses(name, operands))
 
 
@@ -76,9 +62,9 @@ def _x86_accesses(name: str, operands: str) -> tuple[tuple[int, ...], tuple[int,
         return (), (), False
     width = (_X86_WIDTHS.get(memory[1], 0),)
     lanes = bool(_X86_VECTOR.search(memory[2]) or memory[3] or _BROADCAST_OR_WIDEN.match(name))
-    if memory.start() > 0 or _READS_FIRST.match(name):
+    if memory.start() > 0 or (first := _kind("x86 first operand", name)) == "read":
         return width, (), lanes
-    return (() if _WRITES_FIRST.match(name) else width), width, lanes
+    return (() if first == "written" else width), width, lanes
 
 
 _LANES = re.compile(r"\b[vz]\d+\.\d*[bhsdq]")
@@ -88,38 +74,17 @@ _ARRANGEMENT = re.compile(r"[vz]\d+\.(\d*)([bhsdq])")
 _ARM_MEMORY = re.compile(r"(.*)\[(.*)")
 _ARM_STACK = re.compile(r"(?:sp|x29|fp)\b")
 _ARM_NARROW = re.compile(r"(?:ldu?r|stu?r|ldtr|sttr|ldar|stlr|ldp)s?([bhw])$")
-_ARM_CONTROL = patterns(
-    {"padding": "(nop|udf|hint|bti)$", "call": "blr?$", "exit": "ret$", "jump": "br?$", "branch": r"b\.|[ct]bn?z"}
-)
-_ARM_ACCESSES = patterns(
-    {
-        "other": "ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset",
-        "load": "ld",
-        "store": "st",
-    }
-)
-_WITH_LANES = patterns(
-    {
-        "other": "f?mov|dup|ext$|ins$|[su]mov|zip|uzp|trn|tbl|tbx|rev|mvni?$|bsl|bif|bit$|xtn|[su]xtl|[su]shll",
-        "vector arithmetic": "",
-    }
-)
-_ARM_SCALAR = patterns(
-    {
-        "scalar": """(adds?|adc|subs?|sbc|neg|mul|madd|msub|mneg|[su]mull|[su]mulh|[su]maddl|[su]div|clz|cls|rbit|
-            rev(16|32)?|cnt|ands?|orr|eor|bic|orn|eon|mvn|ls[lr]|asr|ror|[su]bfx|[su]bfm|bfi|bfxil|[su]bfiz|extr)$|f(?!cvt|mov)"""
-    }
-)
 
 
 def decode_aarch64(address: int, mnemonic: str, operands: str) -> Instruction | None:
     """Classify one AArch64 instruction. Addresses relative to ``sp`` or the frame pointer ``x29`` are on the stack."""
-    if (control := kind_of(mnemonic, _ARM_CONTROL)) != "other":
+    if (control := _kind("aarch64 control", mnemonic)) != "other":
         return _control(address, control, operands)
-    memory, access = _ARM_MEMORY.match(operands), kind_of(mnemonic, _ARM_ACCESSES)
+    memory, access = _ARM_MEMORY.match(operands), _kind("aarch64 accesses", mnemonic)
     if memory and access != "other":
         return _arm_access(address, access, mnemonic, *memory.groups())
-    return Instruction(address, kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _ARM_SCALAR))
+    table = "aarch64 with vectors" if _LANES.search(operands) else "aarch64 without vectors"
+    return Instruction(address, _kind(table, mnemonic))
 
 
 def _arm_access(address: int, access: str, mnemonic: str, registers: str, place: str) -> Instruction:

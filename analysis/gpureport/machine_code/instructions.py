@@ -1,8 +1,7 @@
 """Instructions of a kernel, its control-flow graph and innermost loops. Pure."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -40,16 +39,6 @@ class Instruction(NamedTuple):
 def tally(items: Iterable[T]) -> dict[T, int]:
     """Return the number of each item, in the order of the items."""
     return dict(sorted(Counter(items).items()))
-
-
-def patterns(kinds: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of instruction names of a table, by class; an alternative is the beginning of a name."""
-    return {kind: re.compile(names, re.VERBOSE) for kind, names in kinds.items()}
-
-
-def kind_of(name: str, table: Mapping[str, re.Pattern[str]]) -> str:
-    """Return the first class of a *table* whose pattern fits the beginning of an instruction's name."""
-    return next((kind for kind, pattern in table.items() if pattern.match(name)), "other")
 
 
 def innermost(code: Sequence[Instruction]) -> list[list[Instruction]]:
