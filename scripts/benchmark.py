@@ -17,7 +17,7 @@ import typer
 from benchmark_rows import ROWS, Row
 from gpureport.cli.console import ProgressBar, note, print_table, print_text
 from gpureport.cli.console import Row as Cells
-from gpureport.cli.options import separated
+from gpureport.cli.shared import separated
 from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure import Progress
 from gpureport.measure.backends.common import Backend

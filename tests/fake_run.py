@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from gpureport.cli import measuring
+from gpureport.cli import shared
 from gpureport.measure.limits import SweepSettings
 from gpureport.records import report as document
 from gpureport.run.pipeline import Plan, run
@@ -121,4 +121,4 @@ def install(
 ) -> None:
     """Let the command line find the fake device, and these workloads only."""
     stand_in(monkeypatch, PRESENT, make=make)
-    monkeypatch.setattr(measuring, "selected", lambda *_, **__: workloads)
+    monkeypatch.setattr(shared, "selected", lambda *_, **__: workloads)

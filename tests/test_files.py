@@ -13,7 +13,7 @@ import pytest
 
 from gpureport import files
 from gpureport.__main__ import run
-from gpureport.cli.options import writing
+from gpureport.cli.shared import writing
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import INTERRUPTS, InUseError, reserved, scratch_folder, uninterrupted, write_file, write_files
 

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from gpureport.cli import main, measuring
+from gpureport.cli import main, shared
 from gpureport.errors import DeviceError
 from gpureport.isolation import _BEGIN
 from gpureport.measure import child
@@ -373,7 +373,7 @@ def test_drivers_end_with_the_inner_context_and_if_one_cannot_be_started(monkeyp
 def install(monkeypatch: pytest.MonkeyPatch, *workloads: Faulty) -> None:
     here = working().runtime
     monkeypatch.setattr(child, "installed_runtimes", lambda: (here,))
-    monkeypatch.setattr(measuring, "selected", lambda *_, **__: workloads)
+    monkeypatch.setattr(shared, "selected", lambda *_, **__: workloads)
 
 
 @pytest.mark.slow
@@ -419,9 +419,9 @@ def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, ca
 def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
     program = """
         import sys
-        from gpureport.cli import measuring, run
+        from gpureport.cli import run, shared
         from tests.faulty_workloads import Endless, Sound
-        measuring.selected = lambda names, **_: (Sound(), Endless())
+        shared.selected = lambda names, **_: (Sound(), Endless())
         sys.exit(run())
     """
     command = [sys.executable, "-c", textwrap.dedent(program), "measure", "--quick", "-o", "r.json"]

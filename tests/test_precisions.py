@@ -8,7 +8,7 @@ import pytest
 
 from gpureport.cli.app import RunOptions
 from gpureport.cli.measuring import command_line
-from gpureport.cli.options import chosen
+from gpureport.cli.shared import chosen
 from gpureport.errors import InputError
 from gpureport.findings import key_figures as figures
 from gpureport.predict import limits_of, predict

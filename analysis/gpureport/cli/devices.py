@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpureport.cli.app import CheckOptions, DevicesOptions, DraftOptions
 from gpureport.cli.console import note, out, print_json, print_lines, print_sentences, print_table, print_text
-from gpureport.cli.options import note_override, open_database, writing
+from gpureport.cli.shared import note_override, open_database, writing
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.files import write_file

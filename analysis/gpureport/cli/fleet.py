@@ -13,8 +13,8 @@ from socket import gethostname
 
 from gpureport.cli import app
 from gpureport.cli.console import ProgressBar, note, note_left_out, print_lines, print_table, print_text, print_written
-from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.rendering import written
+from gpureport.cli.shared import in_batches, name_and_source, slug, writing
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import uninterrupted, write_file
 from gpureport.fleet.store import FORMATS, VARIABLE, Store, opened

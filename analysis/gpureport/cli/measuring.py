@@ -12,19 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpureport.cli import shared
 from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
 from gpureport.cli.console import TEMPLATE, ProgressBar, note, note_left_out, print_written
-from gpureport.cli.options import (
-    chosen,
-    described,
-    note_override,
-    open_database,
-    options_of_sources,
-    selected,
-    separated,
-    slug,
-    writing,
-)
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import remove_files, uninterrupted, write_file
 from gpureport.inputs import PACKED, is_there
@@ -54,7 +44,7 @@ def measure(options: RunOptions) -> int:
     with_documents = not isinstance(options, MeasureOptions)
     if not with_documents and options.output and options.output.suffix == PACKED:
         raise InputError(f"{options.output}: a report is written uncompressed; choose a name without {PACKED}")
-    names = chosen(options.workloads, options.only)
+    names = shared.chosen(options.workloads, options.only)
     options = replace(options, workloads=names, quick=options.quick or options.only is not None)
     with _measured(options) as (reports, paths, new):
         report, path = reports[0], paths[0]
@@ -74,8 +64,8 @@ def _paths(options: RunOptions, device: Device) -> list[Path]:
         file = options.output
         folder = file.with_suffix("") if file.name else file
     else:
-        kernels = [slug(file.stem) for file in options.kernels if options.only_kernels]
-        name = "-".join([*kernels, slug(device.name), datetime.now(UTC).date().isoformat()])
+        kernels = [shared.slug(file.stem) for file in options.kernels if options.only_kernels]
+        name = "-".join([*kernels, shared.slug(device.name), datetime.now(UTC).date().isoformat()])
         folder = options.output or Path("reports") / name
         file = folder / FILE_NAME
     if options.runs == 1:
@@ -112,7 +102,7 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                 what = "there is no such report; give the report.json of an interrupted run, or its folder"
                 raise InputError(f"--resume: {resumed}: {what}")
             # before reading: another run may still write it
-            reservation.enter_context(writing(_files([file]), force=True))
+            reservation.enter_context(shared.writing(_files([file]), force=True))
             earlier = load_report(resumed)
             if earlier.status == "complete":
                 note(f"{resumed} is complete; nothing is left to measure.")
@@ -124,7 +114,7 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
         with _planned(options, earlier) as (plan, measurer):
             paths = [report_file(resumed)] if resumed else _paths(options, plan.match.device)
             if not resumed:
-                reservation.enter_context(writing(_files(paths), force=options.force))
+                reservation.enter_context(shared.writing(_files(paths), force=options.force))
             reports: list[Report] = []
             for number, path in enumerate(paths, 1):
                 if len(paths) > 1:
@@ -159,17 +149,17 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
             )
         options = replace(options, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = earlier.machine.opencl if earlier.machine else None
-    kernels = described(options.kernels, options if isinstance(options, KernelOptions) else None)
-    names = separated(options.workloads)
+    kernels = shared.described(options.kernels, options if isinstance(options, KernelOptions) else None)
+    names = shared.separated(options.workloads)
     to_measure = names
     if options.only_kernels:
         from gpureport.kernel_files import calibrating
 
         to_measure = calibrating(kernels)
-    workloads = selected(to_measure, quick=options.quick and not earlier, kernels=kernels)
+    workloads = shared.selected(to_measure, quick=options.quick and not earlier, kernels=kernels)
     if earlier:
         workloads = tuple(each for each in workloads if each.name in earlier.workloads)
-    database = open_database(options.entries)
+    database = shared.open_database(options.entries)
     loading = Thread(target=_import, args=("scipy.optimize",), daemon=True)  # takes a second
     loading.start()
     database.read()  # while drivers load
@@ -178,7 +168,7 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
         present = as_before(measurer.device, again)
         limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=options.quick)
         match = database.match(present)
-        note_override(database, match.entry)
+        shared.note_override(database, match.entry)
         requested = document.RunSettings(
             quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)
         )
@@ -217,12 +207,12 @@ def command_line(options: RunOptions) -> str:
         *(("--quick",) if options.quick else ()),
         *(("--seed", str(options.seed)) if options.seed else ()),
         *(("--only", options.only) if options.only else ()),
-        *(part for name in separated(options.workloads) for part in ("--workload", name) if not options.only),
+        *(part for name in shared.separated(options.workloads) for part in ("--workload", name) if not options.only),
         *(part for file in options.kernels for part in ("--kernel", file.name) if not options.only_kernels),
     ]
     kernels = ["kernel", *(file.name for file in options.kernels)] if options.only_kernels else []
     if isinstance(options, KernelOptions):
-        kernels += options_of_sources(options)
+        kernels += shared.options_of_sources(options)
     return shlex.join(["gpureport", *kernels, *given])
 
 
@@ -330,7 +320,7 @@ def use_kernels(options: KernelOptions) -> int:
         raise InputError("kernel: give the source of a kernel (OpenCL C), or its description")
     if not options.check:
         return measure(options)
-    kernels = described(options.kernels, options)
+    kernels = shared.described(options.kernels, options)
     for kernel in kernels:
         _check_kernel(kernel)
     names = ", ".join(kernel.title for kernel in kernels)

@@ -6,20 +6,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from gpureport.cli import console
+from gpureport.cli import console, shared
 from gpureport.cli.app import CompareOptions, PredictOptions
-from gpureport.cli.options import (
-    FEWEST,
-    described,
-    in_batches,
-    name_and_source,
-    note_override,
-    open_database,
-    options_of_sources,
-    selected,
-    slug,
-    writing,
-)
 from gpureport.cli.rendering import write_documents, written
 from gpureport.compare import FEW, Comparison, Run, compare, excerpt, regressions
 from gpureport.errors import InputError
@@ -52,26 +40,26 @@ def predict_devices(options: PredictOptions) -> int:
     Raises:
         InputError: no device is given, or options exclude each other.
     """
-    if not options.kernels and (given := options_of_sources(options)):
+    if not options.kernels and (given := shared.options_of_sources(options)):
         raise InputError(f"{given[0]}: describes a kernel; add --kernel FILE, or omit {given[0]}")
     if not options.devices and options.lscpu is None:
         raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
 
-    workloads: Sequence[Workload] = described(options.kernels, options)
+    workloads: Sequence[Workload] = shared.described(options.kernels, options)
     if options.workloads or not workloads:  # with kernels of the user and no other name, only these
-        workloads = selected(options.workloads, quick=options.quick, kernels=workloads)
+        workloads = shared.selected(options.workloads, quick=options.quick, kernels=workloads)
     devices = _devices(options)
-    names = "-and-".join(slug(device.name) for device in devices)[:_LONGEST_NAME]
+    names = "-and-".join(shared.slug(device.name) for device in devices)[:_LONGEST_NAME]
     today = datetime.now(UTC).date().isoformat()
     folder = options.output or Path("reports") / f"{names}-predicted-{today}"
-    with writing(documents(folder) if options.pdf else (), force=options.force):
+    with shared.writing(documents(folder) if options.pdf else (), force=options.force):
         whole = options.as_json or len(devices) <= FEW
         predict = partial(_predicted, workloads=workloads, quick=options.quick, whole=whole)
-        if len(devices) < FEWEST:  # in this process, which shows the workloads
+        if len(devices) < shared.FEWEST:  # in this process, which shows the workloads
             with console.ProgressBar("predicting") as bar:
                 found = [predict(device, progress=bar.advance) for device in devices]
         else:
-            found = in_batches("predicting", predict, devices)
+            found = shared.in_batches("predicting", predict, devices)
         reports = [report for report, _ in found if report]
         named = ((Path(device.id).name, (device,)) for device in devices)
         runs = dict(zip(by_name(named), (run for _, run in found), strict=True))
@@ -113,7 +101,7 @@ def _print(options: PredictOptions, reports: Sequence[Report], comparison: Compa
 
 
 def _devices(options: PredictOptions) -> list[Device]:
-    database = open_database(options.entries, options.devices)
+    database = shared.open_database(options.entries, options.devices)
     names = list(options.devices)
     if options.lscpu is not None:
         database.host = HostProcessor(parse_lscpu(read_text(options.lscpu), options.lscpu), source="lscpu")
@@ -121,14 +109,14 @@ def _devices(options: PredictOptions) -> list[Device]:
     devices = [database.resolve(name) for name in names]
     refuse_repeated(devices)
     for device in devices:
-        note_override(database, device.id)
+        shared.note_override(database, device.id)
     return devices
 
 
 def compare_machines(options: CompareOptions) -> int:
     """Compare, print and write; return 3 if a machine is slower than allowed."""
     folder, with_pdf = options.output, not options.no_pdf
-    with writing(
+    with shared.writing(
         (folder / f"{COMPARISON}.json", *documents(folder, COMPARISON)) if folder else (), force=options.force
     ):
         comparison = _compared(options)
@@ -140,15 +128,15 @@ def compare_machines(options: CompareOptions) -> int:
 
 
 def _compared(options: CompareOptions) -> Comparison:
-    database = open_database(options.entries)
-    workloads = selected(options.workloads, quick=False, kernels=described(options.kernels))
+    database = shared.open_database(options.entries)
+    workloads = shared.selected(options.workloads, quick=False, kernels=shared.described(options.kernels))
     only = {workload.name for workload in workloads} if options.workloads else ()
-    given = [*map(name_and_source, options.machines)]
+    given = [*map(shared.name_and_source, options.machines)]
     chosen = [name for name, _ in given if name]
     if twice := next((name for name in chosen if chosen.count(name) > 1), None):
         raise InputError(f"{quoted(twice)} is the name of two machines; choose another name")
     machines = ((name or own, runs) for name, text in given for own, runs in machines_in(text, database))
-    reading = partial(in_batches, "reading")
+    reading = partial(shared.in_batches, "reading")
     return compare_sources(machines, database, workloads, only, options.baseline, options.minimum_effect / 100, reading)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpureport.cli.app import RenderOptions
 from gpureport.cli.console import ProgressBar, note, print_written
-from gpureport.cli.options import open_all, open_database, writing
+from gpureport.cli.shared import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.records.report import FILE_NAME, Report, report_file, report_stem

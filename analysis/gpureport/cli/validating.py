@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, cast
 
 import pandas as pd
 
+from gpureport.cli import shared
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.console import ProgressBar, note, print_lines, print_sentences, print_table, print_written
-from gpureport.cli.options import described, open_all, open_database, selected, writing
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
 from gpureport.inputs import files_below
@@ -46,16 +46,12 @@ _CLIFFS: tuple[What, ...] = ("latency cliffs", "bandwidth cliffs")
 
 
 def validate_results(options: ValidateOptions) -> int:
-    """Compare the model with stored results, and print its errors.
-
-    Raises:
-        GpuReportError: no sweep could be compared.
-    """
+    """Compare the model with stored results, and print its errors; a GpuReportError if no sweep could be compared."""
     compares: dict[str, object] = {"--json": options.json_file, "--strict": options.strict, "--times": options.times}
     compares |= {"--workload": options.workloads, "--kernel": options.kernels, "--sealed": options.sealed}
     if options.seal and (given := " and ".join(name for name, value in compares.items() if value)):
         raise InputError(f"--seal: cannot be combined with {given}; omit --seal, or omit {given}")
-    with writing((file for file in (options.json_file, options.seal) if file), force=options.force):
+    with shared.writing((file for file in (options.json_file, options.seal) if file), force=options.force):
         if options.seal:
             return _seal(options, options.seal)
         found, complete = compared(options)
@@ -80,14 +76,16 @@ def validate_results(options: ValidateOptions) -> int:
 
 def compared(options: ValidateOptions) -> tuple[pd.DataFrame, bool]:
     """Return residuals of stored results, and whether no file was left out; note what cannot be read or predicted."""
-    names, kernels = _names(options), described(options.kernels)
+    names, kernels = _names(options), shared.described(options.kernels)
     if names:
         names |= {kernel.name for kernel in kernels}
     paths = _paths(options)
     tables = [folder for path in paths for folder in table_folders(path)]
     folders = _once(map(_files, paths))
-    database = open_database(options.entries)
-    results = [each for files in folders for each in open_all(files, lambda file: _result(file, database, kernels))]
+    database = shared.open_database(options.entries)
+    results = [
+        each for files in folders for each in shared.open_all(files, lambda file: _result(file, database, kernels))
+    ]
     complete = len(results) == sum(map(len, folders))
     found: list[Residual] = []
     with ProgressBar("validating") as bar:
@@ -118,7 +116,7 @@ def _paths(options: ValidateOptions) -> Sequence[Path]:
 
 
 def _seal(options: ValidateOptions, file: Path) -> int:
-    database = open_database(options.entries)
+    database = shared.open_database(options.entries)
     folders = [folder for path in _paths(options) for folder in table_folders(path)]
     rows = [row for folder in folders for row in scoreboard_residuals(folder, database)]
     if not rows:
@@ -134,7 +132,9 @@ def _seal(options: ValidateOptions, file: Path) -> int:
 
 
 def _names(options: ValidateOptions) -> set[str]:
-    return {workload.name for workload in selected(options.workloads, quick=False)} if options.workloads else set()
+    return (
+        {workload.name for workload in shared.selected(options.workloads, quick=False)} if options.workloads else set()
+    )
 
 
 def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
