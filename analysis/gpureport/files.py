@@ -65,11 +65,7 @@ def write_files(contents: Mapping[Path, str | bytes]) -> None:
 
 
 def remove_files(*paths: Path) -> None:
-    """Remove files of an earlier run.
-
-    Raises:
-        GpuReportError: one cannot be removed.
-    """
+    """Remove files of an earlier run; a GpuReportError if one cannot be removed."""
     for path in paths:
         try:
             path.unlink(missing_ok=True)
@@ -121,11 +117,7 @@ def reserved(path: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Create a temporary folder, and remove those of killed processes.
-
-    Raises:
-        GpuReportError: it cannot be created.
-    """
+    """Create a temporary folder, and remove those of killed processes; a GpuReportError if it cannot be created."""
     try:
         _remove_abandoned()
         folder, handle = _locked_folder()

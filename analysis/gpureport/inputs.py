@@ -95,11 +95,7 @@ def _refuse_folder(error: OSError) -> None:
 
 
 def read_yaml(path: Path) -> Yaml:
-    """Read a YAML file.
-
-    Raises:
-        FileError: it cannot be read, is too large, or is invalid.
-    """
+    """Read a YAML file; a FileError if it cannot be read, is too large, or is invalid."""
     return parse_yaml(_text(path, _bytes(path, MOST_YAML_BYTES)), str(path))
 
 
@@ -191,11 +187,7 @@ def _text(path: Path, content: bytes) -> str:
 
 
 def parse_yaml(text: str, file: str) -> Yaml:
-    """Read YAML from *text*; *file* is its name in messages.
-
-    Raises:
-        FileError: it is invalid.
-    """
+    """Read YAML from *text*; a FileError, which names *file*, if it is invalid."""
     builder = _Builder(file, yaml.parse(text, _LOADER))
     try:
         return builder.document()

@@ -35,11 +35,7 @@ _LONGEST_NAME = 160  # characters of devices in the name of a folder
 
 
 def predict_devices(options: PredictOptions) -> int:
-    """Print or write the predictions from database entries only.
-
-    Raises:
-        InputError: no device is given, or options exclude each other.
-    """
+    """Print or write predictions from the database; an InputError for no device, or if options exclude each other."""
     if not options.kernels and (given := shared.options_of_sources(options)):
         raise InputError(f"{given[0]}: describes a kernel; add --kernel FILE, or omit {given[0]}")
     if not options.devices and options.lscpu is None:

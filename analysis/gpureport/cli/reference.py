@@ -26,11 +26,7 @@ def print_schema(options: SchemaOptions) -> int:
 
 
 def print_glossary(options: GlossaryOptions) -> int:
-    """Print the entry of one term, or all entries.
-
-    Raises:
-        InputError: the glossary does not contain the term.
-    """
+    """Print the entry of one term, or all entries; an InputError if the glossary does not contain the term."""
     found = find_term(options.term) if options.term is not None else None
     if options.term is not None and found is None:
         near = suggestion(options.term, (name for term in terms() for name in term.names))

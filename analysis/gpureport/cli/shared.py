@@ -214,11 +214,7 @@ def note_override(database: "Database", entry_id: str | None) -> None:
 
 
 def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tuple[File, Opened]]:
-    """Return the valid files of one argument with their contents; report invalid ones on standard error.
-
-    Raises:
-        InputError: no file is valid; the error is that of the first.
-    """
+    """Return the valid files of an argument with their contents; report invalid ones, or raise the first if all are."""
     found: list[tuple[File, Opened]] = []
     problems: list[InputError] = []
     for file in files:

@@ -78,11 +78,7 @@ def parts_of(layers: Layers) -> list[str]:
 
 
 def write_documents(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Paper = "a4") -> list[Path]:
-    """Write the page and the PDF to *folder*, and return those that were made.
-
-    Raises:
-        GpuReportError: a file cannot be written, or the PDF cannot be made.
-    """
+    """Write the page and the PDF to *folder*, and return those made; a GpuReportError if that is not possible."""
     return write_filled("fleet.html.j2", _content(fleet, folder), folder, with_pdf=with_pdf, paper=paper, name=NAME)
 
 

@@ -156,11 +156,7 @@ class Store:
             raise InputError(f"the query fails: {str(error).splitlines()[0]}") from None
 
     def table(self, name: str) -> "pd.DataFrame":
-        """Return all rows of a table.
-
-        Raises:
-            InputError: there is no such table or no run.
-        """
+        """Return all rows of a table; an InputError if there is no such table or no run."""
         found: pd.DataFrame = self.read(lambda connection: connection.table(_known(name)).df())
         return found
 

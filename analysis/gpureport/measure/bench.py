@@ -208,11 +208,7 @@ class Bench:
         return len(self._prepare(point).cycle)
 
     def compilations(self, point: Point) -> list[Compilation]:
-        """Return the compiler's facts about the kernels that the point times.
-
-        Raises:
-            DeviceError: the point cannot be prepared.
-        """
+        """Return the compiler's facts about kernels that the point times; a DeviceError if it cannot be prepared."""
         launches = self._prepare(point).cycle
         assert point.job is not None  # noqa: S101 - it was just prepared
         launched = zip(launches, point.job.dispatches, strict=True)

@@ -66,11 +66,7 @@ class DriverProcess:
             self._send("progress", (what, step, done))
 
     def devices(self) -> tuple[PresentDevice, ...]:
-        """Return the devices of the runtime.
-
-        Raises:
-            DeviceError: it has none; the message gives the reason.
-        """
+        """Return the devices of the runtime; a DeviceError, which gives the reason, if it has none."""
         try:
             return list_devices()
         except GpuReportError as error:

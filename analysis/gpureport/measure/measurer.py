@@ -73,11 +73,7 @@ class Measurer:
         return child
 
     def opened(self, limit_s: float = ANSWER_LIMIT_S) -> Self:
-        """Wait until the device is open, at most *limit_s* seconds.
-
-        Raises:
-            DeviceError: it cannot be opened, or runs no kernels.
-        """
+        """Wait at most *limit_s* seconds for the open device; a DeviceError if it does not open, or runs no kernels."""
         try:
             device: PresentDevice = self._child.answer(limit_s)
         except DeviceError:

@@ -199,11 +199,7 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
 
 
 def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
-    """Return the devices that ``auto`` may select, the best first.
-
-    Raises:
-        InputError: all are programs that take the place of a device.
-    """
+    """Return the devices that ``auto`` may select, the best first; an InputError if all are programs in their place."""
     real = [device for device in devices if not device.is_software]
     if not real:
         raise InputError(

@@ -84,11 +84,7 @@ def machines_in(text: str, database: Database) -> Iterator[tuple[str, tuple[Sour
 
 
 def by_name(machines: Iterable[tuple[str, tuple[Source, ...]]]) -> dict[str, tuple[Source, ...]]:
-    """Return the runs of machines by their names, with numbers after repeated ones: ``a``, ``a (2)``.
-
-    Raises:
-        InputError: a run is given twice.
-    """
+    """Return the runs of machines by name, repeated ones as ``a``, ``a (2)``; an InputError if a run is given twice."""
     taken = Counter[str]()
     found = {}
     for name, runs in machines:
@@ -165,11 +161,7 @@ def _source_text(runs: Iterable[Source]) -> str:
 
 
 def device_named(source: str, database: Database) -> Device:
-    """Return the device with this name, which is no file.
-
-    Raises:
-        InputError: there is no such device.
-    """
+    """Return the device with this name, which is no file; an InputError if there is no such device."""
     try:
         return database.resolve(source)
     except InputError as error:
@@ -222,11 +214,7 @@ def open_report(path: Path, database: Database) -> Report:
 
 
 def measured_report(path: Path) -> Report:
-    """Read a ``report.json``, or that of a folder.
-
-    Raises:
-        InputError: it is missing or invalid, or its run measured nothing.
-    """
+    """Read a ``report.json``, or a folder's; an InputError if it is missing or invalid, or its run measured nothing."""
     report = load_report(path)
     if report.status == "failed":
         raise InputError(f"{path}: its run failed and measured nothing; run gpureport again")

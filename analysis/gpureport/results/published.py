@@ -88,11 +88,7 @@ OPTIONAL = frozenset({"resident", "pointers"})
 
 
 def load(path: Path, database: Database) -> Result:
-    """Read one record of a device of *database*.
-
-    Raises:
-        InputError: it is invalid; the message names file, line and field, and the correction.
-    """
+    """Read one record of a device of *database*; an InputError with its place and correction if it is invalid."""
     document = read_file(path, RecordFields)
     if ("vendor",) in document.lines and ("series",) not in document.lines:
         what = "is a device or architecture file, not a published record"

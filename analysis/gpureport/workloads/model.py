@@ -39,11 +39,7 @@ class Buffer:
     place: Place = "device"
 
     def filled(self) -> NDArray[np.generic]:
-        """Return the initial data of the whole buffer, as one array of the contents' type.
-
-        Raises:
-            ValueError: the buffer is not initialised.
-        """
+        """Return the initial data of the whole buffer in the contents' type; a ValueError if it is not initialised."""
         if self.contents is None:
             raise ValueError("the buffer is not initialised")
         flat = self.contents.ravel()

@@ -265,11 +265,7 @@ class OpenCLBackend:
         self._queue.finish()
 
     def read(self, buffer: BufferId, nbytes: int) -> _Array:
-        """Copy the first *nbytes* of a buffer back to the host.
-
-        Raises:
-            DeviceError: work queued before it failed.
-        """
+        """Copy the first *nbytes* of a buffer back to the host; a DeviceError if work queued before it failed."""
         memory = self._memory[buffer]
         if memory.array is not None:
             return memory.array[:nbytes].copy()
@@ -357,11 +353,7 @@ class OpenCLBackend:
                 self._libraries.note(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
 
     def run(self, launches: Sequence[LaunchId]) -> None:
-        """Run each of *launches* once, in order, and wait for the end.
-
-        Raises:
-            DeviceError: a launch was refused or failed.
-        """
+        """Run each of *launches* once, in order, and wait for the end; a DeviceError if one was refused or failed."""
         with _errors_as("a kernel failed"):
             for ready in map(self._launches.__getitem__, launches):
                 if isinstance(ready, _Transfer):
