@@ -32,7 +32,9 @@ COLUMNS: Residual = {
     "published": False,
     "described": False,
     "compiler": "pocl",
-    **dict.fromkeys(("conditions", "kind", "independence", "workload", "sweep", "what", "label", "unit"), ""),
+    "conditions": "",
+    "kind": "specification",
+    **dict.fromkeys(("independence", "workload", "sweep", "what", "label", "unit"), ""),
     **dict.fromkeys(("predicted", "observed", "interval", "expected"), None),
     "level": "",
     "point": None,
@@ -116,21 +118,23 @@ def _predicted(series: Series, device: Device, kind: Basis) -> Prediction:
 
 
 def _curve(result: Result, series: Series, kind: Basis, independence: Independence | Literal[""]) -> Residual:
-    key, architecture = series.measurement.key, result.device.architecture
-    return {
+    key = series.measurement.key
+    return of_device(result.device) | {
         "result": result.name,
         "published": result.publication is not None,
-        "device": result.device.id,
-        "device_class": result.device.device_class,
         "workload": key.workload,
         "sweep": key.sweep,
         "conditions": series.conditions,
         "kind": kind,
         "independence": independence,
-        "architecture": architecture.id,
         "described": series.workload.described,
-        "compiler": architecture.compiler,
+        "compiler": result.device.architecture.compiler,
     }
+
+
+def of_device(device: Device) -> Residual:
+    """Return the values of all residuals of a device."""
+    return {"device": device.id, "device_class": device.device_class, "architecture": device.architecture.id}
 
 
 def _times(curve: Residual, measurement: Measurement, prediction: Prediction) -> Iterator[Residual]:

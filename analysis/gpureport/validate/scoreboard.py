@@ -27,7 +27,7 @@ from gpureport.spec.uncertainty import sourced
 from gpureport.validate.matrix_products import PRODUCTS, fastest, product
 from gpureport.validate.operators import ESTIMATED, OPERATORS, ROWS_DEVIATION, MissingError
 from gpureport.validate.reading import check, check_known, read_table
-from gpureport.validate.residuals import Residual, independence
+from gpureport.validate.residuals import Residual, independence, of_device
 from gpureport.validate.software import DATA_SETS, DataSet, Row, Timing, stack_of, timing_of
 from gpureport.validate.streams import STREAMS
 from gpureport.validate.targets import OWN
@@ -102,16 +102,12 @@ def _of_table(path: Path, data: DataSet, database: Database) -> Iterator[Residua
         device, rows = database.device(str(device_id)), _rows(own)
         device = device if ecc else device.without_ecc
         parts = {number: models.get(str(row.get("model")), {number: row}) for number, row in rows.items()}
-        curve = {
+        curve = of_device(device) | {
             "result": path.name.split(".")[0],
             "data_set": data.title,
             "published": True,
             "sweep": "rows",
-            "device": device.id,
-            "device_class": device.device_class,
-            "architecture": device.architecture.id,
             "independence": independence(device, database, data.timing),
-            "kind": "specification",
             "what": "times",
             "unit": "s",
             "ecc": bool(device.memory.ecc) and device.id not in device.provenance["memory.ecc"].measured_on,

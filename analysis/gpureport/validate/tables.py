@@ -12,15 +12,7 @@ import pandas as pd
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import FileError
-from gpureport.predict.cpu_memory import (
-    KERNELS,
-    OPERATIONS,
-    Curve,
-    Socket,
-    latency_curve,
-    machine_streams,
-    socket_streams,
-)
+from gpureport.predict import cpu_memory
 from gpureport.predict.transfers import BOTH_WAYS, Direction, link_bytes_per_s
 from gpureport.spec.cores import core_of_machine
 from gpureport.spec.database import Database
@@ -28,7 +20,7 @@ from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
 from gpureport.units import format_bytes
 from gpureport.validate.reading import check, check_known, read_table
-from gpureport.validate.residuals import Residual, What, independence
+from gpureport.validate.residuals import Residual, What, independence, of_device
 from gpureport.validate.scoreboard import score_tables, scoreboard_residuals
 
 CLOUD, BARE, CLOUD_GPU = "CPU, cloud machines", "CPU, bare metal", "NVIDIA GPU, cloud machines"
@@ -66,7 +58,7 @@ class CloudMachine(NamedTuple):
 def cloud_machines(folder: Path = _CPUS) -> Iterator[CloudMachine]:
     """Yield the machines of a folder with the tables (default: the project's)."""
     machines = read_table(folder / MACHINES, ("machine",), ())
-    rates = {f"{operation}_GB_per_s": operation for operation in OPERATIONS}
+    rates = {f"{operation}_GB_per_s": operation for operation in cpu_memory.OPERATIONS}
     values = read_table(folder / CURVES, (), ("size_KiB", "latency_ns", *rates), zero=("machine",))
     values[["size_KiB", "latency_ns", *rates]] *= [1 << 10, 1e-9, *(1e9 for _ in rates)]
     values = values.rename(columns={"size_KiB": "working_set_bytes", "latency_ns": "latency_s", **rates})
@@ -84,7 +76,7 @@ class BareMachine(NamedTuple):
 
     name: str
     core_type: str
-    socket: Socket
+    socket: cpu_memory.Socket
     values: pd.DataFrame
 
 
@@ -95,10 +87,10 @@ def bare_machines(folder: Path = _CPUS) -> Iterator[BareMachine]:
     )
     numbers = ("cores", "bytes_per_core", "GB_per_s")
     values = read_table(folder / STREAMS, ("level", "kernel"), numbers, zero=("machine",))
-    check_known(folder / STREAMS, values["kernel"], KERNELS)
+    check_known(folder / STREAMS, values["kernel"], cpu_memory.KERNELS)
     values["bytes_per_s"] = values["GB_per_s"] * 1e9
     for _, fields, own in _by_machine(folder / STREAMS, values, machines):
-        socket = Socket(
+        socket = cpu_memory.Socket(
             clock_hz=fields["clock_GHz"] * 1e9,
             cores=int(fields["cores"]),
             domains=int(fields["domains"]),
@@ -118,22 +110,24 @@ def _by_machine(
         yield row, rows[row], own
 
 
-def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Curve:
+def stream_prediction(
+    machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool
+) -> cpu_memory.Curve:
     """Return the predicted bandwidth of each value of *machine*, in bytes/s."""
     predicted, kernels = np.zeros((3, len(machine.values))), machine.values["kernel"]
     for name in kernels.unique():
         own = (kernels == name).to_numpy()
-        curve = socket_streams(
+        curve = cpu_memory.socket_streams(
             core,
             streams,
             machine.socket,
-            KERNELS[name],
+            cpu_memory.KERNELS[name],
             machine.values["cores"].to_numpy()[own],
             machine.values["bytes_per_core"].to_numpy()[own],
             write_allocate=write_allocate,
         ).curve()
         predicted[:, own] = curve.values, curve.low, curve.high
-    return Curve(*predicted)
+    return cpu_memory.Curve(*predicted)
 
 
 def table_folders(path: Path) -> list[Path]:
@@ -163,9 +157,11 @@ def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
     sizes = values["working_set_bytes"].to_numpy()
     labels = [format_bytes(size) for size in sizes]
     curve = partial(_of_cpu, CLOUD, host.architecture, machine.name, "cpu_memory")
-    yield from _residuals(curve("latency"), "latencies", labels, latency_curve(core, place, sizes), values["latency_s"])
-    for operation, pattern in OPERATIONS.items():
-        predicted = machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
+    yield from _residuals(
+        curve("latency"), "latencies", labels, cpu_memory.latency_curve(core, place, sizes), values["latency_s"]
+    )
+    for operation, pattern in cpu_memory.OPERATIONS.items():
+        predicted = cpu_memory.machine_streams(core, place, sizes, pattern, write_allocate=allocates).curve()
         yield from _residuals(curve(operation), "bandwidths", labels, predicted, values[operation])
 
 
@@ -188,14 +184,13 @@ def _of_cpu(device_class: str, architecture: str, machine: str, family: str, var
         "workload": f"{family}/{variant}",
         "sweep": "working_set",
         "conditions": machine,
-        "kind": "specification",
         "independence": "unseen architecture" if architecture in GENERIC else "seen",
         "architecture": architecture,
     }
 
 
 def _residuals(
-    curve: Residual, what: What, labels: Iterable[str], predicted: Curve, observed: Iterable[float]
+    curve: Residual, what: What, labels: Iterable[str], predicted: cpu_memory.Curve, observed: Iterable[float]
 ) -> Iterator[Residual]:
     values = zip(labels, predicted.values, predicted.low, predicted.high, observed, strict=True)
     for label, value, low, high, seen in values:
@@ -225,17 +220,14 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
         one_way = listed["to_device"] * listed["to_host"] / (seen["to_device"] * seen["to_host"])
         part = min(_NARROWER, key=lambda part: abs(log(part**2 * one_way)))
         for name in _TRANSFERS:
-            yield {
+            yield of_device(device) | {
                 "result": "transfers",
                 "published": True,
-                "device": device.id,
                 "device_class": CLOUD_GPU,
                 "workload": "transfer/pinned",
                 "sweep": name,
                 "conditions": row["machine"],
-                "kind": "specification",
                 "independence": independence(device, database),
-                "architecture": device.architecture.id,
                 "what": "bandwidths",
                 "label": "whole link" if part == 1 else f"{part:g} of the link",
                 "unit": "B/s",
