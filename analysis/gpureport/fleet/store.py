@@ -161,11 +161,7 @@ class Store:
         return found
 
     def export(self, name: str, suffix: str) -> bytes:
-        """Return all rows of a table as a file, one of :data:`FORMATS`; faster than :meth:`table`, in less memory.
-
-        Raises:
-            InputError: as :meth:`table`.
-        """
+        """Return a table as a file, one of :data:`FORMATS`; faster than :meth:`table`, in less memory; raises as it."""
         columns, options = FORMATS[suffix]
         copied = f"COPY (SELECT {columns} FROM {_known(name)}) TO $1 ({options})"  # noqa: S608 - our own names
         with scratch_folder() as folder:

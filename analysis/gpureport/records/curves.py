@@ -4,15 +4,7 @@ from collections.abc import Hashable, Iterator
 from functools import cached_property
 from typing import Any, Literal, Self, TypeVar, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+import pydantic
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -25,10 +17,10 @@ Basis = Literal["specification", "calibrated"]
 BASES: tuple[Basis, ...] = get_args(Basis)
 
 
-class Record(BaseModel):
+class Record(pydantic.BaseModel):
     """An immutable record. Readers ignore unknown fields, so new fields do not break older versions."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants", defer_build=True)
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants", defer_build=True)
 
 
 class Metric(Record):
@@ -160,7 +152,7 @@ class Points(Rows[P_co]):
         return ((row, other) for row in self if (other := others.at(row.point)) is not None)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
+    def __get_pydantic_core_schema__(cls, source: Any, handler: pydantic.GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
         """Refuse two points with one identity."""
         unique: Any = once("point", lambda each: each.point.identity, lambda each: each.point.label).func
         return core_schema.no_info_after_validator_function(
@@ -212,18 +204,20 @@ class Level(Record):
             return f"beyond {size}" if self.beyond else f"unexplained transition at {size}"
         return f"{self.name} near partition" if self.near else self.name
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _from_name(cls, value: object) -> object:
         return {"name": value} if isinstance(value, str) else value
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: pydantic.GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """Allow the name alone."""
         return {"anyOf": [{"type": "string"}, handler(schema)]}
 
-    @model_serializer(mode="wrap")
-    def _as_name(self, handler: SerializerFunctionWrapHandler) -> Any:  # noqa: ANN401 - a name, or an object
+    @pydantic.model_serializer(mode="wrap")
+    def _as_name(self, handler: pydantic.SerializerFunctionWrapHandler) -> Any:  # noqa: ANN401 - a name, or an object
         defaults = type(self).model_fields
         fields = {name: value for name, value in handler(self).items() if value != defaults[name].default}
         return self.name if fields.keys() <= {"name"} else fields

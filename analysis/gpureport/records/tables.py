@@ -9,16 +9,7 @@ from functools import cache
 from itertools import repeat
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Discriminator,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    SerializationInfo,
-    Tag,
-    create_model,
-)
+import pydantic
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema, to_jsonable_python
@@ -26,7 +17,7 @@ from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 from gpureport.records.quantities import Many, Table
 
 Columns = dict[str, Any]
-R_co = TypeVar("R_co", bound=BaseModel, covariant=True)
+R_co = TypeVar("R_co", bound=pydantic.BaseModel, covariant=True)
 MOST_ROWS = 200_000
 """Of a table, and of all curves together; a few bytes of a file would otherwise become a kilobyte of memory."""
 EACH, ALL = "each", "all"
@@ -34,8 +25,8 @@ EACH, ALL = "each", "all"
 
 
 def _values(value: Any, each: Any) -> Any:  # noqa: ANN401 - types
-    either = Discriminator(lambda column: EACH if isinstance(column, list | tuple) else ALL)
-    return Annotated[Annotated[Many[each], Tag(EACH)] | Annotated[value, Tag(ALL)], either]
+    either = pydantic.Discriminator(lambda column: EACH if isinstance(column, list | tuple) else ALL)
+    return Annotated[Annotated[Many[each], pydantic.Tag(EACH)] | Annotated[value, pydantic.Tag(ALL)], either]
 
 
 def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type
@@ -53,12 +44,12 @@ def _unrounded(kind: Any) -> Any:  # noqa: ANN401 - types
     if get_origin(kind) is not Annotated:
         return kind
     inner, *rules = get_args(kind)
-    kept = (rule for rule in rules if inner is not float or not isinstance(rule, AfterValidator))
+    kept = (rule for rule in rules if inner is not float or not isinstance(rule, pydantic.AfterValidator))
     return Annotated[_unrounded(inner), *kept]
 
 
 @cache
-def columns_type(row: type[BaseModel], without: str | None = None) -> type[BaseModel]:
+def columns_type(row: type[pydantic.BaseModel], without: str | None = None) -> type[pydantic.BaseModel]:
     """Return the type of the columns of rows; *without* one that another table has, all others are optional, too."""
     fields: Columns = {
         name: (_column(field), ...) if field.is_required() and without is None else (_column(field) | None, None)
@@ -68,14 +59,16 @@ def columns_type(row: type[BaseModel], without: str | None = None) -> type[BaseM
     return type_like(row, f"{row.__name__}Columns", fields)
 
 
-def type_like(record: type[BaseModel], name: str, fields: Columns) -> type[BaseModel]:
+def type_like(record: type[pydantic.BaseModel], name: str, fields: Columns) -> type[pydantic.BaseModel]:
     """Return a type with other *fields* that have the docstrings of those of *record*."""
-    made = create_model(name, __config__=record.model_config, __doc__=record.__doc__, **fields)
+    made = pydantic.create_model(name, __config__=record.model_config, __doc__=record.__doc__, **fields)
     made.documented_by = record  # type: ignore[attr-defined]
     return made
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]], kind: type[BaseModel], without: str | None = None) -> Columns:
+def columns_of(
+    rows: Sequence[Mapping[str, Any]], kind: type[pydantic.BaseModel], without: str | None = None
+) -> Columns:
     """Return the columns, *without* one, of *rows*, which are records of a *kind* in JSON's types, without defaults."""
     found: Columns = {}
     for name, field in kind.model_fields.items():
@@ -96,7 +89,7 @@ def _same(values: list[Any]) -> Any:  # noqa: ANN401
     return values if isinstance(first, list) or any(value != first for value in values) else first
 
 
-def present(columns: BaseModel | None) -> Columns:
+def present(columns: pydantic.BaseModel | None) -> Columns:
     """Return the columns, or other fields, that are given, ``None`` included."""
     return {name: value for name, value in columns if name in columns.model_fields_set} if columns else {}
 
@@ -163,9 +156,9 @@ class Rows(tuple[R_co, ...], Generic[R_co]):
         return cls(made)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
+    def __get_pydantic_core_schema__(cls, source: Any, handler: pydantic.GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
         """Validate records, or their columns."""
-        (kind,) = get_args(source) or (BaseModel,)  # without one: of a default, for JSON Schemas
+        (kind,) = get_args(source) or (pydantic.BaseModel,)  # without one: of a default, for JSON Schemas
         rows = handler.generate_schema(Many[kind])  # type: ignore[valid-type]
 
         def read(value: Any, validate: Callable[[Any], tuple[R_co, ...]]) -> Rows[R_co]:  # noqa: ANN401
@@ -174,7 +167,7 @@ class Rows(tuple[R_co, ...], Generic[R_co]):
             columns = present(columns_type(kind).model_validate(value))
             return cls.of_columns(kind, columns, length_of(columns))
 
-        def write(records: Any, rows: Callable[[Any], Any], info: SerializationInfo) -> Any:  # noqa: ANN401
+        def write(records: Any, rows: Callable[[Any], Any], info: pydantic.SerializationInfo) -> Any:  # noqa: ANN401
             written = rows(records)
             return columns_of(written, kind) if info.mode == "json" and cls.by_columns else written
 
@@ -182,5 +175,5 @@ class Rows(tuple[R_co, ...], Generic[R_co]):
         return core_schema.no_info_wrap_validator_function(read, rows, serialization=written, metadata={"kind": kind})
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:  # noqa: ANN401
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: pydantic.GetJsonSchemaHandler) -> JsonSchemaValue:  # noqa: ANN401
         return handler(columns_type(schema["metadata"]["kind"]).__pydantic_core_schema__)

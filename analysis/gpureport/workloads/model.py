@@ -496,11 +496,7 @@ class Workload(ABC):
 
 
 def product(parameters: Parameters, factors: Factors) -> int:
-    """Return the product of numbers and of *parameters*.
-
-    Raises:
-        KeyError: a point does not have one of them; only :data:`REPEATS` may be missing.
-    """
+    """Return the product of numbers and of *parameters*, of which only :data:`REPEATS` may be missing (a KeyError)."""
     known = {**dict.fromkeys(REPEATS, 1), **parameters}
     return prod(known[each] if isinstance(each, str) else each for each in factors)
 
