@@ -164,7 +164,7 @@ def _of_table(name: str) -> Iterator[Row]:
         if name == "cpus" and first.setdefault(place, each["conditions"]) != each["conditions"]:
             continue
         low, high = each.get("expected") or (np.nan, np.nan)
-        curve = f"{each['kind']} {each['device']} {each['workload']}/{each['sweep']} {each['conditions']}"
+        curve = f"specification {each['device']} {each['workload']}/{each['sweep']} {each['conditions']}"
         yield Row(curve, each["label"], each["unit"], each["predicted"] or 0.0, low, high)
 
 
