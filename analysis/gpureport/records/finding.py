@@ -16,7 +16,7 @@ from gpureport.records.quantities import (
 )
 
 AccessKind = Literal["load", "store", "atomic"]
-AddressSpace = Literal["global", "constant", "local"]
+AddressSpace = Literal["global", "constant", "local", "private"]
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 _ROWS = shipped_table("verdicts", dict[str, dict[str, Any]])
 AGREEMENT: float = _ROWS["agrees"]["most"]

@@ -271,24 +271,31 @@ class SharedCache:
         self._last_beyond = {n: self.beyond.lines(count) for n, count in lines.items()}
         self._filled = {n: np.zeros(last.size, np.int64) for n, last in self._last.items()}
         self._used = {n: np.zeros(size // placement.sector_bytes + 2, np.int64) for n, size in buffers.items()}
+        if PRIVATE in buffers:  # the waves before have used the same memory
+            of_waves = np.arange(buffers[PRIVATE] // placement.line_bytes)
+            self.clock.touch(self._last[PRIVATE], of_waves, of_waves.size)
 
     def looked_up(self, access: Access, buffer: int, pattern: Coalesced, line: int, since: int) -> tuple[float, float]:
         """Return the sectors that the cache fetches, and the waves that wait for one; lines *since* then are in it."""
         filled, used = self._filled[buffer], self._used[buffer]
         lines = np.clip(pattern.lines + line, 0, filled.size - 1)
-        if access.atomic or (access.write and not self._placement.allocates):
+        if access.atomic or (access.write and not (self._placement.allocates or buffer == PRIVATE)):
             self.beyond.touch(self._last_beyond[buffer], lines, lines.size)
             return 0.0, 0.0
         sectors = np.clip(pattern.sectors + line * self._sectors_per_line, 0, used.size - 1)
-        absent_lines = self.clock.touch(self._last[buffer], lines, int(pattern.counts[_LINES]), since)
+        at_random = buffer == PRIVATE
+        absent_lines = self.clock.touch(
+            self._last[buffer], lines, int(pattern.counts[_LINES]), since, at_random=at_random
+        )
         filled[lines[absent_lines]] = self.clock.now
         absent = used[sectors] < filled[lines][pattern.line_of_sector]
         used[sectors] = self.clock.now
         missed = int(np.count_nonzero(absent))
-        if not missed:
+        if not missed or (access.write and not self._placement.allocates):
             return 0.0, 0.0
-        fetched = lines[distinct(pattern.line_of_sector[absent])]
-        self.beyond.touch(self._last_beyond[buffer], fetched, fetched.size)
+        if not at_random:
+            fetched = lines[distinct(pattern.line_of_sector[absent])]
+            self.beyond.touch(self._last_beyond[buffer], fetched, fetched.size)
         return missed, pattern.missing_waves(absent)
 
 
@@ -319,13 +326,16 @@ class AccessRecorder(Recorder):
         first_waves: int,
         interleaved: Mapping[int, int] | None = None,
         ordered: Collection[int] = (),
+        private_bytes: int = 0,
     ) -> None:
         """Start with an empty cache.
 
         *buffers*: bytes of each, by its number; *first_waves*: those of the first group; *interleaved*: executions of a
-        load that follow each other at once, by its number; *ordered*: buffers that may be the same ones to a compiler.
+        load that follow each other at once, by its number; *ordered*: buffers that may be the same ones to a compiler;
+        *private_bytes*: those of a work-item, if the private memory of all is one of the buffers.
         """
         self._placement, self._sizes, self._first_waves = placement, buffers, first_waves
+        self._private_bytes = private_bytes
         self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self.instructions: dict[tuple[Access, int], Instruction] = {}
@@ -336,13 +346,26 @@ class AccessRecorder(Recorder):
         self.cache = SharedCache(placement, {} if self.order else buffers)
 
     def accessed(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> float:
-        """Record one execution of an instruction, as a :class:`.Recorder`; the lines of arguments only are followed."""
-        if buffer == PRIVATE or not offsets.size:
+        """Record one execution of an instruction, as a :class:`.Recorder`; lines of local memory are not followed."""
+        if not offsets.size:
             return 0.0
         if access not in self._parts:
             self._parts[access] = [*self._split(access)]
         parts = self._parts[access]
-        return max(self._accessed(each, buffer, offsets + each.part if each.part else offsets, waves) for each in parts)
+        return max(self._accessed(each, buffer, self._places(each, buffer, offsets, waves), waves) for each in parts)
+
+    def _places(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> Numbers:
+        """Return where lanes access a buffer. GPUs interleave the private memory of the lanes of a wave by words.
+
+        Wider accesses touch the same lines as if their own width were that of words (NVIDIA, PTX ISA and CUDA C++
+        Programming Guide, local memory; AMD, RDNA 3 ISA, scratch swizzling).
+        """
+        at = offsets + access.part if access.part else offsets
+        if buffer != PRIVATE or self.order:
+            return at
+        lanes, own = np.divmod(at, self._private_bytes)
+        wave, word = self._placement.wave, max(WORD_BYTES, 1 << (access.nbytes.bit_length() - 1))
+        return (waves * (self._private_bytes // word) + own // word) * wave * word + lanes * word + own % word
 
     def _split(self, access: Access) -> Iterator[Access]:
         """Yield the accesses that compilers make of one: as wide as possible, stores of two to the power of n bytes."""
@@ -393,6 +416,8 @@ class AccessRecorder(Recorder):
         """Let a store be written together with the one before it to the same sectors."""
         if not access.write and buffer in self._ordered:  # later stores wait for it, if they may change what it loads
             self._stored = {n: each for n, each in self._stored.items() if n == buffer or n not in self._ordered}
+        if not access.write and buffer == PRIVATE:
+            self._stored.pop(buffer, None)
         if not (self._placement.merges and access.write and buffer in self._sizes) or access.atomic:
             return
         sectors = pattern.sectors + line * (self._placement.line_bytes // self._placement.unit_bytes)

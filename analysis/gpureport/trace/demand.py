@@ -2,19 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from math import ceil, prod
+from math import ceil, exp, inf, prod
 from typing import Any
 
 import numpy as np
 
 from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
+from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, WORD_BYTES, AccessRecorder, Extent, Placement
 from gpureport.trace.chains import REORDERED, Chains
 from gpureport.trace.execution import Execution, execute
-from gpureport.trace.program import LOCAL, Program
+from gpureport.trace.program import LOCAL, PRIVATE, TABLES, Program
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import AccessDemand, Buffer, Demand, Dispatch, Stream
 
@@ -155,13 +156,15 @@ def dispatch_demand(
     kernel's parameters. Streams are of touched units; those that are written completely need no other data from memory.
     """
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray | Buffer)}
-    names = [parameter.name for parameter in program.parameters]
+    names = {PRIVATE: "private"} | dict(enumerate(parameter.name for parameter in program.parameters))
     first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
     ordered = {number for number in sizes if not program.parameters[number].noalias}
     in_loops, architecture = placement.page_lines > 0, device.architecture
 
     def executed(together: Sequence[int]) -> tuple[Execution, AccessRecorder]:
-        recorder = AccessRecorder(placement, sizes, first_waves, program.interleaved, ordered)
+        own = program.private_bytes * placement.wave * (1 if in_loops else first_waves * len(together))
+        buffers = sizes | ({PRIVATE: own} if own else {})
+        recorder = AccessRecorder(placement, buffers, first_waves, program.interleaved, ordered, program.private_bytes)
         chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
         return execute(program, arguments, shape, together, placement.wave, recorder, chains), recorder
 
@@ -183,12 +186,14 @@ def dispatch_demand(
             sample.counts[key][MISSED] = sample.counts[key][POSSIBLE] * misses
     accesses, (branches, maskable) = tuple(_accesses(samples, names)), _ways(program)
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
-    extents = {(names[key[0]], key[1]): _extent(key, samples, placement) for key in keys}
-    lost, streams = samples[0].lost or _lost(samples[0].recorder, extents.values(), placement, groups), list[Stream]()
+    extents = {(names[key[0]], key[1]): _extent(key, samples, placement, groups) for key in keys}
+    others = [extent for (name, _), extent in extents.items() if name != names[PRIVATE]]
+    lost, streams = samples[0].lost or _lost(samples[0].recorder, others, placement, groups), list[Stream]()
     for (name, write), (extent, apart) in extents.items():
         own = [each for each in accesses if (each.buffer, each.kind != "load") == (name, write)]
-        missed = 0.0 if in_loops else _missed_at_random(extent, apart, own, device)
-        streams += _streams(own, extent, missed, lost, placement)
+        private = name == names[PRIVATE]
+        missed = 0.0 if in_loops or private else _missed_at_random(extent, apart, own, device)
+        streams += _streams(own, extent, missed, _replaced(extent, device) if private else lost, placement)
     chain = _chain(samples, together=groups <= placement.units * placement.resident)
     missed, near, updated = (chain.pop(name, 0.0) for name in ("miss", "hit", "atomic"))
     return Demand(
@@ -222,7 +227,9 @@ def _operations(
     counted = _listed(counted, architecture.rates_per_cycle, architecture)
     executed = {name: count for name, count in lanes.items() if count}
     # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.
-    further = sum(lanes.values()) if architecture.groups_as_loops else lanes["memory"]
+    # So are those of private memory, which have 32 bits.
+    narrow = sum(each.waves * wave for each in accesses if each.space == "private")
+    further = sum(lanes.values()) if architecture.groups_as_loops else lanes["memory"] - narrow
     others = 0.0 if architecture.scalar_unit else sum(executed.values()) + further
     return {**counted, **executed, "instruction": sum(counted.values()) + others}
 
@@ -263,8 +270,20 @@ def _streams(
                 write=write,
                 passes=requested / used,
                 outer_passes=outer,
-                memory_passes=max(missed, min(1.0, outer)) + lost * outer,
+                memory_passes=max(missed, min(1.0, outer if own[0].space != "private" else 0.0)) + lost * outer,
             )
+
+
+def _replaced(extent: Extent, device: Device) -> float:
+    """Return the share of the accesses of resident waves to their private memory that miss the last cache.
+
+    Each miss replaces a line at random, so that lines stay for as many misses as there are lines in the cache.
+    """
+    ratio = extent.lines * device.line_bytes / float(device.caches[-1].capacity_bytes) if device.caches else inf
+    share = 1.0
+    for _ in range(100):
+        share = 1 - exp(-share * ratio)
+    return share
 
 
 def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand], device: Device) -> float:
@@ -284,16 +303,21 @@ def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand],
     return share * min(apart, moved) / extent.units * brought * missed
 
 
-def _extent(key: tuple[int, bool], samples: Sequence[_Sample], placement: Placement) -> tuple[Extent, float]:
+def _extent(
+    key: tuple[int, bool], samples: Sequence[_Sample], placement: Placement, groups: int
+) -> tuple[Extent, float]:
     """Return what all groups touch: what the samples represent, at most the buffer.
 
     If groups at the border touch little else than those in the middle, all groups share what they touch. If they touch
     lines at the same places, so do all; little is touched before the first or after the last of these lines. Also
-    return the units, if groups on different compute units had none in common.
+    return the units, if groups on different compute units had none in common, as with the private memory of *groups*.
     """
     together, *others = (sample.recorder.touched[key] for sample in samples if key in sample.recorder.touched)
     weights = [sample.weight for sample in samples if key in sample.recorder.touched]
     middle, alike = np.array(together.extent(placement)), False
+    if key[0] == PRIVATE:
+        own = Extent(*(middle * min(placement.units, groups)).tolist())
+        return own, own.units
     apart, seen, places = weights[0] * middle, middle, together.places(placement)
     for touched, weight in zip(others, weights[1:], strict=True):
         together.add(touched)
@@ -340,14 +364,15 @@ def _lost(
     return recorder.cache.beyond.missed_again(lines / min(placement.units, groups))
 
 
-def _accesses(samples: Sequence[_Sample], names: Sequence[str]) -> Iterator[AccessDemand]:
+def _accesses(samples: Sequence[_Sample], names: Mapping[int, str]) -> Iterator[AccessDemand]:
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
         executed = (sample.recorder.instructions.get((access, buffer)) for sample in samples)
         counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
-        is_constant = buffer < LOCAL or access.space == "constant"
+        spaces: Mapping[int, AddressSpace] = {LOCAL: "local", PRIVATE: "private", TABLES: "constant"}
+        usual: AddressSpace = "constant" if access.space == "constant" else "global"
         yield AccessDemand(
-            buffer=names[buffer] if buffer >= 0 else "",
-            space="local" if buffer == LOCAL else "constant" if is_constant else "global",
+            buffer=names.get(buffer, ""),
+            space=spaces.get(buffer, usual),
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
             end=max(each.end for each in executed if each),

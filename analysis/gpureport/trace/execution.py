@@ -54,8 +54,8 @@ class Recorder:
         Args:
             access: the instruction.
             buffer: number of the argument, or ``LOCAL``, ``PRIVATE`` or ``TABLES`` of :mod:`gpureport.trace.program`.
-            offsets: bytes from the start of the buffer, of the group's local or the work-item's private memory, one for
-                each active lane; also out of bounds.
+            offsets: bytes from the start of the buffer, of the group's local or the wave's private memory, in which one
+                work-item's is after the other's; one for each active lane, also out of bounds.
             waves: the wave of each lane, counted over all executed groups.
 
         Returns:
@@ -340,6 +340,8 @@ class _Machine:
         each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
         if region == LOCAL and not (inside := self.inside.take(each + 1, mode="clip")).all():
             self._refuse(access, where, each, int(inside.argmin()))
+        if region == PRIVATE:
+            each = each + self.linear[lanes.index[where]] % self.wave * self.program.private_bytes
         self.seen[access.number] = region, self.recorder.accessed(access, region, each, waves)
         if memory.repeats:
             offsets = offsets % memory.data.size

@@ -51,6 +51,7 @@ class ReuseClock:
     def __init__(self, capacity: float) -> None:
         self.capacity, self.window = capacity, inf
         self.now, self._known, self._due = 0, 0, 0
+        self._random, self._missed, self._since, self._rate = np.random.default_rng(0), 0, 0, 1.0
         self._gaps: list[Times] = []
         self._first: list[Times] = []
         self._last: list[Times] = []  # of each array of lines
@@ -60,10 +61,11 @@ class ReuseClock:
         self._last.append(np.zeros(count, np.int64))
         return self._last[-1]
 
-    def touch(self, last: Times, lines: Times, accesses: int, since: float = inf) -> Found:
+    def touch(self, last: Times, lines: Times, accesses: int, since: float = inf, *, at_random: bool = False) -> Found:
         """Record *accesses* to different *lines* at once, and return which of these lines the cache does not contain.
 
-        *last* are times of :meth:`lines`. Nothing has replaced the lines that were touched after *since*.
+        *last* are times of :meth:`lines`. Nothing has replaced the lines that were touched after *since*. Each miss
+        replaces the line that was touched longest ago, or one *at_random*.
         """
         self.now += accesses
         before = last[lines]
@@ -77,8 +79,17 @@ class ReuseClock:
         last[lines] = self.now
         if self._known > self.capacity and self.now >= self._due:
             self.window, self._due = self._window_of(self.capacity), 2 * self.now
-        absent: Found = new | ((gaps > self.window) & (before <= since))
+        window = self._lifetimes(gaps.size) if at_random and self.window < inf else self.window
+        absent: Found = new | ((gaps > window) & (before <= since))
+        self._missed += int(np.count_nonzero(absent))
         return absent
+
+    def _lifetimes(self, count: int) -> NDArray[np.float64]:
+        """Return after how many accesses lines leave the cache, if each miss replaces one at random."""
+        if self.now >= 2 * self._since:
+            self._rate = self._missed / (self.now - self._since) if self._since else self._rate
+            self._missed, self._since = 0, self.now
+        return self._random.exponential(self.capacity / (self._rate or 1e-9), count)
 
     def missed_again(self, capacity: float) -> float:
         """Return the share of accesses to lines that left a cache of *capacity* lines after an earlier access."""
