@@ -1,7 +1,7 @@
 """What the memory accesses of waves touch: lines, sectors, banks and addresses, and which of them a cache contains."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.execution import Recorder
 from gpureport.trace.instructions import WIDEST
-from gpureport.trace.program import PRIVATE, Access
+from gpureport.trace.program import PRIVATE, PRIVATE_UNIT, Access
 from gpureport.trace.reuse import LoopOrder, ReuseClock
 
 Numbers = NDArray[np.int64]
@@ -326,16 +326,16 @@ class AccessRecorder(Recorder):
         first_waves: int,
         interleaved: Mapping[int, int] | None = None,
         ordered: Collection[int] = (),
-        private_bytes: int = 0,
+        private_places: Sequence[int] = (),
     ) -> None:
         """Start with an empty cache.
 
         *buffers*: bytes of each, by its number; *first_waves*: those of the first group; *interleaved*: executions of a
         load that follow each other at once, by its number; *ordered*: buffers that may be the same ones to a compiler;
-        *private_bytes*: those of a work-item, if the private memory of all is one of the buffers.
+        *private_places*: see :class:`.Program`; the private memory of all work-items is one of the buffers.
         """
         self._placement, self._sizes, self._first_waves = placement, buffers, first_waves
-        self._private_bytes = private_bytes
+        self._private, self._private_units = np.array(private_places, np.int64), max(private_places, default=0) + 1
         self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self.instructions: dict[tuple[Access, int], Instruction] = {}
@@ -363,9 +363,10 @@ class AccessRecorder(Recorder):
         at = offsets + access.part if access.part else offsets
         if buffer != PRIVATE or self.order:
             return at
-        lanes, own = np.divmod(at, self._private_bytes)
         wave, word = self._placement.wave, max(WORD_BYTES, 1 << (access.nbytes.bit_length() - 1))
-        return (waves * (self._private_bytes // word) + own // word) * wave * word + lanes * word + own % word
+        lanes, unit = np.divmod(at // PRIVATE_UNIT, self._private.size)
+        row = (waves * self._private_units + self._private[unit]) * PRIVATE_UNIT + at % PRIVATE_UNIT
+        return (row // word * wave + lanes) * word + row % word
 
     def _split(self, access: Access) -> Iterator[Access]:
         """Yield the accesses that compilers make of one: as wide as possible, stores of two to the power of n bytes."""

@@ -3,13 +3,12 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil, exp, inf, prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
-from gpureport.records.finding import AddressSpace
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, WORD_BYTES, AccessRecorder, Extent, Placement
@@ -162,9 +161,9 @@ def dispatch_demand(
     in_loops, architecture = placement.page_lines > 0, device.architecture
 
     def executed(together: Sequence[int]) -> tuple[Execution, AccessRecorder]:
-        own = program.private_bytes * placement.wave * (1 if in_loops else first_waves * len(together))
+        own = program.placed_bytes * placement.wave * (1 if in_loops else first_waves * len(together))
         buffers = sizes | ({PRIVATE: own} if own else {})
-        recorder = AccessRecorder(placement, buffers, first_waves, program.interleaved, ordered, program.private_bytes)
+        recorder = AccessRecorder(placement, buffers, first_waves, program.interleaved, ordered, program.private_places)
         chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
         return execute(program, arguments, shape, together, placement.wave, recorder, chains), recorder
 
@@ -187,12 +186,12 @@ def dispatch_demand(
     accesses, (branches, maskable) = tuple(_accesses(samples, names)), _ways(program)
     keys = dict.fromkeys(key for sample in samples for key in sample.recorder.touched)
     extents = {(names[key[0]], key[1]): _extent(key, samples, placement, groups) for key in keys}
-    others = [extent for (name, _), extent in extents.items() if name != names[PRIVATE]]
-    lost, streams = samples[0].lost or _lost(samples[0].recorder, others, placement, groups), list[Stream]()
-    for (name, write), (extent, apart) in extents.items():
+    apart = [extent for (name, _), extent in extents.items() if name != names[PRIVATE]]
+    lost, streams = samples[0].lost or _lost(samples[0].recorder, apart, placement, groups), list[Stream]()
+    for (name, write), (extent, units) in extents.items():
         own = [each for each in accesses if (each.buffer, each.kind != "load") == (name, write)]
         private = name == names[PRIVATE]
-        missed = 0.0 if in_loops or private else _missed_at_random(extent, apart, own, device)
+        missed = 0.0 if in_loops or private else _missed_at_random(extent, units, own, device)
         streams += _streams(own, extent, missed, _replaced(extent, device) if private else lost, placement)
     chain = _chain(samples, together=groups <= placement.units * placement.resident)
     missed, near, updated = (chain.pop(name, 0.0) for name in ("miss", "hit", "atomic"))
@@ -368,11 +367,11 @@ def _accesses(samples: Sequence[_Sample], names: Mapping[int, str]) -> Iterator[
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
         executed = (sample.recorder.instructions.get((access, buffer)) for sample in samples)
         counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
-        spaces: Mapping[int, AddressSpace] = {LOCAL: "local", PRIVATE: "private", TABLES: "constant"}
-        usual: AddressSpace = "constant" if access.space == "constant" else "global"
+        is_constant = buffer == TABLES or access.space == "constant"
+        own_space: Literal["local", "private"] = "local" if buffer == LOCAL else "private"
         yield AccessDemand(
             buffer=names.get(buffer, ""),
-            space=spaces.get(buffer, usual),
+            space=own_space if buffer in (LOCAL, PRIVATE) else "constant" if is_constant else "global",
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
             end=max(each.end for each in executed if each),

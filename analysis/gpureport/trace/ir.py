@@ -299,8 +299,10 @@ class Words:
 class Module:
     """The code of a compiled file. *addresses* of its variables must be known before instructions are read.
 
-    ``line`` is the source line of what was last read.
+    ``line`` is the source line of what was last read. ``unrolled`` is for kernels of GPUs that have private arrays.
     """
+
+    unrolled: "Module | None" = None
 
     def __init__(self, path: Path, text: str) -> None:
         for assembly, call in _PTX.items():

@@ -1,6 +1,7 @@
 """A kernel as blocks of operations on arrays over work-items, made from LLVM's code."""
 
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,8 @@ _SPAN, _FIRST = 1 << 40, -TABLES + 1
 _OPAQUE = re.compile("image|sampler|event|queue|pipe")
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
+PRIVATE_UNIT = 16
+"""Private arrays begin at a multiple of so many bytes."""
 
 
 def address(region: int) -> np.int64:
@@ -148,12 +151,23 @@ class Program:
     slots: int = 0
     local_arrays: tuple[LocalArray, ...] = ()
     tables: bytes = b""
-    private_bytes: int = 0
+    private_places: list[int] = field(default_factory=list)
+    """Where compilers place each 16 bytes of private memory, in 16 bytes: arrays at different times at one place."""
     work_group: tuple[int, ...] = ()
     """The work-group size that the kernel requires."""
     has_sub_groups: bool = False
     """Whether its results may depend on the width of sub-groups."""
     has_sub_group_barriers: bool = False
+
+    @property
+    def private_bytes(self) -> int:
+        """Bytes of all private arrays of a work-item."""
+        return PRIVATE_UNIT * len(self.private_places)
+
+    @property
+    def placed_bytes(self) -> int:
+        """Bytes of private memory of a work-item in which compilers place them."""
+        return PRIVATE_UNIT * (1 + max(self.private_places, default=-1))
 
     def local_bytes(self, dispatch: Dispatch) -> int:
         """Return the bytes of local memory of a work-group: declared, and passed as arguments."""
@@ -175,7 +189,8 @@ class Program:
 def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False) -> Program:
     """Return the kernel *name* of a module; compilers interleave at most *unrolled* iterations of loops.
 
-    *joins*: they also make one load of those of neighbouring members.
+    *joins*: they also make one load of those of neighbouring members, and unroll loops that use private arrays, as for
+    GPUs.
 
     Raises:
         Unsupported: it uses what cannot be executed; the message has file, line and its name.
@@ -183,6 +198,8 @@ def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False
     """
     if name not in module.kernels:
         raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(module.kernels) or 'none'}")
+    if joins and module.unrolled and "= alloca " in module.kernels[name][1]:
+        module = module.unrolled
     try:
         return _Builder(module, name, unrolled, joins=joins).built
     except Unsupported as error:
@@ -206,6 +223,8 @@ class _Builder:
         self.used_elements: Mapping[str, int] = {}
         self.repeated: set[str] = set()
         self.divided_again: set[str] = set()
+        self.lives: dict[str, range] = {}
+        self.placed: list[tuple[int, int, range]] = []
         self._place_variables()
         self.built.parameters = tuple(self._parameters())
         self.built.blocks = tuple(self._blocks())
@@ -260,6 +279,9 @@ class _Builder:
         self.varying = instructions.varying([line for _, lines in pieces for line in lines])
         self.used_elements = instructions.used_elements([line for _, lines in pieces for line in lines])
         self.uses = Counter(name for _, lines in pieces for line in lines for name in line.names)
+        ends_of = [each for _, lines in pieces for each in lines if each.called.startswith("llvm.lifetime")]
+        for number, name in enumerate(each.names[-1] for each in ends_of):
+            self.lives[name] = range(self.lives.get(name, range(number, 0)).start, number)
         self.of_three = {line.result for _, lines in pieces for line in lines if _is_of_three(line)}
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         self.divided_again = instructions.divided_again(text)
@@ -356,8 +378,14 @@ class _Builder:
         return self._made(line, function, {"address": 1.0} if terms else {})
 
     def _alloca(self, line: Instruction) -> Operation:
-        at = address(PRIVATE) + np.int64(self.built.private_bytes)
-        self.built.private_bytes += -(-line.bare[0].nbytes // 16) * 16
+        at, places = address(PRIVATE) + np.int64(self.built.private_bytes), self.built.private_places
+        size, life = -(-line.bare[0].nbytes // PRIVATE_UNIT), self.lives.get(line.result, range(sys.maxsize))
+        first = 0
+        for begin, end, other in sorted(self.placed, key=lambda each: each[0]):
+            if begin < first + size and max(life.start, other.start) < min(life.stop, other.stop):
+                first = max(first, end)
+        self.placed.append((first, first + size, life))
+        places.extend(range(first, first + size))
         self.roots[line.result] = PRIVATE
         return Operation(lambda: at, (), self.slot(line.result), {})
 
