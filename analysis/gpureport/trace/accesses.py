@@ -332,10 +332,11 @@ class AccessRecorder(Recorder):
 
         *buffers*: bytes of each, by its number; *first_waves*: those of the first group; *interleaved*: executions of a
         load that follow each other at once, by its number; *ordered*: buffers that may be the same ones to a compiler;
-        *private_places*: see :class:`.Program`; the private memory of all work-items is one of the buffers.
+        *private_places*: see :class:`.Program`; the private memory of resident waves is one of the buffers.
         """
         self._placement, self._sizes, self._first_waves = placement, buffers, first_waves
         self._private, self._private_units = np.array(private_places, np.int64), max(private_places, default=0) + 1
+        self._resident = max(1, buffers.get(PRIVATE, 0) // (PRIVATE_UNIT * self._private_units * placement.wave))
         self._interleaved = interleaved or {}
         self.touched: dict[tuple[int, bool], Touched] = {}
         self.instructions: dict[tuple[Access, int], Instruction] = {}
@@ -365,7 +366,7 @@ class AccessRecorder(Recorder):
             return at
         wave, word = self._placement.wave, max(WORD_BYTES, 1 << (access.nbytes.bit_length() - 1))
         lanes, unit = np.divmod(at // PRIVATE_UNIT, self._private.size)
-        row = (waves * self._private_units + self._private[unit]) * PRIVATE_UNIT + at % PRIVATE_UNIT
+        row = (waves % self._resident * self._private_units + self._private[unit]) * PRIVATE_UNIT + at % PRIVATE_UNIT
         return (row // word * wave + lanes) * word + row % word
 
     def _split(self, access: Access) -> Iterator[Access]:

@@ -161,7 +161,8 @@ def dispatch_demand(
     in_loops, architecture = placement.page_lines > 0, device.architecture
 
     def executed(together: Sequence[int]) -> tuple[Execution, AccessRecorder]:
-        own = program.placed_bytes * placement.wave * (1 if in_loops else first_waves * len(together))
+        resident = 1 if in_loops else first_waves * min(len(together), len(parts[0][0]))
+        own = program.placed_bytes * placement.wave * resident
         buffers = sizes | ({PRIVATE: own} if own else {})
         recorder = AccessRecorder(placement, buffers, first_waves, program.interleaved, ordered, program.private_places)
         chains = Chains(program, dict(placement.latencies), REORDERED if in_loops else 0)
