@@ -16,7 +16,7 @@ from gpureport.trace import demand as demands
 from gpureport.trace.accesses import COUNTED, AccessRecorder, Placement
 from gpureport.trace.compiler import compile_file
 from gpureport.trace.demand import dispatch_demand, placed
-from gpureport.trace.program import Access, Program, program
+from gpureport.trace.program import PRIVATE, Access, Program, program
 from gpureport.trace.reuse import ReuseClock
 from gpureport.workloads.model import Dispatch
 from tests.toy import TOY
@@ -385,3 +385,114 @@ def test_a_core_overlaps_what_it_reorders(
 
     assert (demand.branches, demand.maskable) == (True, False)
     assert demand.chain["fp32"] == pytest.approx(links, rel=0.1)
+
+
+def private(
+    placement: Placement, bytes_of_item: int, *executions: tuple[Access, NDArray[np.int64]]
+) -> list[dict[str, float]]:
+    """Return the counts of accesses to private memory, at these bytes of the work-items of two waves, in turn."""
+    places, loops = range(bytes_of_item // 16), placement.page_lines
+    recorder = AccessRecorder(placement, {PRIVATE: bytes_of_item * (32 if loops else 64)}, 1, private_places=places)
+    for number, (access, own) in enumerate(executions):
+        own_number = replace(access, number=number, region=PRIVATE, space="private")
+        recorder.accessed(own_number, PRIVATE, LANES % 32 * bytes_of_item + own, WAVES)
+    return [dict(zip(COUNTED, found.total.tolist(), strict=True)) for found in recorder.instructions.values()]
+
+
+BYTE, WIDE = replace(LOAD, nbytes=1, dtype=np.dtype(np.int8)), replace(LOAD, nbytes=16)
+NARROW = replace(BYTE, write=True)
+
+
+@pytest.mark.parametrize(
+    ("access", "own", "lines", "sectors", "cycles", "partly"),
+    [
+        (LOAD, 0 * LANES + 8, 2, 8, 2, 0),  # one index: all words of a line, of each wave
+        (LOAD, 4 * (LANES % 2), 4, 16, 2, 0),  # two rows of words; no two lanes share a bank
+        (LOAD, 4 * (LANES % 16), 32, 64, 2, 0),
+        (WIDE, 0 * LANES + 16, 8, 32, 8, 0),
+        (BYTE, 0 * LANES + 5, 2, 8, 2, 0),  # bytes are in words of their own lane
+        (BYTE, LANES % 4, 2, 8, 2, 0),
+        (NARROW, 0 * LANES + 5, 2, 8, 2, 2),
+    ],
+)
+def test_lanes_interleave_their_private_memory(
+    access: Access, own: NDArray[np.int64], lines: int, sectors: int, cycles: int, partly: int
+) -> None:
+    (total,) = private(PLACEMENT, 64, (access, own))
+    found = [total[name] for name in ("lines", "sectors", "conflict_cycles", "partly_written", "missed_sectors")]
+    assert found == [lines, sectors, cycles, partly, 0]
+
+
+def test_cores_have_private_memory_on_a_stack() -> None:
+    """Eight words of each of 32 lanes, one after the other, which the next wave uses again."""
+    (total,) = private(replace(PLACEMENT, page_lines=32), 32, (LOAD, 0 * LANES))
+    assert (total["lines"], total["sectors"]) == (16, 64)
+
+
+@pytest.mark.parametrize(("rows", "missed"), [(16, 0.0), (32, 0.0), (64, 0.80), (128, 0.98)])
+def test_private_memory_beyond_a_cache_misses_it_at_random(rows: int, missed: float) -> None:
+    """Cyclic reads of 1/2, 1, 2 and 4 times the cache miss a share m = 1 - exp(-m * ratio); stores bring lines."""
+    order = np.arange(64 * rows) % rows
+    stores, *loads = private(
+        PLACEMENT, 4 * rows, *[(STORE if n < rows else LOAD, 0 * LANES + 4 * row) for n, row in enumerate(order)]
+    )
+    later = loads[len(loads) // 2 :]
+    assert stores["missed_sectors"] == 0
+    assert sum(each["missed_sectors"] for each in later) / sum(each["sectors"] for each in later) == pytest.approx(
+        missed, abs=0.02
+    )
+
+
+def test_loads_of_private_memory_keep_stores_apart() -> None:
+    """Two bytes of a word are written together, unless a load is between them."""
+    first, second = (NARROW, 0 * LANES), (NARROW, 0 * LANES + 1)
+    together, apart = private(PLACEMENT, 16, first, second), private(PLACEMENT, 16, first, (BYTE, 0 * LANES), second)
+    assert [sum(each["sectors"] for each in found) for found in (together, apart)] == [pytest.approx(8), 24]
+
+
+FILLED = "int a[{0}]; for (int k = 0; k < {0}; k++) a[k] = k * i * (i ^ k);"
+
+
+def test_private_arrays_cost_accesses_only_where_indices_are_computed(database: Database, tmp_path: Path) -> None:
+    """Eight stores and one load of each work-item, which fit in the L1; none if the compiler knows all indices."""
+    items, device = 1 << 16, database.device("nvidia/h200_sxm")
+    found = {}
+    for index in ("5", "i & 7"):
+        body = f"{{ int i = get_global_id(0); {FILLED.format(8)} x[i] = a[{index}]; }}"
+        kernel, shape = compiled(tmp_path, f"global int *x) {body}"), Dispatch("k", (items,), (256,))
+        placement = placed(device, kernel, shape)
+        found[index] = dispatch_demand(kernel, [np.zeros(items, np.int32)], shape, device, placement)
+
+    assert [each.buffer for each in found["5"].accesses] == [each.buffer for each in found["5"].streams] == ["x"]
+    demand, waves = found["i & 7"], items / 32
+    own = [each for each in demand.accesses if each.space == "private"]
+    assert [(each.kind, each.waves) for each in own] == [("store", waves)] * 8 + [("load", waves)]
+    assert (own[-1].lines, own[-1].missed_sectors, demand.nearest_chain, demand.memory_chain) == (8 * waves, 0, 1, 0)
+    written = {
+        each.buffer: (each.write, each.elements, each.outer_passes, each.memory_passes) for each in demand.streams
+    }
+    places = 132 * 2 * 256  # of work-items: two groups on each unit; eight sectors are eight words of eight of them
+    assert written["private"] == (
+        True,
+        places,
+        items / places,
+        pytest.approx(0),
+    )
+    assert demand.operations["memory"] == 10 * items
+
+
+def test_arrays_of_different_times_are_in_one_place(tmp_path: Path) -> None:
+    text = "int f(int i) { int a[8]; for (int k = 0; k < 8; k++) a[k] = k * i; return a[(i ^ 1) & 7]; }\n"
+    body = "{ int i = get_global_id(0); x[i] = f(i); x[i + 1] = f(i + x[i]); }"
+    (source := tmp_path / "k.cl").write_text(f"{text}kernel void k(global int *x) {body}")
+    kernel = program(compile_file(source), "k")
+    assert (kernel.private_bytes, kernel.placed_bytes) == (64, 32)
+
+
+def test_loops_over_private_arrays_are_unrolled_for_gpus(tmp_path: Path) -> None:
+    """A table of 128 numbers: a store for each, or one in a loop."""
+    body = f"{{ int i = get_global_id(0); {FILLED.format(128)} x[i] = a[i & 127]; }}"
+    (source := tmp_path / "k.cl").write_text(f"kernel void k(global int *x) {body}")
+    module = compile_file(source)
+    stores = [sum(each.write for each in program(module, "k", joins=joins).accesses) for joins in (True, False)]
+    assert stores == [129, 2]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
+from gpureport.spec.uncertainty import sourced
 from gpureport.trace.ir import Module
 
 _VERSION = "-D__OPENCL_VERSION__=300"
@@ -26,9 +27,8 @@ _OPTIMISED = shlex.split(
     "-mllvm -disable-loop-idiom-memset -mllvm -disable-loop-idiom-memcpy"
 )
 """All functions become part of their kernels; loops of few constant iterations are unrolled, as drivers do."""
-_PRIVATE = shlex.split("-mllvm -unroll-threshold=1500")
-"""They unroll more if private arrays need it. The machine code of an H200 for four kernels has loops unrolled that this
-limit unrolls and 1200 does not, or 600; it has none unrolled that only 2200 would."""
+UNROLLED_PRIVATE = sourced("trace.compiler.UNROLLED_PRIVATE", int)
+"""Size of unrolled loops, at most, in kernels with private arrays whose indices are not constant (LLVM's limit)."""
 _OF_STORE = re.compile(r"(= load <[^!\n]*), !dbg !\d+$", re.M)
 """The load of a whole vector of which a part is stored: it has no access type. It gets no line."""
 _TAKEN = re.compile(r"-(?:[DUI]|cl-(?!std)|cl-std=CL[23]|O|Xclang|disable-llvm-passes)")
@@ -58,7 +58,8 @@ def compile_file(path: Path, options: str = "", *, variables: bool = False, rest
     if not (variables or restrict):
         found = Module(path, _translated([*command, *_OPTIMISED], path))
         if any("= alloca " in body for _, body in found.kernels.values()):
-            found.unrolled = Module(path, _translated([*command, *_OPTIMISED, *_PRIVATE], path))
+            more = ("-mllvm", f"-unroll-threshold={UNROLLED_PRIVATE}")
+            found.unrolled = Module(path, _translated([*command, *_OPTIMISED, *more], path))
         return found
     plain = _translated([*command, "-O1", "-Xclang", "-disable-llvm-passes"], path)
     again = shlex.split("-x ir -S -emit-llvm -w -o - -")
