@@ -472,7 +472,7 @@ def test_private_arrays_cost_accesses_only_where_indices_are_computed(database: 
         each.buffer: (each.write, each.elements, each.outer_passes, each.memory_passes) for each in demand.streams
     }
     places = 132 * 2 * 256  # of work-items: two groups on each unit; eight sectors are eight words of eight of them
-    assert written["private"] == (
+    assert written["private memory"] == (
         True,
         places,
         items / places,

@@ -358,16 +358,19 @@ class AccessRecorder(Recorder):
     def _places(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> Numbers:
         """Return where lanes access a buffer. GPUs interleave the private memory of the lanes of a wave by words.
 
+        That of the lanes of a core is on its stack, which its waves use in turn.
+
         Wider accesses touch the same lines as if their own width were that of words (NVIDIA, PTX ISA and CUDA C++
         Programming Guide, local memory; AMD, RDNA 3 ISA, scratch swizzling).
         """
         at = offsets + access.part if access.part else offsets
-        if buffer != PRIVATE or self.order:
+        if buffer != PRIVATE:
             return at
         wave, word = self._placement.wave, max(WORD_BYTES, 1 << (access.nbytes.bit_length() - 1))
         lanes, unit = np.divmod(at // PRIVATE_UNIT, self._private.size)
-        row = (waves % self._resident * self._private_units + self._private[unit]) * PRIVATE_UNIT + at % PRIVATE_UNIT
-        return (row // word * wave + lanes) * word + row % word
+        first = lanes if self.order else waves % self._resident
+        row = (first * self._private_units + self._private[unit]) * PRIVATE_UNIT + at % PRIVATE_UNIT
+        return row if self.order else (row // word * wave + lanes) * word + row % word
 
     def _split(self, access: Access) -> Iterator[Access]:
         """Yield the accesses that compilers make of one: as wide as possible, stores of two to the power of n bytes."""

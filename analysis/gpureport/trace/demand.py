@@ -155,7 +155,7 @@ def dispatch_demand(
     kernel's parameters. Streams are of touched units; those that are written completely need no other data from memory.
     """
     sizes = {number: each.nbytes for number, each in enumerate(arguments) if isinstance(each, np.ndarray | Buffer)}
-    names = {PRIVATE: "private"} | dict(enumerate(parameter.name for parameter in program.parameters))
+    names = {PRIVATE: "private memory"} | dict(enumerate(parameter.name for parameter in program.parameters))
     first_waves, groups = ceil(prod(shape.local_size) / placement.wave), prod(shape.groups)
     ordered = {number for number in sizes if not program.parameters[number].noalias}
     in_loops, architecture = placement.page_lines > 0, device.architecture
