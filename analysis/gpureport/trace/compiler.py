@@ -3,7 +3,7 @@
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import zip_longest
@@ -56,21 +56,26 @@ def compile_file(path: Path, options: str = "", *, variables: bool = False, rest
     """
     command = [*_FLAGS, *_found_in(path.parent), *_taken(options), "-o", "-", str(path)]
     if not (variables or restrict):
-        found = Module(path, _translated([*command, *_OPTIMISED], path))
-        if any("= alloca " in body for _, body in found.kernels.values()):
-            more = ("-mllvm", f"-unroll-threshold={UNROLLED_PRIVATE}")
-            found.unrolled = Module(path, _translated([*command, *_OPTIMISED, *more], path))
-        return found
+        return _with_unrolled(path, lambda flags: _translated([*command, *flags], path))
     plain = _translated([*command, "-O1", "-Xclang", "-disable-llvm-passes"], path)
     again = shlex.split("-x ir -S -emit-llvm -w -o - -")
     if restrict:
         kernels = re.compile(r"^define [^\n]*spir_kernel[^\n]*", re.M)
         alone = kernels.sub(lambda line: re.sub(r"ptr addrspace\(1\) (?!noalias)", r"\g<0>noalias ", line[0]), plain)
-        return Module(path, _clang([*_OPTIMISED, *again], path, alone))
+        return _with_unrolled(path, lambda flags: _clang([*flags, *again], path, alone))
     inlined = re.sub(
         r"^(attributes #\d+ = \{ )(?!.*alwaysinline)(?=.*frame-pointer)", r"\1alwaysinline ", plain, flags=re.M
     )
     return Module(path, _OF_STORE.sub(r"\1, !part", _clang(["-O0", *again], path, inlined)))
+
+
+def _with_unrolled(path: Path, translated: Callable[[Sequence[str]], str]) -> Module:
+    """Return what flags make of a file, and what more unrolling does, if there are private arrays."""
+    found = Module(path, translated(_OPTIMISED))
+    if any("= alloca " in body for _, body in found.kernels.values()):
+        more = ("-mllvm", f"-unroll-threshold={UNROLLED_PRIVATE}")
+        found.unrolled = Module(path, translated([*_OPTIMISED, *more]))
+    return found
 
 
 @cache
