@@ -76,6 +76,13 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
         (replace(STORE, nbytes=12, align=16), 16 * LANES, 16, 128 / 3, 16, 128),  # two words and one, merged in part
         (replace(LOAD, nbytes=1), LANES, 2, 2, 2, 64),
         (LOCAL, 8 * LANES, 4, 16, 4, 64),
+        (replace(LOCAL, nbytes=8), 0 * LANES, 2, 2, 2, 2),
+        (replace(LOCAL, nbytes=8), 8 * (LANES // 2), 2, 8, 2, 32),
+        (replace(LOCAL, nbytes=8), 8 * (LANES % 16), 2, 8, 4, 32),  # the halves of a wave, one after the other
+        (replace(LOCAL, nbytes=8), 16 * (LANES % 16), 4, 16, 8, 32),
+        (replace(LOCAL, nbytes=16), 0 * LANES, 2, 2, 4, 2),
+        (replace(LOCAL, nbytes=16), 16 * (LANES % 8), 2, 8, 8, 16),  # quarters of a wave
+        (replace(LOCAL, nbytes=16), 32 * (LANES % 8), 4, 16, 16, 16),
     ],
 )
 def test_lines_sectors_and_banks_of_a_wave(

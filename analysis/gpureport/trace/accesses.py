@@ -134,17 +134,30 @@ class Coalesced:
         of_waves = absent[np.searchsorted(self.sectors, self._sectors_of_waves)]
         return float(np.count_nonzero(np.logical_or.reduceat(of_waves, self._first_sectors)))
 
-    def _units(self, nbytes: int) -> Numbers:
+    def _units(self, nbytes: int, keys: Numbers | None = None) -> Numbers:
         """Return the units of *nbytes* that each wave covers, wave after wave, with the wave in the high bits."""
-        keys, last = self._keys[self._addresses], self._access.nbytes - 1
+        keys, last = self._keys[self._addresses] if keys is None else keys, self._access.nbytes - 1
         first, ends = keys // nbytes, (keys + last) // nbytes
         most = int((ends - first).max())
         each = first if not most else np.minimum(first[:, None] + np.arange(most + 1), ends[:, None]).ravel()
         return distinct(each)
 
     def _bank_cycles(self) -> float:
-        """Return the words of the fullest bank of each wave; lanes that want the same word share it."""
-        return self._in_fullest_bank(self._units(WORD_BYTES))
+        """Return the words of the fullest bank of each wave; lanes that want the same word share it.
+
+        Wide accesses are parts of as many lanes as the banks have words for, or twice as many if each two neighbours
+        load the same words: so do loads and stores of 8 and 16 bytes of an H200 with thirteen patterns.
+        """
+        offsets, pairs = self.offsets, self.offsets[: self.offsets.size // 2 * 2].reshape(-1, 2)
+        lanes = self._placement.banks * WORD_BYTES // self._access.nbytes
+        if not self._access.write and np.array_equal(pairs[:, 0], pairs[:, 1]):
+            lanes *= 2
+        if lanes >= self._placement.wave or self._access.nbytes <= WORD_BYTES:
+            return self._in_fullest_bank(self._units(WORD_BYTES))
+        starts = _starts(self.waves)
+        lane = np.arange(offsets.size) - np.repeat(starts, np.diff(starts, append=offsets.size))
+        parts = self.waves * self._placement.wave + lane // max(1, lanes)
+        return self._in_fullest_bank(self._units(WORD_BYTES, np.sort(parts * _SPAN + offsets + _SPAN // 2)))
 
     def _in_fullest_bank(self, words: Numbers) -> float:
         banks = self._placement.banks
