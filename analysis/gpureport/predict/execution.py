@@ -39,12 +39,14 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
 class IsolatedGroup:
     """Seconds of dependent loads and of dependent instructions of a work-group that has a compute unit for itself.
 
-    *instructions_s* are those of its chain, or of the issue of all its instructions if that takes longer.
+    *instructions_s* are those of its chain, or of the issue of all its instructions if that takes longer; *local_s* are
+    those of local memory and barriers in its chain.
     """
 
     loads_s: float
     chain_s: float
     instructions_s: float
+    local_s: float = 0.0
 
     @property
     def time_s(self) -> float:
@@ -161,8 +163,8 @@ class Execution(ABC):
     def isolated_group(self, load_cycles: float, class_times: Mapping[str, float]) -> IsolatedGroup:
         """Return the times of a work-group that has a compute unit to itself."""
         device, demand = self.device, self.demand
-        chain = (count * self.architecture.latency_cycles.get(name, 0.0) for name, count in demand.chain.items())
-        chain_s = device.cycles(sum(chain))
+        chain = {name: count * self.architecture.latency_cycles.get(name, 0.0) for name, count in demand.chain.items()}
+        chain_s = device.cycles(sum(chain.values()))
         cycles, near_cycles = self.loads_cycles(load_cycles)
         nearest_cycles = device.caches[0].latency_cycles if device.caches else 0.0
         further = further_load_cycles(demand, device)
@@ -173,7 +175,8 @@ class Execution(ABC):
             # While a wave waits, others issue; only at the first load all wait together.
             count = max(1.0, demand.memory_chain + demand.cached_chain + demand.nearest_chain)
             issue_s = max(0.0, issue_s - loads_s * (1 - 1 / count))
-        return IsolatedGroup(loads_s, chain_s, maximum(chain_s, issue_s))
+        local_s = device.cycles(chain.get("local", 0.0) + chain.get("barrier", 0.0))
+        return IsolatedGroup(loads_s, chain_s, maximum(chain_s, issue_s), local_s)
 
     @abstractmethod
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:

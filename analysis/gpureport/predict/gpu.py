@@ -56,6 +56,8 @@ DIES_EXPONENT = constant(
     held_out="MI300A (six dies): its curve has the same shape",
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
+EXPOSED = sourced("predict.gpu.EXPOSED", float)
+"""Share of a group's waits for loads, local memory and barriers that the instructions of others do not hide."""
 STAGED_EXPONENT = sourced("predict.gpu.STAGED_EXPONENT", float)
 """p-norm that joins computation with memory if all waves of a group wait for each stage of its data: groups of one
 length start together, so that many load, or store their results, at the same time."""
@@ -120,6 +122,9 @@ class GpuExecution(Execution):
         if demand.accesses and demand.memory_chain + demand.nearest_chain > 1 and self.groups_per_place <= 2:
             waiting_s = group.loads_s * ceil(self.rounds)
             work_s = maximum(work_s, smooth_maximum((throughput_s, waiting_s), ISOLATED_EXPONENT))
+        if demand.accesses and latency_s:
+            waits_s = latency_s * (group.loads_s + group.local_s) / group.time_s
+            work_s = maximum(work_s, smooth_maximum((computing_s + EXPOSED * waits_s, memory_s), THROUGHPUT_EXPONENT))
         if computing_s and not demand.chain.get("barrier"):
             with_last_s = computing_s + self.last_waves_s(computing_s, group.chain_s)
             work_s = maximum(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))

@@ -126,7 +126,7 @@ class Chains:
     def entered(self, before: int, number: int, block: Block) -> None:
         """Follow the way from block *before* into another, which may be the next iteration of a loop."""
         self._iterations[number] += number <= before
-        if not self._reordered and (number > before or self._iterations[number] % block.interleaved == 0):
+        if not self._reordered and (number > before or self._iterations[number] % block.overlapping == 0):
             self._begin = max(self._begin, self._issued if number > before else self._latest, key=_ready)
         values = [(slot, self._links[sources[before]]) for slot, sources in block.phis]
         for slot, link in values:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -351,3 +351,31 @@ def interleaved(size: float, own: float, most: int) -> int:
     """
     first = next((count for count in (min(most, 4), 2) if count <= most and count * size <= _UNROLLED_SIZE), 1)
     return most if first == 4 and most * own <= _UNROLLED_AGAIN else first
+
+
+_FEW = sourced("trace.instructions._FEW", float)
+"""Words of registers that an iteration of a loop may use, so that all interleaved iterations are executed at once."""
+
+
+def overlapping(lines: Sequence[Instruction], once: Collection[str], count: int) -> int:
+    """Return how many of *count* interleaved iterations are executed at once: two if more need too many registers.
+
+    Values of an iteration need registers from their instruction to their last use, but for *once*, see
+    :func:`counting`.
+    """
+    values = [line for line in lines if line.opcode != "phi" and line.result not in once]
+    made = {line.result: line for line in values}
+    last = {name: number for number, line in enumerate(values) for name in line.names if name in made}
+    words, most = 0, 1
+    for number, line in enumerate(values):
+        words -= sum(_registers(made[name]) for name in {*line.names} & made.keys() if last[name] == number)
+        words += _registers(line) if line.result in last else 0
+        most = max(most, words)
+    return count if most <= _FEW else min(count, 2)
+
+
+def _registers(line: Instruction) -> int:
+    """Return the words of a result; conditions have registers of their own, and parts of vectors those of the whole."""
+    of = line.types[1] if line.opcode == "select" else line.of
+    parts = ("extractelement", "insertelement", "shufflevector")
+    return 0 if of.element.bits == 1 or line.opcode in parts else line.width * max(1, of.element.dtype.itemsize // 4)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpureport.errors import InputError
+from gpureport.spec.uncertainty import sourced
 from gpureport.text import listed
 from gpureport.trace import instructions, operations
 from gpureport.trace.instructions import Counts
@@ -22,6 +23,8 @@ LOCAL, PRIVATE, TABLES = -1, -2, -3
 """Regions of memory: that of groups, that of work-items, and constants; others are the numbers of arguments."""
 _SPAN, _FIRST = 1 << 40, -TABLES + 1
 """Bytes between the addresses of two regions, and the spans before the first argument; the lowest has no region."""
+TAKEN = sourced("trace.program.TAKEN", float)
+"""Issue slots of a branch back to the begin of a loop, on GPUs: its wave waits for its next instructions."""
 _OPAQUE = re.compile("image|sampler|event|queue|pipe")
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
@@ -129,7 +132,8 @@ class Block:
     condition: int = -1
     cases: tuple[Any, ...] = ()
     interleaved: int = 1
-    """Iterations of the loop that begins here which compilers interleave."""
+    """Iterations of the loop that begins here which compilers interleave; *overlapping*: which are executed at once."""
+    overlapping: int = 1
     apart: Set[int] = frozenset()
     """Numbers of accesses that compilers see to differ from the stores of other iterations in their buffer."""
     inputs: tuple[int, ...] = ()
@@ -181,7 +185,7 @@ class Program:
         for block in self.blocks:
             accesses = [each.access for each in block.operations if each.access]
             if not any(each.write and each.region != LOCAL for each in accesses):
-                found |= {each.number: block.interleaved for each in accesses}
+                found |= {each.number: block.overlapping for each in accesses}
         return found
 
 
@@ -299,11 +303,13 @@ class _Builder:
                 size = sum(each.width for each in block.operations if each.counts)
                 own = sum(block.counts.values()) - sum(sum(self.made[name].counts.values()) for name in once)
                 block.interleaved = instructions.interleaved(size, own if steady else np.inf, self.unrolled)
+                block.overlapping = instructions.overlapping(lines, once, block.interleaved)
                 block.apart = _apart(block, {self.made[name].result for name in once})
             for name in once:
                 _count(block, self.made[name], 1 / block.interleaved - 1)
             if block.condition >= 0:
-                block.counts["branch"] += 1 / block.interleaved
+                again = any(target <= number for target in block.targets)
+                block.counts["branch"] += (TAKEN if again and self.joins else 1) / block.interleaved
             yield block
 
     def _add(self, block: Block, line: Instruction, starts: Mapping[str, int], ends: Mapping[str, int]) -> None:
