@@ -165,6 +165,17 @@ def test_only_the_first_load_of_a_chain_meets_those_of_other_groups() -> None:
         assert time_s == pytest.approx((4**exponent + 3**exponent) ** (1 / exponent) * 1e-6)
 
 
+def test_computing_groups_do_not_hide_all_waits_of_one() -> None:
+    """Of 2 us of each group's 3 us; other waits are for arithmetic."""
+    waiting = _demand(_access(), memory_chain=1.0, chain={"barrier": 1.0}, phases_aligned=False)
+    run = execution(TOY, replace(waiting, work_items=300 * 256))
+    times = [
+        run.work_s(9e-6, 0.0, 3e-6, IsolatedGroup(1e-6, 2e-6, 2e-6, local), from_memory=False) for local in (0, 1e-6)
+    ]
+
+    assert times == pytest.approx([9.5e-6, 10e-6])
+
+
 def test_memory_is_slower_for_sectors_without_order() -> None:
     """A load of single sectors that are not found again; half of all sectors are loaded in order."""
     gathered = _access(lines=4.0, sectors=4.0, missed_sectors=4.0, backward=16.0)

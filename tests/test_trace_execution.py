@@ -19,7 +19,7 @@ from gpureport.trace import operations
 from gpureport.trace.chains import TOGETHER, Chains
 from gpureport.trace.compiler import compile_file, preprocessed
 from gpureport.trace.execution import Execution, Recorder, execute
-from gpureport.trace.program import Access, program
+from gpureport.trace.program import TAKEN, Access, program
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Dispatch, Workload
 from tests.fake_backend import having
@@ -81,7 +81,7 @@ def run(
     file.write_text(source)
     module = compile_file(file, more.pop("options", ""))
     shape = Dispatch("k", (items,), (local,))
-    kernel = program(module, next(iter(module.kernels)), more.pop("unrolled", 4))
+    kernel = program(module, next(iter(module.kernels)), more.pop("unrolled", 4), joins=more.pop("joins", False))
     more |= {"chains": Chains(kernel, more.pop("latencies"))} if "latencies" in more else {}
     return execute(kernel, arguments, shape, range(prod(shape.groups)), **more)
 
@@ -377,6 +377,13 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 20))
             0.0,
             {"hit": 128},
         ),
+        (
+            "float s = 0, t = 0, u = 0, v = 0; for (int k = 0; k < n; k++) {"
+            " float a = x[k], b = x[k + 64], c = x[k + 128], d = x[k + 192], f = rsqrt(a * b + c * d);"
+            " s += a * f; t += b * f; u += c * f; v += d * f; } y[i] = s + t + u + v;",
+            0.0,
+            {"hit": 128},  # with five words each, two at once
+        ),
         ("int k = i; for (int j = 0; j < n; j++) k = ((global int *)x)[k]; y[i] = k;", 1.0, {"hit": 0, "miss": 256}),
         ("for (int k = 0; k < n; k++) y[i] += x[k * 64 + i];", 0.5, {"hit": 128, "miss": 128}),
         ("int o = 0; while (n--) atomic_compare_exchange_strong((global atomic_int *)x, &o, n);", 0.0, {"atomic": 64}),
@@ -403,16 +410,18 @@ def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Pat
     assert {name: done.chain[name] for name in chain} == pytest.approx(chain, rel=0.05, abs=0.5)
 
 
-@pytest.mark.parametrize(("unrolled", "steps"), [(4, 64), (1, 256)])
+@pytest.mark.parametrize(("unrolled", "joins", "steps"), [(4, False, 64), (1, False, 256), (1, True, 256)])
 def test_each_step_of_a_loop_may_wait_and_is_counted_once_for_all_lanes(
-    unrolled: int, steps: int, tmp_path: Path
+    unrolled: int, joins: bool, steps: int, tmp_path: Path
 ) -> None:
+    """On GPUs, it waits for its branch back too."""
     source = "kernel void k(global float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; x[n] = s; }"
     arguments = [np.zeros(512, np.float32), np.int32(256)]
-    done = run(tmp_path, source, arguments, recorder=Seen(1.0), latencies=CYCLES, unrolled=unrolled)
+    done = run(tmp_path, source, arguments, recorder=Seen(1.0), latencies=CYCLES, unrolled=unrolled, joins=joins)
 
     assert done.chain["miss"] == pytest.approx(steps, abs=1)
-    assert done.uniform["branch"] == done.issued["branch"] == 64 * (steps + 1)
+    assert done.issued["branch"] == pytest.approx(64 * (steps * (TAKEN if joins else 1) + 1))
+    assert done.uniform["branch"] == 64 * (steps + 1)
 
 
 @pytest.mark.parametrize(("limit", "counted"), [("n", True), ("n - i % 2", False)])
