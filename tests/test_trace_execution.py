@@ -378,9 +378,8 @@ LONG = " * ".join(f"(v + {term})" for term in range(1, 20))
             {"hit": 128},
         ),
         (
-            "float s = 0, t = 0, u = 0, v = 0; for (int k = 0; k < n; k++) {"
-            " float a = x[k], b = x[k + 64], c = x[k + 128], d = x[k + 192], f = rsqrt(a * b + c * d);"
-            " s += a * f; t += b * f; u += c * f; v += d * f; } y[i] = s + t + u + v;",
+            """float s = 0, t = 0; for (int k = 0; k < n; k++) { float a = x[k], b = x[k + 64], c = x[k + 128], f =
+            x[k + 192] * rsqrt(a * b + c) + x[k + 256]; s += a * f + c; t += b * f + a; } y[i] = s + t;""",
             0.0,
             {"hit": 128},  # with five words each, two at once
         ),

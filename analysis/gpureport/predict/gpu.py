@@ -57,7 +57,8 @@ DIES_EXPONENT = constant(
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
 EXPOSED = sourced("predict.gpu.EXPOSED", float)
-"""Share of a group's waits for loads, local memory and barriers that the instructions of others do not hide."""
+"""Share of a group's waits for loads, local memory and barriers, but at most of half of its time, that the instructions
+of others do not hide."""
 STAGED_EXPONENT = sourced("predict.gpu.STAGED_EXPONENT", float)
 """p-norm that joins computation with memory if all waves of a group wait for each stage of its data: groups of one
 length start together, so that many load, or store their results, at the same time."""
@@ -123,7 +124,7 @@ class GpuExecution(Execution):
             waiting_s = group.loads_s * ceil(self.rounds)
             work_s = maximum(work_s, smooth_maximum((throughput_s, waiting_s), ISOLATED_EXPONENT))
         if demand.accesses and latency_s:
-            waits_s = latency_s * (group.loads_s + group.local_s) / group.time_s
+            waits_s = latency_s * minimum(0.5, (group.loads_s + group.local_s) / group.time_s)
             work_s = maximum(work_s, smooth_maximum((computing_s + EXPOSED * waits_s, memory_s), THROUGHPUT_EXPONENT))
         if computing_s and not demand.chain.get("barrier"):
             with_last_s = computing_s + self.last_waves_s(computing_s, group.chain_s)

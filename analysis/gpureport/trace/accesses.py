@@ -145,8 +145,8 @@ class Coalesced:
     def _bank_cycles(self) -> float:
         """Return the words of the fullest bank of each wave; lanes that want the same word share it.
 
-        Wide accesses are parts of as many lanes as the banks have words for; loads from local memory of twice as many if
-        each two neighbours want the same words. So are those of 8 and 16 bytes of an H200 with thirteen patterns.
+        Wide accesses are parts of as many lanes as the banks have words for; loads from local memory, of twice as many
+        if each two neighbours want the same words: so are those of an H200 with thirteen patterns.
         """
         offsets, pairs = self.offsets, self.offsets[: self.offsets.size // 2 * 2].reshape(-1, 2)
         lanes = self._placement.banks * WORD_BYTES // self._access.nbytes
