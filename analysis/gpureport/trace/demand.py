@@ -20,6 +20,8 @@ from gpureport.workloads.model import AccessDemand, Buffer, Demand, Dispatch, St
 
 _COMBINING = 5.0
 """Exchanges by which the lanes of a wave combine what they add to one address."""
+_STARTING = sourced("trace.demand._STARTING", float)
+"""Instructions with which each wave of a GPU without a scalar unit finds out its place and arguments."""
 _UPDATED = sourced("trace.demand._UPDATED", float)
 """Latency of an atomic operation / of a load from the cache that all compute units share."""
 
@@ -200,7 +202,9 @@ def dispatch_demand(
         work_items=prod(shape.global_size),
         work_group=tuple(shape.local_size),
         streams=tuple(streams),
-        operations=_operations(_issued(samples, placement), accesses, placement.wave, architecture),
+        operations=_operations(
+            _issued(samples, placement), accesses, placement.wave, architecture, groups * first_waves
+        ),
         chain=_listed(chain, architecture.latency_cycles, architecture),
         memory_chain=missed,
         nearest_chain=near,
@@ -215,9 +219,9 @@ def dispatch_demand(
 
 
 def _operations(
-    issued: Mapping[str, float], accesses: Sequence[AccessDemand], wave: int, architecture: Architecture
+    issued: Mapping[str, float], accesses: Sequence[AccessDemand], wave: int, architecture: Architecture, waves: int
 ) -> dict[str, float]:
-    """Return instructions by class, those of idle lanes included, and the accesses of waves."""
+    """Return instructions by class, those of idle lanes included, and the accesses of *waves*."""
     lanes = {"memory": 0.0, "local": 0.0}
     counted = {name: count for name, count in issued.items() if name not in lanes}
     for each in accesses:
@@ -231,6 +235,8 @@ def _operations(
     narrow = sum(each.waves * wave for each in accesses if each.space == "private")
     further = sum(lanes.values()) if architecture.groups_as_loops else lanes["memory"] - narrow
     others = 0.0 if architecture.scalar_unit else sum(executed.values()) + further
+    if not (architecture.scalar_unit or architecture.groups_as_loops):
+        others += _STARTING * waves * wave
     return {**counted, **executed, "instruction": sum(counted.values()) + others}
 
 
