@@ -38,7 +38,7 @@ ISOLATED_EXPONENT = sourced("predict.gpu.ISOLATED_EXPONENT", float)
 joins their waits for loads with all work: loads queue behind those of the same groups. For this use, the exponent and
 the limit were chosen from a few values on public kernels; microbenchmarks gave exponents of 1.1 and 1.7."""
 WITHOUT_ORDER = sourced("predict.gpu.WITHOUT_ORDER", float)
-"""Bandwidth of memory for random accesses / for accesses in order."""
+"""Bandwidth of memory of unknown channels for random accesses / for accesses in order."""
 SEVERAL_LOADS = sourced("predict.gpu.SEVERAL_LOADS", float)
 """Latency of independent loads from several streams / of loads from one: a work-group waits for the last one."""
 WRITES_EXPONENT = sourced("predict.gpu.WRITES_EXPONENT", float)
@@ -176,4 +176,6 @@ class GpuExecution(Execution):
         one_way = traffic.one_way(self.demand.streams, self.device)
         efficiency = memory.one_way_efficiency if one_way else memory.efficiency
         efficiency *= 1 - (memory.ecc or 0.0)
+        if memory.channels:  # rows that are opened take their time
+            return efficiency
         return efficiency * (1 - (1 - WITHOUT_ORDER) * moved_at_random(self.demand.accesses, self.device.line_bytes)[1])

@@ -36,6 +36,8 @@ UPDATE_TIME = sourced("predict.memory.UPDATE_TIME", float)
 """Time of an atomic operation in a slice, relative to a written sector."""
 EXCHANGING_ITEMS = constant(64)
 """Work-items of the work-groups that the entries' additional time of exchanged lines is for."""
+OPENING_EXPONENT = sourced("predict.memory.OPENING_EXPONENT", float)
+"""p-norm that joins the times in which memory moves bytes and opens rows."""
 SLOWEST_LINE = sourced("predict.memory.SLOWEST_LINE", float)
 """Part of the latency of memory that each doubling of the number of lines adds, if a wave waits for all of them."""
 
@@ -115,6 +117,8 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
     moved += exchanged_bytes(run) * (device.memory.exchange or 0.0)
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * run.memory_efficiency)
+    opening_s = traffic.opening_s(demand.streams, device, every_pass=demand.reused == "kernel")
+    memory_s = smooth_maximum((memory_s, opening_s), OPENING_EXPONENT)
     slowest, limiting = maximum(slowest, memory_s), where(memory_s > slowest, "DRAM", limiting)
     levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
     return run.streams_served(footprint, shared_by_groups(run, levels, in_flight) if demand.shared else levels)

@@ -5,7 +5,15 @@ from math import ceil
 
 from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import sourced
 from gpureport.workloads.model import Stream
+
+ROW_BYTES = sourced("predict.traffic.ROW_BYTES", int)
+"""Neighbouring bytes in one row of a channel of memory."""
+READ_ROW_S = sourced("predict.traffic.READ_ROW_S", float)
+"""Time for which a channel opens a row from which it reads."""
+WRITTEN_ROW_S = sourced("predict.traffic.WRITTEN_ROW_S", float)
+"""The same if it writes to it."""
 
 
 def touched_bytes(stream: Stream, granularity: int) -> float:
@@ -47,14 +55,50 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
     """
     granularity = device.memory.access_bytes
 
-    def passes(stream: Stream) -> float:
-        usual = stream.outer_passes if every_pass else minimum(1.0, stream.outer_passes)
-        return usual if stream.memory_passes is None else stream.memory_passes
+    def moved(stream: Stream) -> float:
+        known = None if stream.accesses is None else stream.accesses * granularity
+        return (known or touched_bytes(stream, granularity)) + fill_bytes(stream, device, granularity)
+
+    return sum(moved(stream) * _memory_passes(stream, every_pass=every_pass) for stream in streams)
+
+
+def _memory_passes(stream: Stream, *, every_pass: bool) -> float:
+    usual = stream.outer_passes if every_pass else minimum(1.0, stream.outer_passes)
+    return usual if stream.memory_passes is None else stream.memory_passes
+
+
+def opening_s(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
+    """Return the seconds for which memory of known channels opens rows of which only a part is accessed.
+
+    A channel opens four rows in a window of time (tFAW of JEDEC's JESD235 and JESD238: 15 ns), whatever it moves. Rows
+    of which all bytes are accessed take the time of these bytes. *every_pass* as for :func:`memory_bytes`.
+    """
+
+    def of_pass(stream: Stream) -> float:
+        filled = fill_bytes(stream, device, ROW_BYTES) > 0
+        return WRITTEN_ROW_S + where(filled, READ_ROW_S, 0.0) if stream.write else READ_ROW_S
 
     return sum(
-        (touched_bytes(stream, granularity) + fill_bytes(stream, device, granularity)) * passes(stream)
-        for stream in streams
+        _opened(each, device) * of_pass(each) * _memory_passes(each, every_pass=every_pass) / device.memory.channels
+        for each in streams
+        if device.memory.channels
     )
+
+
+def _opened(stream: Stream, device: Device) -> float:
+    if stream.rows is not None:
+        return stream.rows
+    rows = stream.elements * where(
+        stream.record_bytes < ROW_BYTES, stream.record_bytes / ROW_BYTES, ceil(stream.used_bytes / ROW_BYTES)
+    )
+    granularity = device.memory.access_bytes
+    opened = rows_with_gaps(rows, touched_bytes(stream, granularity) / granularity, granularity)
+    return where(stream.used_bytes < stream.record_bytes, opened, 0.0)
+
+
+def rows_with_gaps(rows: float, accesses: float, access_bytes: int) -> float:
+    """Return how many of *rows* lack some of the *accesses*: at most one for each access that is lacking."""
+    return minimum(rows, maximum(0.0, rows * ROW_BYTES / access_bytes - accesses))
 
 
 def one_way(streams: Sequence[Stream], device: Device) -> bool:

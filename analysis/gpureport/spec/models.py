@@ -185,6 +185,8 @@ class Memory(Record):
     """Smallest transfer to or from memory."""
     stacked: Annotated[bool, Listed()] = False
     """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
+    channels: Annotated[Count | None, Listed(8, 1024)] = None
+    """Of stacked memory: pseudo-channels, each of which opens rows by itself; default: not known."""
     ecc: Annotated[
         Share | None, Field(ge=1e-6, le=0.9), Listed(0.01, 0.5, uncertain="error correction", of_card=True)
     ] = None

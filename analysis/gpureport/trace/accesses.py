@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.predict.traffic import ROW_BYTES
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.execution import Recorder
 from gpureport.trace.instructions import WIDEST
@@ -44,6 +45,7 @@ class Placement:
     line_bytes: int
     sector_bytes: int  # what the nearest cache of a unit fetches on a miss
     unit_bytes: int  # smallest unit that any cache or the memory moves
+    access_bytes: int  # smallest transfer from the memory
     cache_bytes: float  # capacity of the nearest cache, without local memory in use
     last_cache_bytes: float  # capacity of the cache before memory, which all units share; 0: there is none
     allocates: bool  # whether stores bring lines into the nearest cache
@@ -215,12 +217,17 @@ class Instruction:
 
 
 class Extent(NamedTuple):
-    """What some work-groups touch of a buffer: bytes in whole words, units, completely touched ones, and lines."""
+    """What some work-groups touch of a buffer.
+
+    These are bytes in whole words, units, completely touched ones, lines, accesses of the memory, and its rows.
+    """
 
     used_bytes: float = 0.0
     units: float = 0.0
     full_units: float = 0.0
     lines: float = 0.0
+    accesses: float = 0.0
+    rows: float = 0.0
 
 
 class Touched:
@@ -259,16 +266,18 @@ class Touched:
         """
         pages = np.flatnonzero(self._pages)
         lines = min(self._nbytes, (1 + beyond) * (pages[-1] - pages[0] + 1) * _PAGE_BYTES) / placement.line_bytes
-        units = lines * np.unique(places // placement.unit_bytes).size
-        return Extent(lines * places.size * WORD_BYTES, units, units, lines)
+        units, accesses = (lines * np.unique(places // size).size for size in (placement.unit_bytes, placement.access_bytes))
+        rows = lines * placement.line_bytes / ROW_BYTES
+        return Extent(lines * places.size * WORD_BYTES, units, units, lines, accesses, rows)
 
     def extent(self, placement: Placement) -> Extent:
         """Return how much is touched."""
-        pages, per_line = np.flatnonzero(self._pages), placement.line_bytes // placement.unit_bytes
+        pages = np.flatnonzero(self._pages)
         used = self._words[pages].reshape(-1, placement.unit_bytes // WORD_BYTES).sum(axis=1)
         full = used == placement.unit_bytes // WORD_BYTES
-        counts = (int(np.count_nonzero(each)) for each in (used, full, used.reshape(-1, per_line).any(axis=1)))
-        return Extent(WORD_BYTES * int(used.sum()), *counts)
+        larger = (placement.line_bytes, placement.access_bytes, ROW_BYTES)
+        of_size = (used.reshape(-1, size // placement.unit_bytes).any(axis=1) for size in larger)
+        return Extent(WORD_BYTES * int(used.sum()), *(int(np.count_nonzero(each)) for each in (used, full, *of_size)))
 
 
 class SharedCache:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpureport.predict.accesses import moved_at_random
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
+from gpureport.predict.traffic import rows_with_gaps
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, WORD_BYTES, AccessRecorder, Extent, Placement
@@ -56,6 +57,7 @@ def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
         unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
         cache_bytes=float(capacity * near.latency_transition.midpoint) if near else 0.0,
         last_cache_bytes=float(last.capacity_bytes * last.transition("cyclic_transition").midpoint) if last else 0.0,
+        access_bytes=device.memory.access_bytes,
         allocates=architecture.write_allocate,
         merges=architecture.line_writes_per_cycle is not None,
         banks=architecture.local_memory_banks,
@@ -255,9 +257,11 @@ def _streams(
     """Yield what the *own* accesses of a buffer move: loads, or stores and atomic operations.
 
     *missed* are the passes at random that come from memory, *lost* the share of accesses to lines that left the last
-    cache.
+    cache. Each access at random opens a row.
     """
-    (used, units, full, lines), write = extent, own[0].kind != "load"
+    (used, units, full, lines, accesses, rows), write = extent, own[0].kind != "load"
+    random = moved_at_random(own, placement.line_bytes)[1]
+    opened = random * accesses + (1 - random) * rows_with_gaps(rows, accesses, placement.access_bytes)
     unit = placement.unit_bytes
     requested = sum(each.distinct * each.nbytes for each in own)
     through = write and not placement.allocates
@@ -277,6 +281,8 @@ def _streams(
                 passes=requested / used,
                 outer_passes=outer,
                 memory_passes=max(missed, min(1.0, outer if own[0].space != "private" else 0.0)) + lost * outer,
+                accesses=None if write else accesses,
+                rows=opened * elements / units,
             )
 
 
@@ -303,10 +309,9 @@ def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand],
     moved, share = moved_at_random(own, device.line_bytes)
     if not (share and device.caches) or round(moved / apart) > 1:
         return 0.0
-    last, access_bytes, touched_bytes = device.caches[-1], device.memory.access_bytes, extent.lines * device.line_bytes
-    brought = access_bytes / min(access_bytes, touched_bytes / extent.units)
+    last, touched_bytes = device.caches[-1], extent.lines * device.line_bytes
     missed = max(0.0, 1 - float(last.capacity_bytes) / last.partitions / touched_bytes)
-    return share * min(apart, moved) / extent.units * brought * missed
+    return share * min(apart, moved) / extent.accesses * missed
 
 
 def _extent(

@@ -156,6 +156,10 @@ class Stream:
     """How often one dispatch transfers the array through the levels beyond the first."""
     memory_passes: float | None = None
     """How often a dispatch that starts with empty caches moves it to or from memory; ``None``: as ``reused`` says."""
+    accesses: float | None = None
+    """Accesses of the memory that one pass needs; ``None``: as the records say."""
+    rows: float | None = None
+    """Rows of the memory that one pass opens for a part of their neighbouring bytes; ``None``: as the records say."""
     exchanged: bool = False
     """Whether neighbouring work-groups read and write parts of the same lines: an array that is updated in place, with
     accesses shifted by less than a line."""
