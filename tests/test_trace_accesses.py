@@ -29,6 +29,7 @@ PLACEMENT = Placement(
     line_bytes=128,
     sector_bytes=32,
     unit_bytes=32,
+    access_bytes=64,
     cache_bytes=64 * 128,
     last_cache_bytes=0,
     allocates=False,
@@ -151,7 +152,7 @@ def test_a_loop_along_rows_misses_each_sector_once() -> None:
     for nbytes in (16, 32):
         placement = replace(PLACEMENT, unit_bytes=nbytes)
         units = 64 * 128 // nbytes
-        assert recorder.touched[0, False].extent(placement) == (64 * 128, units, units, 64)
+        assert recorder.touched[0, False].extent(placement) == (64 * 128, units, units, 64, 128, 64)
 
 
 def test_a_line_waits_for_every_wave_that_wants_it_and_is_fetched_once() -> None:
@@ -280,6 +281,40 @@ def test_random_accesses_miss_lines_that_do_not_fit(
 
     moved = sum(each.elements * each.record_bytes * (each.memory_passes or 0.0) for each in own)
     assert moved == pytest.approx(4 * items * passes, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("statement", "read", "written"),
+    [
+        # Words 256 and 128 bytes apart; columns and the words after them, in one access
+        ("y[64 * i] = x[64 * i]", (1, 1), 1),
+        ("y[32 * i] = x[32 * i]", (1, 0.5), 0.5),
+        ("y[64 * i] = x[64 * i] + x[64 * i + 8]", (1, 1), 1),
+        # All accesses of 64 bytes, not all sectors; everything
+        ("y[16 * i] = x[16 * i]", (1, 0), 0.25),
+        ("y[i] = x[i]", (1 / 16, 0), 0),
+        # In no order, 64 bytes apart: an access opens a row for itself.
+        ("y[i] = x[16 * (i * 2654435761u >> 12)]", (1, 1), 0),
+    ],
+)
+def test_rows_of_memory_that_accesses_open(
+    statement: str, read: tuple[float, float], written: float, database: Database, tmp_path: Path
+) -> None:
+    """Accesses of 64 bytes, and rows of which a part is accessed, for each of 2^20 work-items."""
+    items, words, device = 1 << 20, 1 << 26, database.device("nvidia/h200_sxm")
+    body = f"{{ uint i = get_global_id(0); {statement}; }}"
+    kernel = compiled(tmp_path, f"global uint *restrict x, global uint *restrict y) {body}")
+    shape = Dispatch("k", (items,), (256,))
+    arrays = [np.zeros(words, np.uint32), np.zeros(words, np.uint32)]
+    demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape))
+    moved = {
+        (each.buffer, name): (each.memory_passes or 0.0) * (getattr(each, name) or 0.0) / items
+        for each in demand.streams
+        for name in ("accesses", "rows")
+    }
+
+    assert (moved["x", "accesses"], moved["x", "rows"]) == pytest.approx(read, rel=0.03, abs=0.01)
+    assert moved["y", "rows"] == pytest.approx(written, rel=0.03, abs=0.01)
 
 
 def test_stores_that_are_part_of_others_move_nothing(database: Database, tmp_path: Path) -> None:

@@ -266,7 +266,8 @@ class Touched:
         """
         pages = np.flatnonzero(self._pages)
         lines = min(self._nbytes, (1 + beyond) * (pages[-1] - pages[0] + 1) * _PAGE_BYTES) / placement.line_bytes
-        units, accesses = (lines * np.unique(places // size).size for size in (placement.unit_bytes, placement.access_bytes))
+        sizes = (placement.unit_bytes, placement.access_bytes)
+        units, accesses = (lines * np.unique(places // size).size for size in sizes)
         rows = lines * placement.line_bytes / ROW_BYTES
         return Extent(lines * places.size * WORD_BYTES, units, units, lines, accesses, rows)
 

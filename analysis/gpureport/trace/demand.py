@@ -260,9 +260,9 @@ def _streams(
     cache. Each access at random opens a row.
     """
     (used, units, full, lines, accesses, rows), write = extent, own[0].kind != "load"
-    random = moved_at_random(own, placement.line_bytes)[1]
-    opened = random * accesses + (1 - random) * rows_with_gaps(rows, accesses, placement.access_bytes)
-    unit = placement.unit_bytes
+    unit, random = placement.unit_bytes, moved_at_random(own, placement.line_bytes)[1]
+    in_order = rows_with_gaps(rows, *((units, unit) if write else (accesses, placement.access_bytes)))
+    opened = random * accesses + (1 - random) * in_order
     requested = sum(each.distinct * each.nbytes for each in own)
     through = write and not placement.allocates
     moved = sum(each.sectors * unit if through else each.missed_sectors * placement.sector_bytes for each in own)
