@@ -295,6 +295,8 @@ def test_random_accesses_miss_lines_that_do_not_fit(
         ("y[i] = x[i]", (1 / 16, 0), 0),
         # In no order, 64 bytes apart: an access opens a row for itself.
         ("y[i] = x[16 * (i * 2654435761u >> 12)]", (1, 1), 0),
+        # A third of the stored sectors is in no order, of 1/16 access for each work-item
+        ("y[i] = x[i]; if ((i & 31) < 2) y[i * 2654435761u >> 12] = 1", (1 / 16, 0), 1 / 48),
     ],
 )
 def test_rows_of_memory_that_accesses_open(
@@ -307,14 +309,13 @@ def test_rows_of_memory_that_accesses_open(
     shape = Dispatch("k", (items,), (256,))
     arrays = [np.zeros(words, np.uint32), np.zeros(words, np.uint32)]
     demand = dispatch_demand(kernel, arrays, shape, device, placed(device, kernel, shape))
-    moved = {
-        (each.buffer, name): (each.memory_passes or 0.0) * (getattr(each, name) or 0.0) / items
-        for each in demand.streams
-        for name in ("accesses", "rows")
-    }
 
-    assert (moved["x", "accesses"], moved["x", "rows"]) == pytest.approx(read, rel=0.03, abs=0.01)
-    assert moved["y", "rows"] == pytest.approx(written, rel=0.03, abs=0.01)
+    def of_item(buffer: str, name: str) -> float:
+        own = [each for each in demand.streams if each.buffer == buffer]
+        return sum((each.memory_passes or 0.0) * (getattr(each, name) or 0.0) for each in own) / items
+
+    assert (of_item("x", "accesses"), of_item("x", "rows")) == pytest.approx(read, rel=0.03, abs=0.01)
+    assert of_item("y", "rows") == pytest.approx(written, rel=0.03, abs=0.005)
 
 
 def test_stores_that_are_part_of_others_move_nothing(database: Database, tmp_path: Path) -> None:

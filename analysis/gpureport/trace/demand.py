@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpureport.predict.accesses import moved_at_random
+from gpureport.predict.accesses import moved_at_random, transferred
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
 from gpureport.predict.traffic import rows_with_gaps
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
@@ -260,7 +260,8 @@ def _streams(
     cache. Each access at random opens a row.
     """
     (used, units, full, lines, accesses, rows), write = extent, own[0].kind != "load"
-    unit, random = placement.unit_bytes, moved_at_random(own, placement.line_bytes)[1]
+    unit, (counted, share) = placement.unit_bytes, moved_at_random(own, placement.line_bytes)
+    random = counted * share / max(1.0, sum(map(transferred, own)))
     in_order = rows_with_gaps(rows, *((units, unit) if write else (accesses, placement.access_bytes)))
     opened = random * accesses + (1 - random) * in_order
     requested = sum(each.distinct * each.nbytes for each in own)
