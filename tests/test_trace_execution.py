@@ -409,6 +409,19 @@ def test_chains(text: str, missed: float, chain: dict[str, float], tmp_path: Pat
     assert {name: done.chain[name] for name in chain} == pytest.approx(chain, rel=0.05, abs=0.5)
 
 
+def test_what_leaves_a_loop_waits_for_its_end(tmp_path: Path) -> None:
+    """Lanes leave one by one, but wait for each other: each wave executes what follows once."""
+    out = np.zeros(64, np.float32)
+    source = """kernel void k(global float *x, int n) {
+        int i = get_global_id(0);
+        for (int k = 0; k < n; k++) if (k >= i) { x[i] = native_sqrt(k + x[k]); return; }
+        x[i] = 9; }"""
+    done = run(tmp_path, source, [out, np.int32(63)], wave=32)
+
+    assert done.issued["transcendental"] == 64
+    np.testing.assert_allclose(out, [*np.sqrt(np.arange(63)), 9])
+
+
 @pytest.mark.parametrize(("unrolled", "joins", "steps"), [(4, False, 64), (1, False, 256), (1, True, 256)])
 def test_each_step_of_a_loop_may_wait_and_is_counted_once_for_all_lanes(
     unrolled: int, joins: bool, steps: int, tmp_path: Path

@@ -437,7 +437,7 @@ class _Machine:
             self.value[slot] = whole[..., both.index]
 
     def run(self) -> Execution:
-        blocks, pending = self.program.blocks, self.pending
+        blocks, pending, order = self.program.blocks, self.pending, self.program.order
         steps, begin = 0, process_time()
         while pending or self.waiting:
             if not pending:
@@ -445,7 +445,7 @@ class _Machine:
                     self.recorder.synchronised(blocks[number].line, lanes.waves)
                 pending.update(self.waiting)
                 self.waiting.clear()
-            number = min(pending)
+            number = min(pending, key=order.__getitem__)
             self._step(number, pending.pop(number))
             steps += 1
             if steps >= _MOST_BLOCKS or (steps > _MANY_BLOCKS and process_time() - begin > _MOST_S):

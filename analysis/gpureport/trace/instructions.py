@@ -353,12 +353,12 @@ def interleaved(size: float, own: float, most: int) -> int:
     return most if first == 4 and most * own <= _UNROLLED_AGAIN else first
 
 
-_FEW = sourced("trace.instructions._FEW", float)
-"""Words of registers that an iteration of a loop may use, so that all interleaved iterations are executed at once."""
+_TOGETHER = sourced("trace.instructions._TOGETHER", float)
+"""Registers in which compilers keep values of interleaved iterations of a loop; two are executed at once in any case."""
 
 
 def overlapping(lines: Sequence[Instruction], once: Collection[str], count: int) -> int:
-    """Return how many of *count* interleaved iterations are executed at once: two if more need too many registers.
+    """Return how many of *count* interleaved iterations are executed at once: more would need too many registers.
 
     Values of an iteration need registers from their instruction to their last use, but for *once*, see
     :func:`counting`.
@@ -371,7 +371,7 @@ def overlapping(lines: Sequence[Instruction], once: Collection[str], count: int)
         words -= sum(_registers(made[name]) for name in {*line.names} & made.keys() if last[name] == number)
         words += _registers(line) if line.result in last else 0
         most = max(most, words)
-    return count if most <= _FEW else min(count, 2)
+    return min(count, 1 << max(1, int(_TOGETHER / most).bit_length() - 1))
 
 
 def _registers(line: Instruction) -> int:

@@ -163,6 +163,24 @@ class Program:
     """Whether its results may depend on the width of sub-groups."""
     has_sub_group_barriers: bool = False
 
+    @cached_property
+    def order(self) -> list[int]:
+        """The ranks of the blocks, of which the first ones are executed first: what leaves a loop waits for its end."""
+        ranks = [(number, 0, number) for number in range(len(self.blocks))]
+        before = defaultdict[int, set[int]](set)
+        for number, block in enumerate(self.blocks):
+            for target in block.targets:
+                before[target].add(number)
+        for last, block in enumerate(self.blocks):
+            for first in (target for target in block.targets if target <= last):
+                inside, found = {first}, {last}
+                while found - inside:
+                    inside |= found
+                    found = set().union(*(before[number] for number in found if number != first))
+                for number in {*range(first, last)} - inside:
+                    ranks[number] = max(ranks[number], (last, 1, number))
+        return [sorted(ranks).index(rank) for rank in ranks]
+
     @property
     def private_bytes(self) -> int:
         """Bytes of all private arrays of a work-item."""
