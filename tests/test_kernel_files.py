@@ -549,6 +549,20 @@ def test_the_traffic_of_an_access_takes_no_time_of_others(tmp_path: Path) -> Non
     assert 0.3 * streamed_s < load.memory_s < 2 * streamed_s < atomic.memory_s
 
 
+def test_lines_that_load_one_array_share_the_time_of_its_traffic(tmp_path: Path) -> None:
+    device, lines = load_database().device("nvidia/h200_sxm"), ("y[i] = x[64 * i]", "+\n x[64 * i + 32]")
+    times = []
+    for count in (1, 2):
+        body = f"{{ size_t i = get_global_id(0); {''.join(lines[:count])}; }}"
+        source = _written(tmp_path / f"k{count}.cl", f"kernel void k(global float *y, global float *x) {body}")
+        (kernel,) = load_kernels([source], {**GIVEN, "sizes": {"n": [2**22]}, "work_groups": [256]})
+        found = source_accesses(kernel, ModelInput(device), kernel.sweeps(device, limits_of(device)))
+        times.append([each.memory_s for each in found if each.array == "x"])
+    (alone,), (one, other) = times
+    assert one == pytest.approx(other)
+    assert alone < one + other < 2.1 * alone
+
+
 def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
     text = "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { x[get_global_id(0)]++; }"
     source = _written(tmp_path / "required.cl", text)
