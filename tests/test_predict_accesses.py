@@ -120,11 +120,17 @@ def test_atomic_operations_wait_in_the_busiest_slice(hottest: float, cycles: flo
 
 @pytest.mark.parametrize(("space", "turns"), [("global", 4), ("local", 1)])
 def test_ordered_atomic_operations_take_fewer_turns(space: str, turns: float) -> None:
-    """Of 32 words in lines of their own, and in one bank."""
+    """Of 32 words in lines of their own, and in one bank. Nothing opens rows for a part of their bytes then."""
     atomic = _access("atomic", space, lines=32.0, sectors=32.0, conflict_cycles=32.0, distinct=32.0, turns=32.0)
-    (ordered,) = (demand for what, demand in changes(_demand(atomic), SLICED) if "neighbouring elements" in what)
+    scattered = _demand(atomic, streams=(Stream("a", 100, 256, 4, accesses=100.0, rows=100.0),))
+    (ordered,) = (demand for what, demand in changes(scattered, SLICED) if "neighbouring elements" in what)
 
-    assert ordered.accesses[0].turns == turns * WAVES
+    assert (ordered.accesses[0].turns, ordered.streams) == (turns * WAVES, (Stream("a", 100, 4, 4),))
+
+
+def test_no_advice_is_on_private_memory_whose_places_compilers_determine() -> None:
+    private = _access("load", "private", "private memory", lines=32.0, sectors=32.0, distinct=32.0)
+    assert not [*changes(_demand(private), SLICED)]
 
 
 @pytest.mark.parametrize(("branches", "barriers", "lanes"), [(False, 0, 16), (False, 1, 1), (True, 0, 1)])

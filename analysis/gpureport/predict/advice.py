@@ -78,13 +78,14 @@ def _shapes(
 
 def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
     """Yield changes of a kernel, as instructions without a full stop, each with the demand that results."""
-    scattered = (each for each in demand.accesses if each.lines > _SCATTERED * _units(each, device.line_bytes))
+    arrays = [each for each in demand.accesses if each.space != "private"]  # of others, compilers determine the places
+    scattered = (each for each in arrays if each.lines > _SCATTERED * _units(each, device.line_bytes))
     for array, space in {each.buffer: each.space for each in scattered}.items():
         what = f"let neighbouring work-items access neighbouring elements of {array or f'{space} memory'}"
         yield what, _in_order(demand, array, device)
     if device.architecture.groups_as_loops:
         return
-    if any(each.turns > (each.conflict_cycles if each.space == "local" else each.sectors) for each in demand.accesses):
+    if any(each.turns > (each.conflict_cycles if each.space == "local" else each.sectors) for each in arrays):
         accesses = tuple(replace(each, turns=0.0, hottest=0.0) for each in demand.accesses)
         yield "spread the atomic operations over several copies of the array", replace(demand, accesses=accesses)
     if demand.memory_chain > max(_TOGETHER, demand.chain.get("barrier", 0.0)):
@@ -95,7 +96,10 @@ def changes(demand: Demand, device: Device) -> Iterator[tuple[str, Demand]]:
 
 def _in_order(demand: Demand, array: str, device: Device) -> Demand:
     """Return the demand if neighbouring work-items accessed neighbouring elements of an *array*, without gaps."""
-    streams = (replace(s, record_bytes=s.used_bytes) if s.buffer == array else s for s in demand.streams)
+    streams = (
+        replace(s, record_bytes=s.used_bytes, accesses=None, rows=None) if s.buffer == array else s
+        for s in demand.streams
+    )
     accesses = (_ordered(each, device) if each.buffer == array else each for each in demand.accesses)
     return replace(demand, streams=tuple(streams), accesses=tuple(accesses))
 
