@@ -11,6 +11,7 @@ from gpureport.predict.execution import IsolatedGroup
 from gpureport.predict.gpu import EXPOSED
 from gpureport.predict.memory import (
     load_latency,
+    misses_of,
     request_time_s,
     sending_time_s,
     slowest_line,
@@ -20,7 +21,7 @@ from gpureport.predict.memory import (
     write_time_s,
 )
 from gpureport.predict.model import execution
-from gpureport.predict.traffic import memory_bytes, opening_s
+from gpureport.predict.traffic import memory_bytes, one_way, opening_s
 from gpureport.spec.database import Database
 from gpureport.workloads.model import AccessDemand, Demand, Stream
 from tests.builders import altered
@@ -160,6 +161,21 @@ def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: f
     # Memory takes 800 cycles; the factor of load, 2, exceeds that of the slowest of 4 lines of 8 waves, 1.5.
     assert load_latency(run, 2.0**40, usable_capacities(run))[0] == pytest.approx(256 + share * (800 - 256))
     assert slowest_line(execution(toy(loaded_latency_factor=1.2), demand)) == pytest.approx(1.5 / 1.2)
+
+
+def test_private_memory_that_a_cache_contains_moves_nothing_beyond() -> None:
+    """Beside it, the dispatch only reads. A wave waits for two loads in turn, of which one is in the cache."""
+    own = [Stream("p", 4 * WAVES, 32, 4, write=write, memory_passes=1e-16) for write in (False, True)]
+    load = _access(lines=4.0, sectors=4.0, missed_sectors=4.0, missing_waves=1.0)
+    loads = load, replace(load, buffer="p", space="private")
+    demand = _demand(*loads, streams=(Stream("a", 4 * WAVES, 32, 32), *own), memory_chain=2.0)
+    run, alone = (execution(SLICED, replace(demand, streams=each)) for each in (demand.streams, demand.streams[:1]))
+
+    assert waits_beyond(demand, L2, run.waits) == pytest.approx(1 / 2)
+    assert one_way(demand.streams, TOY)
+    assert run.saturation_exponent == alone.saturation_exponent
+    stays = tuple(replace(each, memory_passes=0.0) for each in own)
+    assert misses_of(execution(SLICED, replace(demand, streams=stays)), SLICES) == ()
 
 
 def test_only_the_first_load_of_a_chain_meets_those_of_other_groups() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from math import ceil, prod
 
 from gpureport.grouping import grouped
-from gpureport.predict.traffic import touched_bytes
+from gpureport.predict.traffic import memory_passes, touched_bytes
 from gpureport.spec.models import Architecture, Cache, Device
 from gpureport.spec.uncertainty import constant, sourced
 from gpureport.workloads.atomics import SLICE_BYTES, busiest_share
@@ -141,13 +141,15 @@ def waits_beyond(demand: Demand, shared: Cache, waits: float) -> float:
     """Return the share of *waits* for loads of data that no compute unit has brought into the *shared* cache.
 
     A wave waits for the slowest of the lines that it loads, and of the loads for which it waits together. Lines are in
-    the cache independently of each other.
+    the cache independently of each other. Private memory that the cache contains is not new.
     """
     missed: dict[str, float] = defaultdict(float)
     for each in demand.accesses:
         missed[each.buffer] += each.missed_sectors
     new = {
-        stream.buffer: touched_bytes(stream, shared.sector_bytes) / shared.sector_bytes / missed[stream.buffer]
+        stream.buffer: min(1.0, memory_passes(stream))
+        * touched_bytes(stream, shared.sector_bytes)
+        / (shared.sector_bytes * missed[stream.buffer])
         for stream in demand.streams
         if not stream.write and missed[stream.buffer]
     }

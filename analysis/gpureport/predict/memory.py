@@ -262,8 +262,9 @@ def _crossing_reads(run: Execution, cache: Cache) -> float:
 def misses_of(run: Execution, cache: Cache) -> tuple[Misses, ...]:
     """Return what *cache* exchanges with memory: because of reads, and because of writes.
 
-    Nothing if the rate of the cache is unknown, or if the kernel does not both read and write. Partly written sectors
-    are filled from memory, too. They leave the cache when written data do, even if the next dispatch reads them.
+    Nothing if the rate of the cache is unknown, if the kernel does not both read and write, or if memory moves nothing,
+    as with private memory only. Partly written sectors are filled from memory, too. They leave the cache when written
+    data do, even if the next dispatch reads them.
     """
     device, demand = run.device, run.demand
     rate, sector = run.architecture.sector_writes_per_cycle, cache.sector_bytes
@@ -272,7 +273,8 @@ def misses_of(run: Execution, cache: Cache) -> tuple[Misses, ...]:
     if cache.scope != "device" or not (rate and cache.slices and read and written):
         return ()
     every_pass = demand.reused == "kernel"
-    moved = traffic.memory_bytes(demand.streams, device, every_pass=every_pass)
+    if not (moved := traffic.memory_bytes(demand.streams, device, every_pass=every_pass)):
+        return ()
     fill_s = FILL_TIME * device.cycles(1 / (rate * cache.slices))
 
     def misses(streams: Sequence[Stream], transition: Transition) -> Misses:

@@ -5,7 +5,7 @@ from math import ceil
 
 from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import sourced
+from gpureport.spec.uncertainty import constant, sourced
 from gpureport.workloads.model import Stream
 
 ROW_BYTES = sourced("predict.traffic.ROW_BYTES", int)
@@ -14,6 +14,8 @@ READ_ROW_S = sourced("predict.traffic.READ_ROW_S", float)
 """Time for which a channel opens a row from which it reads."""
 WRITTEN_ROW_S = sourced("predict.traffic.WRITTEN_ROW_S", float)
 """The same if it writes to it."""
+_NO_PASSES = constant(1e-9)
+"""Passes at most of what never leaves the caches: a share that is found step by step is not exactly 0."""
 
 
 def touched_bytes(stream: Stream, granularity: int) -> float:
@@ -59,10 +61,11 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
         known = None if stream.accesses is None else stream.accesses * granularity
         return (known or touched_bytes(stream, granularity)) + fill_bytes(stream, device, granularity)
 
-    return sum(moved(stream) * _memory_passes(stream, every_pass=every_pass) for stream in streams)
+    return sum(moved(stream) * memory_passes(stream, every_pass=every_pass) for stream in streams)
 
 
-def _memory_passes(stream: Stream, *, every_pass: bool) -> float:
+def memory_passes(stream: Stream, *, every_pass: bool = False) -> float:
+    """Return how often a dispatch that starts with empty caches moves a stream, as for :func:`memory_bytes`."""
     usual = stream.outer_passes if every_pass else minimum(1.0, stream.outer_passes)
     return usual if stream.memory_passes is None else stream.memory_passes
 
@@ -79,7 +82,7 @@ def opening_s(streams: Sequence[Stream], device: Device, *, every_pass: bool) ->
         return WRITTEN_ROW_S + where(filled, READ_ROW_S, 0.0) if stream.write else READ_ROW_S
 
     return sum(
-        _opened(each, device) * of_pass(each) * _memory_passes(each, every_pass=every_pass) / device.memory.channels
+        _opened(each, device) * of_pass(each) * memory_passes(each, every_pass=every_pass) / device.memory.channels
         for each in streams
         if device.memory.channels
     )
@@ -103,8 +106,13 @@ def rows_with_gaps(rows: float, accesses: float, access_bytes: int) -> float:
 
 def one_way(streams: Sequence[Stream], device: Device) -> bool:
     """Return whether a dispatch only reads from memory, or only writes to it."""
-    filled = any(fill_bytes(stream, device, device.memory.access_bytes) for stream in streams)
-    return len({stream.write for stream in streams}) < 2 and not filled
+    filled = any(fill_bytes(stream, device, device.memory.access_bytes) for stream in beyond_caches(streams))
+    return len({stream.write for stream in beyond_caches(streams)}) < 2 and not filled
+
+
+def beyond_caches(streams: Sequence[Stream]) -> list[Stream]:
+    """Return the streams that memory moves: caches may contain all private memory in use."""
+    return [stream for stream in streams if stream.memory_passes is None or stream.memory_passes > _NO_PASSES]
 
 
 def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bool = False) -> float:
