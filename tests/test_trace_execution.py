@@ -62,10 +62,13 @@ class Seen(Recorder):
     def __init__(self, missed: float = 0.0) -> None:
         self.missed = missed
         self.offsets: list[tuple[bool, int, list[int]]] = []
+        self.alike: list[bool] = []
+        """Whether offsets are known to be the same for all lanes."""
 
     def accessed(self, access: Access, buffer: int, offsets: NDArray[np.int64], waves: NDArray[np.int64]) -> float:
         assert offsets.shape == waves.shape
         self.offsets.append((access.write, buffer, offsets.tolist()))
+        self.alike.append(not offsets.strides[0])
         return self.missed
 
 
@@ -328,6 +331,18 @@ def test_memory_of_all_kinds(tmp_path: Path) -> None:
     ]
 
     assert out.tolist() == expected
+
+
+@pytest.mark.parametrize(("wave", "alike"), [(1, [True] * 4 + [False] * 2), (32, [False] * 6)])
+def test_waves_of_one_lane_have_their_private_variables_at_one_place(
+    wave: int, alike: list[bool], tmp_path: Path
+) -> None:
+    """Four stores of which the compiler knows the index, a load, and a store of the result."""
+    body = "{ int i = get_global_id(0), a[4]; for (int k = 0; k < 4; k++) a[k] = k * i * (i ^ k); x[i] = a[i & 3]; }"
+    run(
+        tmp_path, f"kernel void k(global int *x) {body}", [np.zeros(64, np.int32)], wave=wave, recorder=(seen := Seen())
+    )
+    assert seen.alike == alike
 
 
 def test_bytes_of_a_table_that_llvm_writes_as_text(tmp_path: Path) -> None:

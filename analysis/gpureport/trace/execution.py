@@ -340,7 +340,7 @@ class _Machine:
         each = offsets if offsets.ndim else np.ndarray(waves.shape, np.int64, np.asarray(offsets), 0, (0,))
         if region == LOCAL and not (inside := self.inside.take(each + 1, mode="clip")).all():
             self._refuse(access, where, each, int(inside.argmin()))
-        if region == PRIVATE:
+        if region == PRIVATE and self.wave > 1:
             each = each + self.linear[lanes.index[where]] % self.wave * self.program.private_bytes
         self.seen[access.number] = region, self.recorder.accessed(access, region, each, waves)
         if memory.repeats:
