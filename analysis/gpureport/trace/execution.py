@@ -519,7 +519,8 @@ class _Machine:
 def _scalar_counts(block: Block) -> list[tuple[int, Mapping[str, float]]]:
     """Return the instructions that a scalar unit can execute, by class, with the slots of their results."""
     counts = [(op.result, {kind: op.counts[kind] for kind in _SCALAR & op.counts.keys()}) for op in block.operations]
-    return [each for each in (*counts, (block.condition, {"branch": 1.0})) if each[0] >= 0 and each[1]]
+    counts.append((block.condition, {"branch": block.counts.get("branch", 0.0)}))
+    return [each for each in counts if each[0] >= 0 and each[1]]
 
 
 def _is_uniform(value: Value, *, first: bool) -> bool:
