@@ -19,6 +19,7 @@ from gpureport.trace.demand import dispatch_demand, placed
 from gpureport.trace.program import PRIVATE, Access, Program, program
 from gpureport.trace.reuse import ReuseClock
 from gpureport.workloads.model import Dispatch
+from tests.builders import altered
 from tests.toy import TOY
 
 PLACEMENT = Placement(
@@ -316,6 +317,16 @@ def test_rows_of_memory_that_accesses_open(
 
     assert (of_item("x", "accesses"), of_item("x", "rows")) == pytest.approx(read, rel=0.03, abs=0.01)
     assert of_item("y", "rows") == pytest.approx(written, rel=0.03, abs=0.005)
+
+
+def test_memory_may_have_long_accesses_and_no_caches(tmp_path: Path) -> None:
+    """Words in order, in accesses of two rows."""
+    items, device = 1 << 14, altered(TOY, caches=(), memory=altered(TOY.memory, access_bytes=512))
+    kernel = compiled(tmp_path, "global int *x) { int i = get_global_id(0); x[i] = x[i] + 1; }")
+    shape = Dispatch("k", (items,), (256,))
+    demand = dispatch_demand(kernel, [np.zeros(items, np.int32)], shape, device, placed(device, kernel, shape))
+
+    assert [each.elements * each.record_bytes for each in demand.streams] == [4 * items] * 2
 
 
 def test_stores_that_are_part_of_others_move_nothing(database: Database, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpureport.predict.accesses import moved_at_random, transferred
 from gpureport.predict.occupancy import local_memory_in_use_bytes, occupancy
-from gpureport.predict.traffic import rows_with_gaps
+from gpureport.predict.traffic import ROW_BYTES, rows_with_gaps
 from gpureport.spec.models import Architecture, Device, schedulers_of, traced_lanes
 from gpureport.spec.uncertainty import sourced
 from gpureport.trace.accesses import COUNTED, MISSED, POSSIBLE, WORD_BYTES, AccessRecorder, Extent, Placement
@@ -54,7 +54,7 @@ def placed(device: Device, program: Program, shape: Dispatch) -> Placement:
         groups_per_place=max(1, fitting.groups_per_compute_unit),
         line_bytes=device.line_bytes,
         sector_bytes=near.sector_bytes if near else device.memory.access_bytes,
-        unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), device.line_bytes),
+        unit_bytes=min(device.memory.access_bytes, *(cache.sector_bytes for cache in device.caches), ROW_BYTES),
         cache_bytes=float(capacity * near.latency_transition.midpoint) if near else 0.0,
         last_cache_bytes=float(last.capacity_bytes * last.transition("cyclic_transition").midpoint) if last else 0.0,
         access_bytes=device.memory.access_bytes,
