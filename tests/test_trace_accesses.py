@@ -464,6 +464,7 @@ NARROW = replace(BYTE, write=True)
         (LOAD, 4 * (LANES % 2), 4, 16, 2, 0),  # two rows of words; no two lanes share a bank
         (LOAD, 4 * (LANES % 16), 32, 64, 2, 0),
         (WIDE, 0 * LANES + 16, 8, 32, 8, 0),
+        (replace(WIDE, nbytes=12), 0 * LANES + 16, 8, 32, 8, 0),  # 12 bytes have places of 16
         (BYTE, 0 * LANES + 5, 2, 8, 2, 0),  # bytes are in words of their own lane
         (BYTE, LANES % 4, 2, 8, 2, 0),
         (NARROW, 0 * LANES + 5, 2, 8, 2, 2),

@@ -393,7 +393,7 @@ class AccessRecorder(Recorder):
         at = offsets + access.part if access.part else offsets
         if buffer != PRIVATE:
             return at
-        wave, word = self._placement.wave, max(WORD_BYTES, 1 << (access.nbytes.bit_length() - 1))
+        wave, word = self._placement.wave, max(WORD_BYTES, 1 << (access.nbytes - 1).bit_length())
         lanes, unit = np.divmod(at // PRIVATE_UNIT, self._private.size)
         first = lanes if self.order else waves % self._resident
         row = (first * self._private_units + self._private[unit]) * PRIVATE_UNIT + at % PRIVATE_UNIT
