@@ -85,6 +85,7 @@ def recorded(access: Access, *executions: NDArray[np.int64]) -> tuple[SimpleName
         (replace(LOCAL, nbytes=16), 0 * LANES, 2, 2, 4, 2),
         (replace(LOCAL, nbytes=16), 16 * (LANES % 8), 2, 8, 8, 16),  # quarters of a wave
         (replace(LOCAL, nbytes=16), 32 * (LANES % 8), 4, 16, 16, 16),
+        (replace(LOCAL, nbytes=12), 16 * LANES, 8, 32, 8, 64),  # 12 bytes are parts of as many lanes as 16
     ],
 )
 def test_lines_sectors_and_banks_of_a_wave(
@@ -96,6 +97,16 @@ def test_lines_sectors_and_banks_of_a_wave(
     assert (counts.lanes, counts.waves) == (64 * parts, 2 * parts)
     found = counts.lines, counts.sectors, counts.conflict_cycles, counts.distinct
     assert found == pytest.approx((lines, sectors, cycles, distinct))
+
+
+def test_neighbours_that_load_the_same_words_are_in_one_wave() -> None:
+    """Of an odd number of active lanes, all wait for the first word of a bank, or for one of two."""
+    for apart, cycles in ((0, 2), (64, 4)):
+        recorder = AccessRecorder(PLACEMENT, {0: 1 << 20}, 1)
+        active = LANES % 32 < 31
+        recorder.accessed(replace(LOCAL, nbytes=8), 0, (8 * (LANES // 2) + apart * (LANES % 2))[active], WAVES[active])
+        (found,) = recorder.instructions.values()
+        assert found.total[COUNTED.index("conflict_cycles")] == cycles
 
 
 @pytest.mark.parametrize(

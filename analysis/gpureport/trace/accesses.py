@@ -147,17 +147,18 @@ class Coalesced:
     def _bank_cycles(self) -> float:
         """Return the words of the fullest bank of each wave; lanes that want the same word share it.
 
-        Wide accesses are parts of as many lanes as the banks have words for; loads from local memory, of twice as many
-        if each two neighbours want the same words: so are those of an H200 with thirteen patterns.
+        A wide access happens in parts, each for as many active lanes as could access different banks. A load from local
+        memory has parts of twice as many lanes if the two of each pair of neighbours load the same words. Thirteen
+        patterns take these times on an H200.
         """
-        offsets, pairs = self.offsets, self.offsets[: self.offsets.size // 2 * 2].reshape(-1, 2)
-        lanes = self._placement.banks * WORD_BYTES // self._access.nbytes
-        if self._access.space == "local" and not self._access.write and np.array_equal(pairs[:, 0], pairs[:, 1]):
-            lanes *= 2
+        offsets, places = self.offsets, 1 << (self._access.nbytes - 1).bit_length()
+        lanes = self._placement.banks * WORD_BYTES // places
         if lanes >= self._placement.wave or self._access.nbytes <= WORD_BYTES:
             return self._in_fullest_bank(self._units(WORD_BYTES))
         starts = _starts(self.waves)
         lane = np.arange(offsets.size) - np.repeat(starts, np.diff(starts, append=offsets.size))
+        if self._access.space == "local" and not self._access.write:
+            lanes *= 1 + bool(((offsets[1:] == offsets[:-1]) | (lane[1:] % 2 == 0)).all())
         parts = self.waves * self._placement.wave + lane // max(1, lanes)
         return self._in_fullest_bank(self._units(WORD_BYTES, np.sort(parts * _SPAN + offsets + _SPAN // 2)))
 
