@@ -328,7 +328,7 @@ def _extent(
     weights = [sample.weight for sample in samples if key in sample.recorder.touched]
     middle, alike = np.array(together.extent(placement)), False
     if key[0] == PRIVATE:
-        own = Extent(*(middle * min(placement.units, groups)).tolist())
+        own = Extent(*(middle * min(placement.units, groups / len(samples[0].execution.work))).tolist())
         return own, own.units
     apart, seen, places = weights[0] * middle, middle, together.places(placement)
     for touched, weight in zip(others, weights[1:], strict=True):
