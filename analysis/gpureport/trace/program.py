@@ -403,7 +403,7 @@ class _Builder:
 
     def _alloca(self, line: Instruction) -> Operation:
         at, places = address(PRIVATE) + np.int64(self.built.private_bytes), self.built.private_places
-        size, life = -(-line.bare[0].nbytes // PRIVATE_UNIT), self.lives.get(line.result, range(sys.maxsize))
+        size, life = -(-line.bare[0].nbytes // PRIVATE_UNIT), self.lives.get(line.result) or range(sys.maxsize)
         first = 0
         for begin, end, other in sorted(self.placed, key=lambda each: each[0]):
             if begin < first + size and max(life.start, other.start) < min(life.stop, other.stop):
