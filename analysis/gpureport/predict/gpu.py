@@ -3,7 +3,7 @@
 ::
 
     W = max( smooth_p( smooth_4(operations by pipe or class, memory), latency ),
-             smooth_4(operations + last waves, memory) ) + aligned
+             smooth_4(operations + last waves, memory), smooth_4(operations + exposed waits, memory) ) + aligned
 
 ``smooth_p`` is a smooth maximum: the p-norm with exponent p.
 
@@ -57,8 +57,8 @@ DIES_EXPONENT = constant(
 )
 """The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
 EXPOSED = sourced("predict.gpu.EXPOSED", float)
-"""Share of a group's waits for loads, local memory and barriers, but at most of half of its time, that the instructions
-of others do not hide."""
+"""Share of a group's waits for loads, local memory and barriers that the instructions of other groups do not hide:
+``exposed waits``. These waits count as half of the group's time if they are longer."""
 STAGED_EXPONENT = sourced("predict.gpu.STAGED_EXPONENT", float)
 """p-norm that joins computation with memory if all waves of a group wait for each stage of its data: groups of one
 length start together, so that many load, or store their results, at the same time."""

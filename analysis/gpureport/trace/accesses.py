@@ -384,12 +384,12 @@ class AccessRecorder(Recorder):
         return max(self._accessed(each, buffer, self._places(each, buffer, offsets, waves), waves) for each in parts)
 
     def _places(self, access: Access, buffer: int, offsets: Numbers, waves: Numbers) -> Numbers:
-        """Return where lanes access a buffer. GPUs interleave the private memory of the lanes of a wave by words.
+        """Return where lanes access a buffer.
 
-        That of the lanes of a core is on its stack, which its waves use in turn.
-
-        Wider accesses touch the same lines as if their own width were that of words (NVIDIA, CUDA C++ Programming
-        Guide, local memory; AMD, RDNA 3 ISA, swizzled scratch memory).
+        In private memory, GPUs have the first word of each lane of a wave, then the second words, and so on. Wider
+        accesses touch the same lines as if words had their width (NVIDIA, CUDA C++ Programming Guide, local memory;
+        AMD, RDNA 3 ISA, swizzled scratch memory). A core has the memory of lane after lane on its stack, which its
+        waves use in turn.
         """
         at = offsets + access.part if access.part else offsets
         if buffer != PRIVATE:

@@ -232,8 +232,8 @@ def _operations(
             counted["shuffle"] = counted.get("shuffle", 0.0) + _COMBINING * each.waves * wave
     counted = _listed(counted, architecture.rates_per_cycle, architecture)
     executed = {name: count for name, count in lanes.items() if count}
-    # Addresses of 64 bits take two instructions, of which one is counted; without a local memory of its own, all are.
-    # So are those of private memory, which have 32 bits.
+    # An address of 64 bits takes a second instruction, which is not counted yet. Those of local and private memory have
+    # 32 bits, except on cores that execute groups as loops.
     narrow = sum(each.waves * wave for each in accesses if each.space == "private")
     further = sum(lanes.values()) if architecture.groups_as_loops else lanes["memory"] - narrow
     others = 0.0 if architecture.scalar_unit else sum(executed.values()) + further

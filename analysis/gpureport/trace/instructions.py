@@ -354,7 +354,7 @@ def interleaved(size: float, own: float, most: int) -> int:
 
 
 _TOGETHER = sourced("trace.instructions._TOGETHER", float)
-"""Registers in which compilers keep values of interleaved iterations of a loop; two are executed at once in any case."""
+"""Registers in which compilers keep values of interleaved iterations of a loop; two are always executed at once."""
 
 
 def overlapping(lines: Sequence[Instruction], once: Collection[str], count: int) -> int:

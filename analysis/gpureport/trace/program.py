@@ -24,7 +24,7 @@ LOCAL, PRIVATE, TABLES = -1, -2, -3
 _SPAN, _FIRST = 1 << 40, -TABLES + 1
 """Bytes between the addresses of two regions, and the spans before the first argument; the lowest has no region."""
 TAKEN = sourced("trace.program.TAKEN", float)
-"""Issue slots of a branch back to the begin of a loop, on GPUs: its wave waits for its next instructions."""
+"""Issue slots of a branch back to the start of a loop, on GPUs: the wave waits for its next instructions."""
 _OPAQUE = re.compile("image|sampler|event|queue|pipe")
 _APART = 128
 """Arrays in local memory are apart, so that accesses beyond their ends do not hit the next."""
@@ -156,7 +156,7 @@ class Program:
     local_arrays: tuple[LocalArray, ...] = ()
     tables: bytes = b""
     private_places: list[int] = field(default_factory=list)
-    """Where compilers place each 16 bytes of private memory, in 16 bytes: arrays at different times at one place."""
+    """The places of each 16 bytes of private arrays, counted in 16 bytes; arrays that live at different times share."""
     work_group: tuple[int, ...] = ()
     """The work-group size that the kernel requires."""
     has_sub_groups: bool = False
