@@ -165,7 +165,7 @@ def test_a_wave_waits_for_memory_if_one_of_its_lines_is_new(new: float, share: f
 
 def test_private_memory_that_a_cache_contains_moves_nothing_beyond() -> None:
     """Beside it, the dispatch only reads. A wave waits for two loads in turn, of which one is in the cache."""
-    own = [Stream("p", 4 * WAVES, 32, 4, write=write, memory_passes=1e-16) for write in (False, True)]
+    own = [Stream("p", 4 * WAVES, 32, 4, write=write, memory_passes=0.0) for write in (False, True)]
     load = _access(lines=4.0, sectors=4.0, missed_sectors=4.0, missing_waves=1.0)
     loads = load, replace(load, buffer="p", space="private")
     demand = _demand(*loads, streams=(Stream("a", 4 * WAVES, 32, 32), *own), memory_chain=2.0)
@@ -174,8 +174,7 @@ def test_private_memory_that_a_cache_contains_moves_nothing_beyond() -> None:
     assert waits_beyond(demand, L2, run.waits) == pytest.approx(1 / 2)
     assert one_way(demand.streams, TOY)
     assert run.saturation_exponent == alone.saturation_exponent
-    stays = tuple(replace(each, memory_passes=0.0) for each in own)
-    assert misses_of(execution(SLICED, replace(demand, streams=stays)), SLICES) == ()
+    assert misses_of(execution(SLICED, replace(demand, streams=tuple(own))), SLICES) == ()
 
 
 def test_only_the_first_load_of_a_chain_meets_those_of_other_groups() -> None:

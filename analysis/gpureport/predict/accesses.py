@@ -143,15 +143,13 @@ def waits_beyond(demand: Demand, shared: Cache, waits: float) -> float:
     A wave waits for the slowest of the lines that it loads, and of the loads for which it waits together. Lines are in
     the cache independently of each other. Private memory that the cache contains is not new.
     """
-    missed: dict[str, float] = defaultdict(float)
+    missed, sector = defaultdict[str, float](float), shared.sector_bytes
     for each in demand.accesses:
         missed[each.buffer] += each.missed_sectors
     new = {
-        stream.buffer: min(1.0, memory_passes(stream))
-        * touched_bytes(stream, shared.sector_bytes)
-        / (shared.sector_bytes * missed[stream.buffer])
-        for stream in demand.streams
-        if not stream.write and missed[stream.buffer]
+        each.buffer: min(1.0, memory_passes(each)) * touched_bytes(each, sector) / sector / missed[each.buffer]
+        for each in demand.streams
+        if not each.write and missed[each.buffer]
     }
 
     def beyond(each: AccessDemand) -> float:

@@ -219,9 +219,8 @@ def _memory_s(device: Device, demand: Demand, access: AccessDemand) -> float:
     if not (moved and streams):
         return 0.0
     share = moved / sectors(each for each in demand.accesses if is_same(streams[0], each))
-    counts = [{name: getattr(each, name) for name in ("elements", "accesses", "rows")} for each in streams]
-    scaled = ({name: share * count for name, count in each.items() if count is not None} for each in counts)
-    part = tuple(replace(each, **changed) for each, changed in zip(streams, scaled, strict=True))
+    names = ("elements", "accesses", "rows")
+    part = tuple(replace(s, **{n: share * v for n in names if (v := getattr(s, n)) is not None}) for s in streams)
     alone = execution(device, replace(demand, accesses=(access,), streams=part))
     footprint = footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     return traffic_time(alone, footprint, usable_capacities(alone))[0]

@@ -142,7 +142,7 @@ class GpuExecution(Execution):
 
         Not used for the constants: RX 6900 XT, MI300A, and MI300X except for :data:`DIES_EXPONENT`.
         """
-        directions = {stream.write for stream in traffic.beyond_caches(self.demand.streams)}
+        directions = {stream.write for stream in self.demand.streams if stream.memory_passes != 0}
         if directions == {True}:
             return DIES_EXPONENT if self.device.dies > 1 else WRITES_EXPONENT
         exponent = READS_EXPONENT if directions == {False} else MIXED_EXPONENT

@@ -5,7 +5,7 @@ from math import ceil
 
 from gpureport.predict.propagation import maximum, minimum, where
 from gpureport.spec.models import Device
-from gpureport.spec.uncertainty import constant, sourced
+from gpureport.spec.uncertainty import sourced
 from gpureport.workloads.model import Stream
 
 ROW_BYTES = sourced("predict.traffic.ROW_BYTES", int)
@@ -14,8 +14,6 @@ READ_ROW_S = sourced("predict.traffic.READ_ROW_S", float)
 """Time for which a channel opens a row from which it reads."""
 WRITTEN_ROW_S = sourced("predict.traffic.WRITTEN_ROW_S", float)
 """The same if it writes to it."""
-_NO_PASSES = constant(1e-9)
-"""Passes at most of what never leaves the caches: a share that is found step by step is not exactly 0."""
 
 
 def touched_bytes(stream: Stream, granularity: int) -> float:
@@ -106,13 +104,9 @@ def rows_with_gaps(rows: float, accesses: float, access_bytes: int) -> float:
 
 def one_way(streams: Sequence[Stream], device: Device) -> bool:
     """Return whether a dispatch only reads from memory, or only writes to it."""
-    filled = any(fill_bytes(stream, device, device.memory.access_bytes) for stream in beyond_caches(streams))
-    return len({stream.write for stream in beyond_caches(streams)}) < 2 and not filled
-
-
-def beyond_caches(streams: Sequence[Stream]) -> list[Stream]:
-    """Return the streams that memory moves: caches may contain all private memory in use."""
-    return [stream for stream in streams if stream.memory_passes is None or stream.memory_passes > _NO_PASSES]
+    moved = [stream for stream in streams if stream.memory_passes != 0]
+    filled = any(fill_bytes(stream, device, device.memory.access_bytes) for stream in moved)
+    return len({stream.write for stream in moved}) < 2 and not filled
 
 
 def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bool = False) -> float:

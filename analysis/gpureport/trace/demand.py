@@ -296,7 +296,7 @@ def _replaced(extent: Extent, device: Device) -> float:
     share = 1.0
     for _ in range(100):
         share = 1 - exp(-share * ratio)
-    return share
+    return round(share, 9)  # exactly 0 if all fit
 
 
 def _missed_at_random(extent: Extent, apart: float, own: Sequence[AccessDemand], device: Device) -> float:
