@@ -72,9 +72,9 @@ def compile_file(path: Path, options: str = "", *, variables: bool = False, rest
 def _with_unrolled(path: Path, translated: Callable[[Sequence[str]], str]) -> Module:
     """Return what flags make of a file, and what more unrolling does, if there are private arrays."""
     found = Module(path, translated(_OPTIMISED))
-    if any("= alloca " in body for _, body in found.kernels.values()):
+    if private := [name for name, (_, body) in found.kernels.items() if "= alloca " in body]:
         more = ("-mllvm", f"-unroll-threshold={UNROLLED_PRIVATE}")
-        found.unrolled = Module(path, translated([*_OPTIMISED, *more]))
+        found.unrolled = dict.fromkeys(private, Module(path, translated([*_OPTIMISED, *more])))
     return found
 
 

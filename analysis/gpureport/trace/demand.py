@@ -377,14 +377,14 @@ def _lost(
 
 
 def _accesses(samples: Sequence[_Sample], names: Mapping[int, str]) -> Iterator[AccessDemand]:
+    own: Mapping[int, Literal["local", "private", "constant"]]
+    own = {LOCAL: "local", PRIVATE: "private", TABLES: "constant"}
     for access, buffer in dict.fromkeys(key for sample in samples for key in sample.counts):
         executed = (sample.recorder.instructions.get((access, buffer)) for sample in samples)
         counts = sum(sample.counts.get((access, buffer), np.zeros(len(COUNTED))) for sample in samples)
-        is_constant = buffer == TABLES or access.space == "constant"
-        own_space: Literal["local", "private"] = "local" if buffer == LOCAL else "private"
         yield AccessDemand(
             buffer=names.get(buffer, ""),
-            space=own_space if buffer in (LOCAL, PRIVATE) else "constant" if is_constant else "global",
+            space=own.get(buffer, "constant" if access.space == "constant" else "global"),
             kind="atomic" if access.atomic else "store" if access.write else "load",
             line=access.line,
             end=max(each.end for each in executed if each),

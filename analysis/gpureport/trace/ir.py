@@ -299,10 +299,8 @@ class Words:
 class Module:
     """The code of a compiled file. *addresses* of its variables must be known before instructions are read.
 
-    ``line`` is the source line of what was last read. ``unrolled`` is for kernels of GPUs that have private arrays.
+    ``line`` is the source line of what was last read. ``unrolled`` has code of kernels with private arrays for GPUs.
     """
-
-    unrolled: "Module | None" = None
 
     def __init__(self, path: Path, text: str) -> None:
         for assembly, call in _PTX.items():
@@ -310,6 +308,7 @@ class Module:
         self.path, self.text, self.line, self._file, self._head = path, text, 0, "", 0
         self._lines: dict[str, int] = {}
         self.addresses: dict[str, int] = {}
+        self.unrolled: Mapping[str, Module] = {}
         self.definitions = dict(re.findall(r"^(%\S+) = type (.*)$", text, re.M))
         self._nodes: dict[str, str] = dict(re.findall(r"^(!\d+) = (?:distinct )?!(.*)$", text, re.M))
         self.kernels = {_unescaped(name).decode(): found for name, *found in _KERNEL.findall(text)}

@@ -220,8 +220,7 @@ def program(module: Module, name: str, unrolled: int = 4, *, joins: bool = False
     """
     if name not in module.kernels:
         raise InputError(f"{module.path}: it has no kernel {name!r}; it has {', '.join(module.kernels) or 'none'}")
-    if joins and module.unrolled and "= alloca " in module.kernels[name][1]:
-        module = module.unrolled
+    module = module.unrolled.get(name, module) if joins else module
     try:
         return _Builder(module, name, unrolled, joins=joins).built
     except Unsupported as error:
