@@ -207,8 +207,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     Raises:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
-    every = tuple(store.read(_groups))
-    if not every:
+    if not (every := tuple(store.read(_groups))):
         raise InputError(
             f"{store.folder}: contains no run with predictions, which runs on software or emulated devices lack; "
             "add runs on other devices"

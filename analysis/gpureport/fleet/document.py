@@ -207,8 +207,7 @@ def _daily(seconds: Floats, values: Floats) -> Iterator[Series]:
 
 def _lines(seconds: Floats, values: Floats, lines: Sequence[tuple[str, Indices]]) -> Iterator[Series]:
     for (name, runs), role in zip(lines, _ROLES, strict=False):
-        found = [run for run in runs.tolist() if not np.isnan(values[run])]
-        if found:
+        if found := [run for run in runs.tolist() if not np.isnan(values[run])]:
             yield Series(name, role, "line", tuple(seconds[found]), tuple(values[found]))
 
 

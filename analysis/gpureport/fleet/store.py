@@ -108,8 +108,7 @@ class Store:
         """
         import duckdb
 
-        files = [file for file in self._files if file not in self.left_out]
-        if not files:
+        if not (files := [file for file in self._files if file not in self.left_out]):
             raise InputError(next(iter(self.left_out.values()), f"{self.folder}: {_why_empty(self.folder)}"))
         try:
             with _connected(files) as connection:
@@ -120,8 +119,7 @@ class Store:
             if (full := os.strerror(ENOSPC)) in str(error):
                 raise GpuReportError(no_scratch(OSError(ENOSPC, full))) from None
             checked = () if isinstance(error, duckdb.OutOfMemoryException) or not _damaged(*files) else files
-            damaged = list(filter(_damaged, checked))
-            if not damaged:
+            if not (damaged := list(filter(_damaged, checked))):
                 raise InputError(f"the query fails: {str(error).splitlines()[0]}") from None
         except RuntimeError as error:
             raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
@@ -191,8 +189,7 @@ def opened(folder: str | Path | None, option: str = "--store DIR") -> Store:
     Raises:
         InputError: neither is given, or its name is not UTF-8, which DuckDB requires.
     """
-    folder = folder or os.environ.get(VARIABLE)
-    if not folder:
+    if not (folder := folder or os.environ.get(VARIABLE)):
         raise InputError(f"no store is given; give its folder ({option}), or set {VARIABLE}")
     return Store(Path(_utf8(str(folder))))
 

@@ -96,8 +96,7 @@ class RepeatedDraws(np.random.Generator):
         self._draws += 1
         # sizes and bounds: no workload passes an array
         key = self._seed, self._draws, name, repr((arguments, keywords))
-        drawn = self._cache.get(key)
-        if drawn is None:
+        if (drawn := self._cache.get(key)) is None:
             drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **keywords)
             if isinstance(drawn, np.ndarray):
                 drawn.setflags(write=False)  # others get the same

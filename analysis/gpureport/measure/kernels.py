@@ -106,8 +106,7 @@ def verify(
         next_case()
         listed = ", ".join(f"{name} = {value}" for name, value in parameters.items())
         cases.append(f"{listed}; {dispatches} dispatch{'es' if dispatches > 1 else ''}")
-        problem = _check(backend, workload, parameters, rng)
-        if problem is not None:
+        if (problem := _check(backend, workload, parameters, rng)) is not None:
             return Verification(passed=False, cases=tuple(cases), message=f"{cases[-1]}: {problem}")
     return Verification(passed=True, cases=tuple(cases))
 
@@ -124,8 +123,7 @@ def _check(backend: Backend, workload: Workload, parameters: Parameters, rng: np
         backend.run([*before, *islice(cycle(launches), workload.verification_dispatches)])
         for name, expected in workload.expected(parameters, job, workload.verification_dispatches).items():
             got = backend.read(buffers[name], expected.nbytes).view(expected.dtype)
-            problem = difference(got, expected, workload.tolerance)
-            if problem is not None:
+            if (problem := difference(got, expected, workload.tolerance)) is not None:
                 return f"{name}: {problem}"
         checked = ((name, _overrun(backend.read(buffers[name], each.nbytes), each)) for name, each in guarded.items())
         return next((f"{name}: {problem}" for name, problem in checked if problem), None)
@@ -146,8 +144,7 @@ def _with_guards(buffers: Mapping[str, Buffer], rng: np.random.Generator) -> dic
 def _overrun(got: NDArray[np.uint8], guarded: Buffer) -> str | None:
     """Say where the guard zone of a buffer was changed; ``None`` if it was not."""
     end = guarded.nbytes - _GUARD_BYTES
-    stored = np.flatnonzero(got[end:] != guarded.filled()[end:])
-    if not stored.size:
+    if not (stored := np.flatnonzero(got[end:] != guarded.filled()[end:])).size:
         return None
     return f"the kernel stores beyond the end of this buffer of {end} bytes, first at byte {end + stored[0]}"
 

@@ -147,8 +147,7 @@ def choose_working(text: str, again: PresentDevice | None = None) -> Measurer:
                 remarks.append(f"{named(device)} is skipped because it runs no kernels: {error}")
                 continue
             following = devices[place + 1 :] if device.on_host else ()
-            others = [f"{each.index} = {named(each)}" for each in following if each.on_host]
-            if others:
+            if others := [f"{each.index} = {named(each)}" for each in following if each.on_host]:
                 same_cpu = f"{device.runtime} is used for this CPU; to use another runtime, pass --device"
                 remarks.append(f"{same_cpu}: {', '.join(others)}")
             measurer.remarks += tuple(remarks)
@@ -200,8 +199,7 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
 
 def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
     """Return the devices that ``auto`` may select, the best first; an InputError if all are programs in their place."""
-    real = [device for device in devices if not device.is_software]
-    if not real:
+    if not (real := [device for device in devices if not device.is_software]):
         raise InputError(
             "--device: 'auto' selects no simulator, emulated processor or software renderer; "
             f"select one of: {_listing(devices)}"

@@ -88,8 +88,7 @@ class Rounds:
             bends = most_informative([point.key.x for point in points], times, remaining)
             left_s = until - self._elapsed()
             new = [points[index] for index in bends if points[index] not in picked]  # it may have been skipped
-            more = [point for point in new if self._with_set_up_s(point) < left_s]
-            if not more:
+            if not (more := [point for point in new if self._with_set_up_s(point) < left_s]):
                 break
             self._pilot(more, rng)
             picked += more

@@ -113,8 +113,7 @@ def layer_of(family: str, bottleneck: str, level: str, caches: Collection[str]) 
 
     Accesses that wait for one another are limited by the *level* that serves them.
     """
-    kind = kind_of(bottleneck, caches)
-    if kind in (Kind.LAUNCH, Kind.LINK):
+    if (kind := kind_of(bottleneck, caches)) in (Kind.LAUNCH, Kind.LINK):
         return kind
     limit = level if bottleneck == "latency" else bottleneck
     alone = family in ("instructions", "local_memory")  # their waiting has nothing to do with memory

@@ -101,8 +101,7 @@ def length_of(columns: Columns) -> int:
         ValueError: no column has, another one has another number of values, or there are too many.
     """
     flat = (each for column in columns.values() for each in (column.values() if isinstance(column, dict) else [column]))
-    count = next((len(column) for column in flat if isinstance(column, tuple)), None)
-    if count is None:
+    if (count := next((len(column) for column in flat if isinstance(column, tuple)), None)) is None:
         raise ValueError("must have a list of values in one of its columns")
     if count > MOST_ROWS:
         raise ValueError(f"must have at most {MOST_ROWS} rows")

@@ -62,8 +62,7 @@ def layout(html: str, paper: Paper = "a4", figures: Mapping[str, str] = {}) -> "
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    problem = pdf_problem()
-    if problem:
+    if problem := pdf_problem():
         raise GpuReportError(problem)
     from weasyprint import CSS, HTML
     from weasyprint.text.fonts import FontConfiguration

@@ -69,8 +69,7 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
 
 
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
-    units = reported.compute_units(present)
-    if units is None:
+    if (units := reported.compute_units(present)) is None:
         least = max(1, round(architecture.units_per_opencl_unit))
         return assumed(least, "the device does not report a plausible number")
     per_unit = 1 if present.implementation.counts_units else architecture.units_per_opencl_unit

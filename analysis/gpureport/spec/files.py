@@ -329,8 +329,7 @@ def resolve(
     An InputError, which begins with the file *where*, if a required value is missing.
     """
     values = combined(file, architecture, overlay)
-    lacking = next(missing(values, DeviceFile), None)
-    if lacking is not None:
+    if (lacking := next(missing(values, DeviceFile), None)) is not None:
         raise InputError(f"{where}: {lacking} is missing in both the device and its architecture")
     if "link.kind" in values:
         link = build(models.Link, values, "link.")

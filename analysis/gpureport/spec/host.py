@@ -295,8 +295,7 @@ def _value(name: str, text: str) -> object:
 
 
 def _cache(key: str, text: str) -> dict[str, float | None] | None:
-    match = _LISTED_SIZE.match(text)
-    if match is None:
+    if (match := _LISTED_SIZE.match(text)) is None:
         raise InputError(f"{key} is {quoted(text)}; expected a size such as '1.5 MiB (2 instances)'")
     size, instances = float(match[1]) * _SIZES[match[2]], int(match[3] or 0) or None
     return {"instance_bytes": size / (instances or 1), "instances": instances} if size else None

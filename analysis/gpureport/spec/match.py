@@ -130,8 +130,7 @@ def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDe
 
     It does if another entry has it, or if only an AMD target matches: several boards share targets.
     """
-    own = _unlisted_id(entry, present)
-    if own is None:
+    if (own := _unlisted_id(entry, present)) is None:
         return False
     others = (e.file.pci_ids for e in database.entries.values() if e is not entry)
     return any(own in ids for ids in others) or (what == "OpenCL name" and name_of(present.name).target is not None)

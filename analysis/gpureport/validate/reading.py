@@ -25,8 +25,7 @@ def read_table(
     With *optional* texts, which may be missing, all other columns contain 0, numbers from 1 on, or nothing (NaN); those
     whose names end in ``_s`` contain any times.
     """
-    content = json_bytes(path).rstrip(b"\r\n")
-    if not content:
+    if not (content := json_bytes(path).rstrip(b"\r\n")):
         raise FileError(str(path), "is empty")
     try:
         frame = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False, skip_blank_lines=False).fillna("")

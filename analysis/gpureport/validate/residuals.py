@@ -96,8 +96,7 @@ def residuals(
     specified = {i: _predicted(given[i], result.device, "specification") for i in sorted(calibrating | chosen)}
     observed = {i: observe(given[i].measurement) for i in (calibrating | chosen if features else calibrating)}
     devices: dict[Basis, Device] = {"specification": result.device}
-    shown = [observation for i in sorted(calibrating) if (observation := observed[i])]
-    if shown:
+    if shown := [observation for i in sorted(calibrating) if (observation := observed[i])]:
         devices["calibrated"] = calibrated(result.device, specified.values(), shown)
     found: list[Residual] = []
     for i in sorted(chosen):

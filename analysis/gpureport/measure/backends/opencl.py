@@ -70,8 +70,7 @@ def list_devices() -> tuple[PresentDevice, ...]:
 def _devices() -> list[cl.Device]:
     provide_cache()
     listed = [device for platform in _known(cl.get_platforms) or () for device in _known(platform.get_devices) or ()]
-    devices = [device for device in listed if kind(_query(device)) is not None]
-    if not devices:
+    if not (devices := [device for device in listed if kind(_query(device)) is not None]):
         raise DeviceError("it lists no device")
     return devices
 

@@ -82,8 +82,7 @@ def live_link(folder: Path, which: str = "current") -> dict[str, int]:
 def live_state(address: str, devices: Path = DEVICES) -> dict[str, object]:
     """Return utilisation, clock and link of the AMD or Intel GPU at a PCI address, as fields of a ``Reading``."""
     folder = devices / address
-    clock_hz = current_clock(read_or_empty(folder / "pp_dpm_sclk"))
-    if clock_hz is None:
+    if (clock_hz := current_clock(read_or_empty(folder / "pp_dpm_sclk"))) is None:
         cards = sorted(folder.glob("drm/card*"))
         clock_hz = first_scaled(folder, 1e6, *(f"drm/{card.name}/gt_act_freq_mhz" for card in cards))
     utilisation = share(whole(read_or_empty(folder / "gpu_busy_percent")))

@@ -106,8 +106,7 @@ def _from_environment() -> Iterator[Runtime]:
     for path in _icd_files(Path(sys.prefix) / "etc" / "OpenCL" / "vendors"):
         listed = _from_file(path).library
         places = (listed, os.path.join(sys.prefix, "lib", os.path.basename(listed)))  # noqa: PTH118, PTH119 - not ours
-        library = next((each for each in places if listed and os.path.isfile(each)), None)
-        if library:
+        if library := next((each for each in places if listed and os.path.isfile(each)), None):
             yield Runtime(library, str(path))
 
 

@@ -140,8 +140,7 @@ def speed_chart(
     for number, (machine, role) in enumerate(zip(others, MACHINES[1:], strict=False)):
         shift = (number + 0.5) / len(others) * 0.8 - 0.4
         found = [(row + shift, mean) for row, (_, means) in enumerate(rows) if (mean := means[number])]
-        kernels = [(ratio, y, name) for y, mean in found for name, ratio in mean.kernels.items()]
-        if kernels:
+        if kernels := [(ratio, y, name) for y, mean in found for name, ratio in mean.kernels.items()]:
             x, y, names = zip(*kernels, strict=True)
             series.append(Series(f"{machine}, kernels", role, "small dots", x, y, texts=tuple(map(str, names))))
             for style, ratios in grouped((_style(mean.ratio), (mean.ratio, y)) for y, mean in found).items():

@@ -77,8 +77,7 @@ def _causes(
         return
     for at_s, seconds in zip(point.taken_at_s, point.samples_s, strict=False):
         start_s = began_s + at_s
-        causes = disturbance.overlapping(start_s, start_s + seconds * point.dispatches_per_sample, found)
-        if causes:
+        if causes := disturbance.overlapping(start_s, start_s + seconds * point.dispatches_per_sample, found):
             yield causes
 
 
@@ -94,8 +93,7 @@ def affected(report: Report) -> list[Disturbed]:
 
 def load_sentences(report: Report) -> str:
     """Name the affected workloads, the causes and the remedies; empty if there are none."""
-    found = affected(report)
-    if not found:
+    if not (found := affected(report)):
         return ""
     counts = Counter(cause for workload in found for cause in workload.causes)
     return text(

@@ -87,8 +87,7 @@ def best_size(report: Report) -> OneSize | None:
 
 def work_group_size(report: Report) -> str:
     """Recommend one work-group size for all kernels, and name the kernels that lose most with it."""
-    best = best_size(report)
-    if best is None:
+    if (best := best_size(report)) is None:
         return ""
     losing = grouped((key.family, key) for key in best.losing)
     return text(
