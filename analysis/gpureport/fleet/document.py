@@ -224,8 +224,7 @@ def _devices(fleet: Fleet, folder: Path) -> Table:
             rows.append((label, peers.title, state, effect, str(counts[number]), f"{last:%Y-%m-%d}"))
             html = (path := Path(report or "")).parent / f"{report_stem(path)}.html"
             links.append(quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else "")
-    columns = ("device", "model", "state", "difference", "runs", "last run")
-    return Table(columns, tuple(rows), tuple(links))
+    return Table(("device", "model", "state", "difference", "runs", "last run"), tuple(rows), tuple(links))
 
 
 def _figures(peers: Peers) -> Table:
@@ -238,5 +237,4 @@ def _figures(peers: Peers) -> Table:
         predicted = own["predicted"].dropna().median()  # pandas 2 warns if nothing is predicted
         text = "" if pd.isna(predicted) else format_value(predicted, unit)
         rows.append((str(name), format_value(usual, unit), *several, text))
-    columns = ("key figure", "median", "spread", "range", "predicted")
-    return Table(columns, tuple(rows))
+    return Table(("key figure", "median", "spread", "range", "predicted"), tuple(rows))

@@ -338,8 +338,7 @@ def _counts(values: Floats, group: Indices) -> Floats:
 
 
 def _members(group: Indices) -> list[Indices]:
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(group))[:-1])
+    return np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
 
 
 def nanmedian(values: Floats) -> Floats:

@@ -308,8 +308,7 @@ def reports_below(folder: Path, *, deep: bool = True) -> list[Path]:
     """Return the reports of the subfolders of *folder*; *deep*: its own and all below it, which must be readable."""
     names = f"{FILE_NAME}{PACKED}", FILE_NAME
     found = files_below(folder, *names) if deep else [file for name in names for file in folder.glob(f"*/{name}")]
-    files = {file.parent: file for name in names for file in found if file.name == name}
-    return sorted(files.values())
+    return sorted({file.parent: file for name in names for file in found if file.name == name}.values())
 
 
 def report_stem(path: Path) -> str:

@@ -126,8 +126,7 @@ def rows_of(columns: Columns, count: int) -> Iterator[Iterator[tuple[str, Any]]]
         else (column if isinstance(column, tuple) else repeat(column, count))
         for column in columns.values()
     )
-    for row in zip(*values, range(count), strict=True):
-        yield zip(columns, row, strict=False)
+    yield from (zip(columns, row, strict=False) for row in zip(*values, range(count), strict=True))
 
 
 class Rows(tuple[R_co, ...], Generic[R_co]):

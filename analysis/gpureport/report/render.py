@@ -160,7 +160,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
     env.globals.update(
         fonts=_fonts(),
         style=_style,
-        hash=_hash,
+        hash=lambda script: f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         scripts=_SCRIPTS,
         printed=False,
         terms=terms,
@@ -177,10 +177,6 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
     )
     env.filters.update(picture=place, chart_data=_chart_data, readable_time=readable_time)
     return env
-
-
-def _hash(script: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _chart_data(chart: Chart) -> Markup:

@@ -87,8 +87,7 @@ def _check_device(document: Checked, file: DeviceFile, database: Database, repor
     overlay: Layer = {}
     if database.is_this_processor(file):
         overlay, file = host_values(database.host), database.on_host(file)
-    own = {**file.values, **overlay}
-    yield from (document.problem(*remark) for remark in _out_of_range(own))
+    yield from (document.problem(*remark) for remark in _out_of_range({**file.values, **overlay}))
     try:
         architecture = database.architecture(file.architecture)
     except InputError as error:

@@ -115,8 +115,7 @@ class Database:
         if core:
             architecture = self.architecture(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
-        overlay = overlay or cpu_values(self.host, core)
-        return resolve(entry.id, file, architecture, overlay, str(entry.path))
+        return resolve(entry.id, file, architecture, overlay or cpu_values(self.host, core), str(entry.path))
 
     def is_this_processor(self, file: DeviceFile) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""

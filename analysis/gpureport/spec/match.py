@@ -219,8 +219,7 @@ def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
     share = Fraction(units, whole[0])
     if parts % share.denominator:
         return None
-    name = f"{share * parts} of {parts} parts"
-    return _Part(name, share, "the entry's number of equal parts")
+    return _Part(f"{share * parts} of {parts} parts", share, "the entry's number of equal parts")
 
 
 def _units(listed: Device, present: PresentDevice, part: _Part | None) -> _Found:
@@ -289,9 +288,7 @@ def _corrections(listed: Device, present: PresentDevice, *, clock: bool) -> Iter
     if cache and last and last.scope == "device":
         found[path := f"caches.{last.name}.capacity"] = cache
         rows.append((path, f"{{}} of {last.name}", last.capacity_bytes, _SIMILAR_CACHE, format_bytes))
-    for path, what, entry, (low, high), text in rows:
-        if path not in found:
-            continue
+    for path, what, entry, (low, high), text in (row for row in rows if row[0] in found):
         there, used = found[path].value, certain or path != "clock"
         note = (
             f"The device reports {what.format(text(there))}; {listed.name} has {text(entry)}. Predictions use the "

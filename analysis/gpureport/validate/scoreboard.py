@@ -61,8 +61,7 @@ def score_tables(folder: Path) -> list[Path]:
 def scoreboard_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     """Yield the residuals of the tables in *folder*; an InputError if one has wrong columns or values."""
     for path in score_tables(folder):
-        data = DATA_SETS.get(path.name, DataSet(path.name.split(".")[0]))
-        yield from _of_table(path, data, database)
+        yield from _of_table(path, DATA_SETS.get(path.name, DataSet(path.name.split(".")[0])), database)
 
 
 def _read(path: Path, data: DataSet, database: Database) -> pd.DataFrame:

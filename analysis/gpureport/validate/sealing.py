@@ -123,8 +123,7 @@ def with_sealed(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> I
         for key, predicted, *interval, observed in sealed.rows:
             own = {"predicted": predicted, "expected": tuple(interval), "sealed": name, "independence": ""}
             known.setdefault(key, {} if observed else own)
-    for each in residuals:
-        yield each | known.get(_key(each), {})
+    yield from (each | known.get(_key(each), {}) for each in residuals)
 
 
 def lacking(residuals: Iterable[Residual], files: Mapping[str, Sealed]) -> Iterator[str]:

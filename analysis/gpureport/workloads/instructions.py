@@ -240,8 +240,7 @@ def _dot_bytes(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Word
 
 
 def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:
-    exponents = _small(rng, -20, 21)
-    return _words(np.ldexp(rng.choice([-1.0, 1.0], TABLE), exponents))
+    return _words(np.ldexp(rng.choice([-1.0, 1.0], TABLE), _small(rng, -20, 21)))
 
 
 _OTHER_BITS = np.uint32(0xFC7FFFFF)

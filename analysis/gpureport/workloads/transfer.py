@@ -84,8 +84,7 @@ class _Copies(model.Workload):
     def expected(
         self, parameters: model.Parameters, job: model.Job, dispatches: int
     ) -> Mapping[str, NDArray[np.generic]]:
-        words = job.buffers["from_host"].filled().astype(np.uint32, copy=False)
-        return {"to_host": words + np.uint32(1)}
+        return {"to_host": job.buffers["from_host"].filled().astype(np.uint32, copy=False) + np.uint32(1)}
 
 
 class Pinned(_Copies):

@@ -236,18 +236,16 @@ def sharing(condition: records.Condition) -> str:
     )
 
 
-def standings_tables(comparison: records.Comparison) -> tuple[Table, ...]:
+def standings_tables(comparison: records.Comparison) -> Iterator[Table]:
     """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
     joined = len(comparison.contests) > _MOST_VALUES
-    tables = []
     for family, contests in families(comparison).items():
         efficient = means(contests, "efficiency") if len(comparison.names) <= _MOST_WITH_EFFICIENCY else {}
         measured = [name for name in comparison.names if name in efficient]
         heads = (family_title(family, comparison.families), "place or case")
         after = [f"eff. {_short(comparison)[name]}" for name in measured]
         rows = (_standing_row(comparison, row, measured) for row in rows_of(contests, joined=joined))
-        tables.append(_of_few(comparison, heads, rows, after, what=""))
-    return tuple(tables)
+        yield _of_few(comparison, heads, rows, after, what="")
 
 
 def _standing_row(comparison: records.Comparison, row: Work, measured: Sequence[str]) -> tuple[str, ...]:

@@ -108,9 +108,7 @@ def plateaus(record: Prediction | Observation | None, role: Role) -> Iterator[Se
     values of a curve that falls or rises throughout.
     """
     points = drawable(record.points) if record else []
-    for feature in record.features if record else ():
-        if feature.position != "plateau":
-            continue
+    for feature in (f for f in record.features if f.position == "plateau") if record else ():
         on_it = ((abs(log(p.value / feature.value)) < _ON_PLATEAU, p.point.x) for p in points)
         near = groupby(on_it, key=itemgetter(0))
         runs = [[x for _, x in group] for on_plateau, group in near if on_plateau]

@@ -84,15 +84,11 @@ def _compared(statement: PublishedStatement, curve: CurveRecords) -> list[tuple[
     """Return the verdict on each value that a statement compares, and published / predicted."""
     if statement.compare == "times":
         pairs, at = curve.compared("specification"), statement.at.items()
-        return [(_grade(*pair), _ratio(*pair)) for pair in pairs if at <= pair[0].point.parameters.items()]
+        times = [(p.spread, _ratio(p, seen)) for p, seen in pairs if at <= p.point.parameters.items()]
+        return [(Verdict.of(ratio, meet=1 / spread <= ratio <= spread), ratio) for spread, ratio in times]
     mains = (pair.main for pair in curve.pairs)
     found = (main for main in mains if main.feature == statement.compare and main.position in MAIN_POSITIONS)
     return [(main.verdict, main.ratio) for main in found]
-
-
-def _grade(predicted: PredictedPoint, observed: ObservedPoint) -> Verdict:
-    ratio = _ratio(predicted, observed)
-    return Verdict.of(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 
 
 def _ratio(predicted: PredictedPoint, observed: ObservedPoint) -> float:

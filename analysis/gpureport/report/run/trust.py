@@ -1,7 +1,7 @@
 """How reliable predictions are: errors, sources and coverage of intervals, arithmetic, and tested hypotheses."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
@@ -55,7 +55,7 @@ def answers(report: Report) -> tuple[str, ...]:
         agreement=AGREEMENT,
         here=measured_on_such(report),
         load=other_load(report),
-        coverage=_coverage(report),
+        coverage=list(_coverage(report)),
         kinds=Counter(origin.kind for origin in report.device.provenance.values()),
         cautions=sum(bool(observation.warnings) for observation in report.observations),
     )
@@ -68,15 +68,12 @@ def measured_on_such(report: Report) -> int | None:
     return sum(report.match.entry in entries for entries in measured_on) if measured_on else None
 
 
-def _coverage(report: Report) -> list[tuple[str, int, int]]:
-    """Return each kind of prediction, and how many measured points are inside its intervals and in all."""
-    found: list[tuple[str, int, int]] = []
+def _coverage(report: Report) -> Iterator[tuple[str, int, int]]:
+    """Yield each kind of prediction, and how many measured points are inside its intervals and in all."""
     for kind in BASES:
         pairs = (pair for curve in report.curves for pair in curve.compared(kind))
-        inside = [1 / p.spread <= seen.time_s / p.time_s <= p.spread for p, seen in pairs if p.spread > 1]
-        if inside:
-            found.append((kind, sum(inside), len(inside)))
-    return found
+        if inside := [1 / p.spread <= seen.time_s / p.time_s <= p.spread for p, seen in pairs if p.spread > 1]:
+            yield kind, sum(inside), len(inside)
 
 
 def ratio_picture(report: Report) -> Picture | None:
