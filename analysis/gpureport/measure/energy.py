@@ -51,10 +51,8 @@ def power_loads(device: Device, limits: Limits) -> Iterator[Load]:
     for cache in reversed(device.caches):
         workload = read if cache.scope == "device" else named["memory/read_private"]
         yield from _sized(f"{cache.name} read", workload, device, limits, _SOME * cache.capacity_bytes, "B")
-    for sweep in rate.sweeps(device, limits):
-        for point in (rate.point(parameters, sweep) for parameters in sweep.points):
-            if point.label == "fp32":
-                yield Load("fp32 FMA", rate, point, "FLOP", 2.0)
+    points = (rate.point(parameters, sweep) for sweep in rate.sweeps(device, limits) for parameters in sweep.points)
+    yield from (Load("fp32 FMA", rate, point, "FLOP", 2.0) for point in points if point.label == "fp32")
     yield from _sized("Game of Life", life, device, limits, _MOST_BYTES, "cells")
 
 

@@ -66,9 +66,8 @@ def value_of(predicted: Ceiling | CurveFeature | None) -> str:
 
 
 def _capacity(ceiling: Ceiling) -> str:
-    if not ceiling.capacity_bytes:
-        return ""
-    return f"{format_bytes(ceiling.capacity_bytes)}{' per unit' if ceiling.each else ''}"
+    each = " per unit" if ceiling.each else ""
+    return f"{format_bytes(ceiling.capacity_bytes)}{each}" if ceiling.capacity_bytes else ""
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:

@@ -82,9 +82,8 @@ class Document(Generic[F]):
 
     def get(self) -> F:
         """Return the contents; an InputError with the first error, if the file has any."""
-        for problem in self.problems:
-            if problem.severity == "error":
-                raise InputError(str(problem))
+        if error := next((problem for problem in self.problems if problem.severity == "error"), None):
+            raise InputError(str(error))
         return cast("F", self.contents)
 
 

@@ -215,8 +215,7 @@ class MatrixRate(UnstoredResults):
     def work(self, parameters: Parameters) -> float:
         unit, form = self.unit(parameters), self.form(parameters)
         instructions, each = parameters["chains"] * parameters["steps"] * parameters["rounds"], unit.fragments(form)
-        waves = self.work_items(parameters) // unit.lanes
-        return float(instructions * waves * each.m * each.n * each.k)
+        return float(instructions * (self.work_items(parameters) // unit.lanes) * each.m * each.n * each.k)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return self.form(parameters).name

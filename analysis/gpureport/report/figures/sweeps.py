@@ -183,8 +183,7 @@ def _tracks(curve: CurveRecords) -> Tracks:
 
 
 def _mark_series(name: str, role: Role, marks: Sequence[FeatureMark]) -> Iterator[Series]:
-    ends = [(mark.x, 0.0, mark.start, mark.end) for mark in marks]
-    yield Series.of("", role, "ranges", ends)
+    yield Series.of("", role, "ranges", [(mark.x, 0.0, mark.start, mark.end) for mark in marks])
     intervals = [(mark.x, 0.0, mark.low, mark.high) for mark in marks]
     style: Style = "down" if marks[0].feature == "cliff" else "up"
     yield Series.of(name, role, style, intervals, wide=True, texts=tuple(m.text for m in marks), labelled=True)

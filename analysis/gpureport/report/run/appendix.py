@@ -76,8 +76,7 @@ def skipped_table(report: Report) -> Table:
         if measurement.skipped and (measurement.key.workload, measurement.skipped) not in listed:
             found.append((str(measurement.key), "all", measurement.skipped))
         skipped = (point for point in measurement.points if point.skipped)
-        reasons = grouped((point.late or point.skipped, point) for point in skipped)
-        for first, *others in reasons.values():
+        for first, *others in grouped((point.late or point.skipped, point) for point in skipped).values():
             last = f" … {others[-1].point.label} ({len(others) + 1})" if others else ""
             found.append((str(measurement.key), f"{first.point.label}{last}", first.skipped or ""))
     rows = grouped(((points, sentence(why)), what) for what, points, why in found)
