@@ -177,7 +177,8 @@ def _selecting(lines: Sequence[Instruction]) -> set[str]:
 def used_elements(lines: Sequence[Instruction]) -> dict[str, int]:
     """Return how many elements of each vector are used: compilers do not compute the others."""
     made = (line for line in lines if line.result and line.opcode not in ("extractelement", "getelementptr"))
-    used = {line.result: np.zeros(line.width, np.bool_) for line in made if line.width > 1}
+    vectors = [line for line in made if line.width > 1 and not (line.called and line.of.width == 1)]
+    used = {line.result: np.zeros(line.width, np.bool_) for line in vectors}
     size = -1
     while size != (size := sum(int(each.sum()) for each in used.values())):
         for line in reversed(lines):
