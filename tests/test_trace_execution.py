@@ -156,7 +156,7 @@ DIGIT, LAST = 2.0**-23, 2.0**-52
         ("modf(a, q + i) + 10 * q[i]", [-2.5, 3.25], [-20.5, 30.25]),
         ("frexp(a, (global int *)q + i) + ((global int *)q)[i]", [-12, 0.25], [3.25, -0.5]),
         ("fma(a, a, 0x1p-60f)", [1 + 2.0**-12, -np.inf, 2], [1 + 2.0**-11 + DIGIT, np.inf, 4]),
-        ("((float2)(length((float2)(a, 4)), a)).x", [3], [5]),
+        ("dot((float4)(a, length((float2)(a, 4)), a, a), (float4)(0, 1, 0, 0))", [3], [5]),
         ("fma(a, -a, 1.0)", F64([1 + LAST, 1e300, 1 - 2.0**-30]), [-2 * LAST, -np.inf, 2.0**-29 - 2.0**-60]),
     ],
 )
