@@ -123,7 +123,7 @@ class GpuExecution(Execution):
         if demand.accesses and demand.memory_chain + demand.nearest_chain > 1 and self.groups_per_place <= 2:
             waiting_s = group.loads_s * ceil(self.rounds)
             work_s = maximum(work_s, smooth_maximum((throughput_s, waiting_s), ISOLATED_EXPONENT))
-        if demand.accesses and latency_s:
+        if demand.accesses and group.time_s:
             waits_s = latency_s * minimum(0.5, (group.loads_s + group.local_s) / group.time_s)
             work_s = maximum(work_s, smooth_maximum((computing_s + EXPOSED * waits_s, memory_s), THROUGHPUT_EXPONENT))
         if computing_s and not demand.chain.get("barrier"):
