@@ -239,6 +239,7 @@ def test_lanes_and_waves_of_divergent_code(tmp_path: Path) -> None:
         ("(((global long *)a)[i] & ((global long *)b)[i] ^ ((global long *)a)[i + 64]) >> 40", {"ternary": 2}),
         ("bitselect(a[i], b[i], a[i] ^ a[i + 64])", {"ternary": 1}),
         ("(a[i] & b[i]) ^ (a[i] & a[i + 64]) ^ (b[i] & a[i + 64])", {"ternary": 1}),
+        ("((a[i] & b[i]) | (a[i + 64] & ~b[i])) + ((b[i + 64] & b[i]) | (a[i + 128] & ~b[i]))", {"ternary": 3}),
         ("((a[i] & b[i]) ^ (~a[i] & a[i + 64])) + b[i] + a[i]", {"ternary": 1}),
         ("a[i] + b[i] + a[i + 64]", {"add": 1}),
         ("a[i] * b[i] + a[i + 64]", {"int32_mul": 1, "add": 0}),

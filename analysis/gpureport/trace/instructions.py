@@ -135,10 +135,22 @@ _ABSORBED: Mapping[str, Sequence[str]] = {
 """Operations whose results others use within the same instruction, of three words at most."""
 
 
-def merged(lines: Sequence[Instruction], uses: Mapping[str, int]) -> dict[str, Counts]:
+def complements(lines: Iterable[Instruction]) -> dict[str, str]:
+    """Return values whose complement is another value, with that one: to logic of three words, both are one word."""
+    first, found = dict[object, str](), dict[str, str]()
+    for line in lines:
+        if line.opcode == "xor" and line.names[0] and not line.names[1]:
+            constant = _words(line, line.operands[1])
+            base = first.setdefault((line.names[0], constant), line.result) if constant else line.names[0]
+            found[line.result] = found.get(base, base)
+    return found
+
+
+def merged(lines: Sequence[Instruction], uses: Mapping[str, int], same: Mapping[str, str]) -> dict[str, Counts]:
     """Return the instructions of operations that are one: logic of three words, and sums of them or of a product.
 
-    So are real sums of a product, if the order of operations is free. *uses* are those of all results in the kernel.
+    So are real sums of a product, if the order of operations is free. *uses* are those of all results in the kernel,
+    *same* as of :func:`complements`.
     """
     products = {line.result for line in lines if line.opcode == "fmul" and "reassoc" in line.words}
     made: dict[str, tuple[str, frozenset[object]]] = {}
@@ -153,7 +165,7 @@ def merged(lines: Sequence[Instruction], uses: Mapping[str, int]) -> dict[str, C
         widths = (32, 64) if line.plain in _LOGIC else (32,)
         if line.plain not in _ABSORBED or line.of.element.bits not in widths:
             continue
-        words = [_words(line, value) for value in line.operands]
+        words = [_words(line, same.get(str(value), value)) for value in line.operands]
         for place, name in 2 * [*enumerate(line.names)]:  # the second fits if the first did, or the other way round
             inner, those = made.get(name, ("", frozenset()))
             others = those.union(*words[:place], *words[place + 1 :])

@@ -304,6 +304,7 @@ class _Builder:
         for number, name in enumerate(each.names[-1] for each in ends_of):
             self.lives[name] = range(self.lives.get(name, range(number, 0)).start, number)
         self.of_three = {line.result for _, lines in pieces for line in lines if _is_of_three(line)}
+        same = instructions.complements(line for _, lines in pieces for line in lines)
         self.repeated = {name for lines in text.values() for name in instructions.repeated(lines)}
         self.divided_again = instructions.divided_again(text)
         starts = {label: number for number, (label, _) in reversed([*enumerate(pieces)])}
@@ -312,7 +313,7 @@ class _Builder:
             block = Block(waits=number > starts[label], line=lines[0].line if lines else 0)
             block.targets = (number + 1,) if number < ends[label] else ()
             once, steady = instructions.counting(label, lines)
-            self.merged = instructions.merged([line for line in lines if line.result not in once], self.uses)
+            self.merged = instructions.merged([each for each in lines if each.result not in once], self.uses, same)
             for line in lines:
                 self.module.line = line.line
                 self._add(block, line, starts, ends)
