@@ -179,7 +179,8 @@ class Program:
                     found = set().union(*(before[number] for number in found if number != first))
                 for number in {*range(first, last)} - inside:
                     ranks[number] = max(ranks[number], (last, 1, number))
-        return [sorted(ranks).index(rank) for rank in ranks]
+        places = {rank: place for place, rank in enumerate(sorted(ranks))}
+        return [places[rank] for rank in ranks]
 
     @property
     def private_bytes(self) -> int:
